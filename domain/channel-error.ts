@@ -1,0 +1,30 @@
+/** Why a channel did not get its post. Stable: programs compare these, so a code is never renamed. */
+export const channelErrorCodes = [
+  'content_refused',
+  'media_refused',
+  'duplicate',
+  'access_lost',
+  'permission_missing',
+  'rate_limited',
+  'network_unavailable',
+  'too_late',
+  'unconfirmed',
+] as const;
+export type ChannelErrorCode = (typeof channelErrorCodes)[number];
+
+/**
+ * Whether trying the same thing again later can help.
+ *
+ * `unconfirmed` cannot: the network may already have the post, and a second send could double it.
+ */
+export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
+  content_refused: false,
+  media_refused: false,
+  duplicate: false,
+  access_lost: false,
+  permission_missing: false,
+  rate_limited: true,
+  network_unavailable: true,
+  too_late: false,
+  unconfirmed: false,
+};

@@ -1,0 +1,116 @@
+import type { ChannelErrorCode } from '../domain/channel-error.ts';
+import type { Egress } from '../runtime/egress/egress.ts';
+
+/** JSON as it comes back from the database: what a network freezes must survive a round trip. */
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
+
+/** A connected account, opened for one try. Secrets are in the clear here and nowhere else. */
+export type Connection = {
+  /** Where the network's API lives, without a trailing slash: a Mastodon instance, a Bluesky PDS. */
+  readonly baseUrl: string;
+  /** The account's permanent id on the network: a DID, a Mastodon account id. */
+  readonly remoteId: string;
+  readonly handle: string;
+  /** What the operator connected the account with. Each network parses its own shape. */
+  readonly credentials: Json;
+  /** What the network handed out for those credentials, or null. Each network parses its own shape. */
+  readonly session: Json;
+  /** Keeps a new session (sealed) for the next try. */
+  readonly saveSession: (session: Json) => Promise<void>;
+  readonly http: Egress;
+  /** Aborts when the try's time is up or the worker stops. */
+  readonly signal: AbortSignal;
+};
+
+/** One post of a thread; a single post is a thread of one. */
+export type Part = {
+  /** Unique per channel, run and part, and the same on every try. At most 64 characters of `[a-z0-9-]`. */
+  readonly key: string;
+  readonly text: string;
+};
+
+/** A part with everything that must not change between tries: record keys, `createdAt`, the newest status before it. */
+export type FrozenPart = Part & { readonly data: Json };
+
+export type SentPart = {
+  /** The network's id of the post: an at:// URI, a status id. */
+  readonly remoteId: string;
+  /** The exact live URL that a browser opens. */
+  readonly url: string;
+};
+
+/** The parts to act on now: consecutive, and after `sent` in the thread. */
+export type Step = {
+  readonly parts: readonly FrozenPart[];
+  /** The parts of this thread that are already live, in order. Empty for a thread's beginning. */
+  readonly sent: readonly SentPart[];
+};
+
+/** What a look at the network says about a step whose outcome we do not know. */
+export type Finding =
+  /** The posts are there. More than one candidate when equal posts exist; the ledger takes the first that no other part claims. */
+  | { readonly kind: 'found'; readonly candidates: readonly (readonly SentPart[])[] }
+  /** They are not there now. */
+  | { readonly kind: 'absent' };
+
+/**
+ * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a
+ * part whose outcome is open.
+ *
+ * Every method throws `NetworkError` for what the network or the way to it did, and nothing else on purpose.
+ */
+export type Network = {
+  readonly id: string;
+  /** `atomic`: a thread goes out in one step, all or nothing. `sequential`: a step is one part. */
+  readonly threads: 'atomic' | 'sequential';
+  /**
+   * How long after the start of a send the post may still appear, in milliseconds. `absent` sooner than that
+   * proves nothing. 0 where a second send of the same key cannot make a second post.
+   */
+  readonly settlingMs: number;
+  /** Computes what every try must share. May read from the network; creates nothing. Called once per thread. */
+  freeze(connection: Connection, parts: readonly Part[], nowMs: number): Promise<FrozenPart[]>;
+  /** Creates the posts of a step. The one call that must not be repeated. Returns one entry per part. */
+  send(connection: Connection, step: Step): Promise<SentPart[]>;
+  /** Looks whether the posts of a step are there. Creates nothing. */
+  reconcile(connection: Connection, step: Step): Promise<Finding>;
+};
+
+/** What a network says of itself at the time an account is connected. */
+export type Account = {
+  readonly remoteId: string;
+  readonly handle: string;
+  readonly session: Json;
+};
+
+/**
+ * A failure of the network or of the way to it.
+ *
+ * `taken: 'no'` when the network certainly has not created the post (it refused, or no byte of the request left),
+ * `taken: 'unknown'` when it may have. The default of an author who does not know is `unknown`.
+ */
+export class NetworkError extends Error {
+  override readonly name = 'NetworkError';
+  readonly code: ChannelErrorCode;
+  readonly taken: 'no' | 'unknown';
+  /** When the network said that it takes requests again: milliseconds since 1970. */
+  readonly retryAtMs: number | undefined;
+
+  /** @param message A sentence for the user, with the network's own words where it has some, and no secret. */
+  constructor(
+    code: ChannelErrorCode,
+    message: string,
+    options: { taken: 'no' | 'unknown'; retryAtMs?: number | undefined; cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.taken = options.taken;
+    this.retryAtMs = options.retryAtMs;
+  }
+}
