@@ -1,0 +1,46 @@
+import { canRetryLater, type ChannelErrorCode } from './channel-error.ts';
+import { publishWaitMs, publishWindowMs } from './retry-delays.ts';
+
+export type Failure = {
+  readonly code: ChannelErrorCode;
+  /** When the network said that it takes requests again: milliseconds since 1970. */
+  readonly retryAtMs: number | undefined;
+};
+
+export type NextTry =
+  | { readonly kind: 'retry'; readonly atMs: number; readonly counts: boolean }
+  | { readonly kind: 'give_up'; readonly code: ChannelErrorCode };
+
+/** A rate limit that names no time is asked again after this long, in milliseconds. */
+const unnamedRateLimitMs = 60_000;
+
+/**
+ * What follows a failed try: when to try again, or why not.
+ *
+ * A wait that a rate limit imposes is no try. A network's own time takes the place of ours when it is later.
+ *
+ * @param triesBefore Tries of this run that counted, this one not included.
+ */
+export function nextTry(
+  failure: Failure,
+  triesBefore: number,
+  dueAtMs: number,
+  nowMs: number,
+): NextTry {
+  if (!canRetryLater[failure.code]) {
+    return { kind: 'give_up', code: failure.code };
+  }
+
+  const counts = failure.code !== 'rate_limited';
+  const waitMs = counts ? publishWaitMs(triesBefore + 1) : unnamedRateLimitMs;
+  if (waitMs === null) {
+    return { kind: 'give_up', code: failure.code };
+  }
+
+  const atMs = counts
+    ? Math.max(nowMs + waitMs, failure.retryAtMs ?? 0)
+    : Math.max(nowMs + 1000, failure.retryAtMs ?? nowMs + waitMs);
+  return atMs > dueAtMs + publishWindowMs
+    ? { kind: 'give_up', code: 'too_late' }
+    : { kind: 'retry', atMs, counts };
+}

@@ -1,0 +1,45 @@
+export const postStatuses = ['draft', 'scheduled', 'publishing', 'published', 'failed'] as const;
+export type PostStatus = (typeof postStatuses)[number];
+
+/**
+ * `retrying`: an automatic retry is due at `retry_at`. `unconfirmed`: the network may or may not have the
+ * post, nobody can tell, and no second send is made.
+ */
+export const channelStatuses = [
+  'draft',
+  'scheduled',
+  'publishing',
+  'retrying',
+  'published',
+  'failed',
+  'unconfirmed',
+] as const;
+export type ChannelStatus = (typeof channelStatuses)[number];
+
+export type Summary = {
+  readonly published: number;
+  readonly failed: number;
+  readonly pending: number;
+};
+
+/** Counts a post's channels. An unconfirmed channel counts as failed; all that are not final are pending. */
+export function summarize(channels: readonly ChannelStatus[]): Summary {
+  const published = channels.filter((status) => status === 'published').length;
+  const failed = channels.filter((s) => s === 'failed' || s === 'unconfirmed').length;
+  return { published, failed, pending: channels.length - published - failed };
+}
+
+/** No automatic step will change this channel any more. */
+export function isFinal(status: ChannelStatus): boolean {
+  return status === 'published' || status === 'failed' || status === 'unconfirmed';
+}
+
+/** A begun post's status, which is never set by hand: it follows from its channels. */
+export function statusOfBegunPost(channels: readonly ChannelStatus[]): PostStatus {
+  const { failed, pending } = summarize(channels);
+  if (pending > 0) {
+    return 'publishing';
+  }
+
+  return failed > 0 ? 'failed' : 'published';
+}

@@ -1,0 +1,105 @@
+import type { ChannelErrorCode } from './channel-error.ts';
+import { summarize, type ChannelStatus, type PostStatus, type Summary } from './post-status.ts';
+
+export type VideoOptions = {
+  readonly title?: string;
+  readonly privacy?: 'public' | 'unlisted' | 'private';
+  readonly made_for_kids?: boolean;
+};
+
+/** A post as its row holds it. */
+export type PostFacts = {
+  readonly id: string;
+  readonly status: PostStatus;
+  readonly body: string | null;
+  readonly thread: readonly string[] | null;
+  readonly scheduledAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly publishedAt: Date | null;
+  readonly video: VideoOptions | null;
+  readonly warning: string | null;
+};
+
+/** A post's channel as its rows hold it. */
+export type ChannelFacts = {
+  readonly channelId: string;
+  readonly status: ChannelStatus;
+  readonly platform: string;
+  readonly handle: string;
+  readonly body: string | null;
+  readonly url: string | null;
+  readonly error: string | null;
+  readonly errorCode: ChannelErrorCode | null;
+  readonly warning: string | null;
+  readonly retryAt: Date | null;
+  readonly metrics: Readonly<Record<string, number>> | null;
+};
+
+export type ChannelResult = {
+  readonly channel_id: string;
+  readonly status: ChannelStatus;
+  readonly platform: string;
+  readonly handle: string;
+  readonly url: string | null;
+  readonly error: string | null;
+  readonly error_code: ChannelErrorCode | null;
+  readonly warning: string | null;
+  readonly retry_at: string | null;
+  readonly body: string | null;
+  readonly metrics: Readonly<Record<string, number>> | null;
+};
+
+/** The specification's Post: what the API answers and what events carry, in one shape. */
+export type PostView = {
+  readonly id: string;
+  readonly status: PostStatus;
+  readonly body: string | null;
+  readonly thread: readonly string[] | null;
+  readonly scheduled_at: string | null;
+  readonly published_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly channels: readonly ChannelResult[];
+  readonly summary: Summary;
+  readonly media: readonly { readonly url: string; readonly type: string }[];
+  readonly video: VideoOptions | null;
+  readonly warning: string | null;
+};
+
+/** @param channels In the order in which they were given. */
+export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): PostView {
+  return {
+    id: post.id,
+    status: post.status,
+    body: post.body,
+    thread: post.thread,
+    scheduled_at: iso(post.scheduledAt),
+    published_at: iso(post.publishedAt),
+    created_at: post.createdAt.toISOString(),
+    updated_at: post.updatedAt.toISOString(),
+    channels: channels.map((channel) => viewChannel(post, channel)),
+    summary: summarize(channels.map(({ status }) => status)),
+    media: [],
+    video: post.video,
+    warning: post.warning,
+  };
+}
+
+function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
+  return {
+    channel_id: channel.channelId,
+    status: channel.status,
+    platform: channel.platform,
+    handle: channel.handle,
+    url: channel.url,
+    error: channel.error,
+    error_code: channel.errorCode,
+    warning: channel.warning,
+    retry_at: iso(channel.retryAt),
+    body: channel.body ?? post.thread?.[0] ?? post.body,
+    metrics: channel.metrics,
+  };
+}
+
+const iso = (date: Date | null): string | null => date?.toISOString() ?? null;

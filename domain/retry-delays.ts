@@ -1,0 +1,22 @@
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Waits between a channel's tries, in milliseconds: 5 tries in all (spec/decisions, Publishing). */
+const publishWaitsMs = [30 * second, 2 * minute, 10 * minute, 30 * minute] as const;
+
+/** A channel gives up this long after its post's time, in milliseconds. */
+export const publishWindowMs = 24 * hour;
+
+/** Waits between a delivery's attempts, in milliseconds: 6 attempts in all (specification, Delivery and retries). */
+const deliveryWaitsMs = [minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour] as const;
+
+/** @returns milliseconds until the next try, or null when `triesMade` (1 or more) were all there are. */
+export function publishWaitMs(triesMade: number): number | null {
+  return publishWaitsMs[triesMade - 1] ?? null;
+}
+
+/** @returns milliseconds until the next attempt, or null when `attemptsMade` (1 or more) were all there are. */
+export function deliveryWaitMs(attemptsMade: number): number | null {
+  return deliveryWaitsMs[attemptsMade - 1] ?? null;
+}
