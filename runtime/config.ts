@@ -1,0 +1,86 @@
+/** The one place that reads `process.env`. README lists every setting; a test holds the two together. */
+export type Config = {
+  readonly production: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly databaseUrl: string;
+  readonly databasePoolSize: number;
+  /** 32 bytes in hex. Seals tokens and signing secrets in the database. */
+  readonly secretKey: string;
+  readonly logLevel: string;
+  /** Addresses, with ports, that are let through although they are not public: `127.0.0.1/32:8080,…`. */
+  readonly egressAllow: string;
+  /** Where people find the Temporal Web UI, for links in what operators read; empty when unknown. */
+  readonly temporalUiUrl: string;
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Names every setting that is missing or wrong at once, so that a start fails one time and not five. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** @throws ConfigError with one line per setting that is missing or wrong. */
+export function readConfig(env: Env = process.env): Config {
+  const problems: string[] = [];
+  const config = {
+    production: env['NODE_ENV'] === 'production',
+    host: text(env, 'HOST', '127.0.0.1'),
+    port: wholeNumber(env, 'PORT', 3000, problems),
+    databaseUrl: databaseUrl(env, problems),
+    databasePoolSize: wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', 10, problems),
+    secretKey: secretKey(env, problems),
+    logLevel: logLevel(env, problems),
+    egressAllow: text(env, 'PUNCTUAL_EGRESS_ALLOW', ''),
+    temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', ''),
+  };
+  if (problems.length > 0) {
+    throw new ConfigError(`Settings that must be mended:\n- ${problems.join('\n- ')}`);
+  }
+
+  return config;
+}
+
+const text = (env: Env, name: string, otherwise: string): string => env[name]?.trim() || otherwise;
+
+function wholeNumber(env: Env, name: string, otherwise: number, problems: string[]): number {
+  const given = text(env, name, String(otherwise));
+  if (!/^\d{1,5}$/v.test(given) || Number(given) > 65_535) {
+    problems.push(`${name} must be a whole number from 0 to 65535, not "${given}".`);
+  }
+
+  return Number(given);
+}
+
+function databaseUrl(env: Env, problems: string[]): string {
+  const given = text(env, 'DATABASE_URL', '');
+  if (!/^postgres(?:ql)?:\/\//v.test(given)) {
+    problems.push(
+      'DATABASE_URL must be a PostgreSQL address such as postgresql://user:password@host:5432/punctual. "npm start" brings a database of its own when it is not set.',
+    );
+  }
+
+  return given;
+}
+
+function secretKey(env: Env, problems: string[]): string {
+  const given = text(env, 'SECRET_KEY', '');
+  if (!/^[0-9a-f]{64}$/iv.test(given)) {
+    problems.push(
+      `SECRET_KEY must be 64 hexadecimal characters (openssl rand -hex 32)${given ? `, this has ${given.length} characters` : ''}. Keep it: what it sealed cannot be read without it. "npm start" makes one under .data/.`,
+    );
+  }
+
+  return given.toLowerCase();
+}
+
+function logLevel(env: Env, problems: string[]): string {
+  const given = text(env, 'LOG_LEVEL', 'info');
+  const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+  if (!levels.includes(given)) {
+    problems.push(`LOG_LEVEL must be one of ${levels.join(', ')}, not "${given}".`);
+  }
+
+  return given;
+}

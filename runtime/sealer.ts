@@ -1,0 +1,44 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+/** Seals secrets for the database. What was sealed for one purpose cannot be opened for another. */
+export type Sealer = {
+  /** @param purpose Names the row and field, such as `channel/<id>/credentials`. */
+  seal(plain: string, purpose: string): string;
+  /** @throws Error when the text was sealed under another key or purpose, or was tampered with. */
+  open(sealed: string, purpose: string): string;
+};
+
+/** @param keyHex 32 bytes in hex: AES-256-GCM. */
+export function createSealer(keyHex: string): Sealer {
+  const key = Buffer.from(keyHex, 'hex');
+  const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
+
+  return {
+    seal(plain, purpose) {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose));
+      const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      const parts = [nonce, cipher.getAuthTag(), sealed].map((part) => part.toString('base64url'));
+      return ['v1', keyId, ...parts].join('.');
+    },
+    open(sealed, purpose) {
+      const [version, sealedBy, nonce, tag, data] = sealed.split('.');
+      if (version !== 'v1' || sealedBy === undefined || !nonce || !tag || data === undefined) {
+        throw new Error(`What should be a sealed secret (${purpose}) is not one.`);
+      }
+
+      if (sealedBy !== keyId) {
+        throw new Error(
+          `A secret (${purpose}) was sealed under another SECRET_KEY (${sealedBy}; this one is ${keyId}).`,
+        );
+      }
+
+      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'))
+        .setAAD(Buffer.from(purpose))
+        .setAuthTag(Buffer.from(tag, 'base64url'));
+      return (
+        decipher.update(Buffer.from(data, 'base64url'), undefined, 'utf8') + decipher.final('utf8')
+      );
+    },
+  };
+}
