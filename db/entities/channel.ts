@@ -1,0 +1,38 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { Json } from '../../networks/network.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { Workspace } from './workspace.ts';
+
+export const channelStates = ['connected', 'needs_reconnect'] as const;
+export type ChannelState = (typeof channelStates)[number];
+
+const ChannelSchema = defineEntity({
+  name: 'Channel',
+  tableName: 'channels',
+  uniques: [{ properties: ['workspaceId', 'platform', 'baseUrl', 'remoteId'] }],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    /** Text, not an enum: a new network needs no migration. */
+    platform: p.text(),
+    handle: p.text(),
+    /** The account's permanent id on the network. */
+    remoteId: p.text(),
+    baseUrl: p.text(),
+    sealedCredentials: p.text(),
+    sealedSession: p.text().strictNullable(),
+    state: p.text().$type<ChannelState>().default('connected'),
+    /** Why the channel needs reconnecting, for its owner. */
+    error: p.text().strictNullable(),
+    /** No post of this channel is tried before this instant: the network said so. */
+    parkedUntil: instant().strictNullable(),
+    /** What the network told us of its limits when the account was connected. */
+    settings: p.json<Json>(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+});
+
+/** A connected social account. */
+export class Channel extends ChannelSchema.class {}
+ChannelSchema.setClass(Channel);

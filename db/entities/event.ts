@@ -1,0 +1,28 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { EventType } from '../../domain/events.ts';
+import { Channel } from './channel.ts';
+import { createdAt, id } from './columns.ts';
+import { Post } from './post.ts';
+import { Workspace } from './workspace.ts';
+
+const EventSchema = defineEntity({
+  name: 'Event',
+  tableName: 'events',
+  uniques: [{ name: 'events_one_final_per_run', properties: ['postId', 'run'] }],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id').index(),
+    type: p.text().$type<EventType>(),
+    /** The exact bytes that are sent and signed, at every attempt. Text, because jsonb reorders keys. */
+    body: p.text(),
+    /** Set on a post's final event: there is one per run. */
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id').strictNullable(),
+    run: p.integer().strictNullable(),
+    /** Set on an event about a channel. */
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable().index(),
+    createdAt: createdAt(),
+  },
+});
+
+export class Event extends EventSchema.class {}
+EventSchema.setClass(Event);

@@ -1,0 +1,37 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { ChannelStatus } from '../../domain/post-status.ts';
+import { Channel } from './channel.ts';
+import { id, instant } from './columns.ts';
+import { Post } from './post.ts';
+import { Workspace } from './workspace.ts';
+
+const PostChannelSchema = defineEntity({
+  name: 'PostChannel',
+  tableName: 'post_channels',
+  uniques: [{ properties: ['postId', 'channelId'] }],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    postId: () => p.manyToOne(Post).mapToPk().name('post_id'),
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').index(),
+    /** The order in which the channels were given, from 0. */
+    position: p.integer(),
+    /** The text for this channel instead of the post's; one single post. */
+    body: p.text().strictNullable(),
+    status: p.text().$type<ChannelStatus>(),
+    url: p.text().strictNullable(),
+    error: p.text().strictNullable(),
+    errorCode: p.text().$type<ChannelErrorCode>().strictNullable(),
+    warning: p.text().strictNullable(),
+    retryAt: instant().strictNullable(),
+    /** Tries that counted, in this run: waits imposed by a rate limit do not. */
+    tries: p.integer().default(0),
+    metrics: p.json<Readonly<Record<string, number>>>().strictNullable(),
+    publishedAt: instant().strictNullable(),
+  },
+});
+
+/** What becomes of a post on one channel. */
+export class PostChannel extends PostChannelSchema.class {}
+PostChannelSchema.setClass(PostChannel);

@@ -1,0 +1,41 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { PostStatus } from '../../domain/post-status.ts';
+import type { VideoOptions } from '../../domain/post-view.ts';
+import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { Workspace } from './workspace.ts';
+
+const PostSchema = defineEntity({
+  name: 'Post',
+  tableName: 'posts',
+  indexes: [
+    { name: 'posts_newest', properties: ['workspaceId', 'createdAt', 'id'] },
+    {
+      name: 'posts_unsynced',
+      expression:
+        'create index "posts_unsynced" on "posts" ("updated_at") where "synced_revision" < "revision"',
+    },
+  ],
+  properties: {
+    id: id(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    body: p.text().strictNullable(),
+    thread: p.json<readonly string[]>().strictNullable(),
+    scheduledAt: instant().strictNullable(),
+    status: p.text().$type<PostStatus>(),
+    /** Raised by every change that the workflow must learn of. */
+    revision: p.integer().default(1),
+    /** The revision that Temporal was told of last. Behind `revision`, the row is the outbox. */
+    syncedRevision: p.integer().default(0),
+    /** Counts publishings: 1, and one more for each retry. */
+    run: p.integer().default(1),
+    video: p.json<VideoOptions>().strictNullable(),
+    warning: p.text().strictNullable(),
+    publishedAt: instant().strictNullable(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+});
+
+/** What was promised to the user. The truth of what a post is lies here, not in Temporal. */
+export class Post extends PostSchema.class {}
+PostSchema.setClass(Post);

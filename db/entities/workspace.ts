@@ -1,0 +1,18 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAt, id } from './columns.ts';
+
+const WorkspaceSchema = defineEntity({
+  name: 'Workspace',
+  tableName: 'workspaces',
+  properties: {
+    id: id(),
+    name: p.text().strictNullable(),
+    /** Null: no active plan, so nothing can be scheduled. */
+    plan: p.text().strictNullable().default('standard'),
+    createdAt: createdAt(),
+  },
+});
+
+/** Whose posts, channels, keys and webhooks these are. Every query names one. */
+export class Workspace extends WorkspaceSchema.class {}
+WorkspaceSchema.setClass(Workspace);

@@ -1,0 +1,32 @@
+/** PostgreSQL's own words for "not now": connection trouble, shutting down, starting up, out of connections. */
+const awayStates = /^(?:08|57P0[1-5]|53300)/v;
+
+const awayCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+const awayMessages =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|client has encountered a connection error/iv;
+
+/** Whether an error means that the database cannot be reached at the moment, so that trying later helps. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) {
+    return false;
+  }
+
+  const code = 'code' in error ? String(error.code) : '';
+  if (awayStates.test(code) || awayCodes.has(code) || awayMessages.test(error.message)) {
+    return true;
+  }
+
+  if (error instanceof AggregateError && error.errors.some(isDatabaseAway)) {
+    return true;
+  }
+
+  return isDatabaseAway(error.cause);
+}

@@ -1,0 +1,15 @@
+import type { Orm } from './orm.ts';
+
+/** Any number that no other program uses as an advisory lock in this database. */
+const migrationLock = 7_203_118_446;
+
+/**
+ * Brings the database to this version's schema. Safe when several processes start at once: the first one
+ * migrates, the others wait for its lock and find nothing left to do.
+ */
+export async function migrate(orm: Orm): Promise<void> {
+  await orm.em.fork().transactional(async (em) => {
+    await em.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
+    await orm.migrator.up();
+  });
+}

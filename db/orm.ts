@@ -1,0 +1,24 @@
+import { MikroORM, type Options } from '@mikro-orm/postgresql';
+import { Migrator } from '@mikro-orm/migrations';
+import { entities } from './entities/index.ts';
+import { migrations } from './migrations/index.ts';
+
+export type Orm = MikroORM;
+export type Em = Orm['em'];
+
+/** Connects lazily: the first query opens the pool, so a process starts and recovers without its database. */
+export function createOrm(databaseUrl: string, options: { poolSize?: number } = {}): Orm {
+  const settings: Options = {
+    entities,
+    clientUrl: databaseUrl,
+    extensions: [Migrator],
+    migrations: { migrationsList: migrations, snapshot: false, tableName: 'migrations' },
+    pool: { min: 0, max: options.poolSize ?? 10 },
+    // In milliseconds. A database that is away or hangs becomes an error, not a request that never ends.
+    driverOptions: { connectionTimeoutMillis: 3000, query_timeout: 20_000 },
+    forceUtcTimezone: true,
+    // Errors carry the statement without its values: a post's text or a sealed token never reaches a log.
+    logger: () => undefined,
+  };
+  return new MikroORM(settings);
+}

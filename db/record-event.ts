@@ -1,0 +1,66 @@
+import type { EventType } from '../domain/events.ts';
+import { newId } from './new-id.ts';
+import type { Em } from './orm.ts';
+
+export type NewEvent = {
+  readonly workspaceId: string;
+  readonly type: EventType;
+  readonly createdAt: Date;
+  /** The specification's `data`. */
+  readonly data: object;
+  /** Set on a post's final event: there is one per post and run, however often this is called. */
+  readonly final?: { readonly postId: string; readonly run: number };
+  /** Set on an event about a channel. */
+  readonly channelId?: string;
+};
+
+/**
+ * Stores an event once, as the bytes that every endpoint will get, with one delivery for each endpoint that
+ * subscribed to it. Call it inside the transaction that makes the event true.
+ *
+ * @returns the ids of the deliveries to start; none when the same final event was stored before.
+ */
+export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
+  const id = newId();
+  const body = JSON.stringify({
+    id,
+    type: event.type,
+    created_at: event.createdAt.toISOString(),
+    workspace_id: event.workspaceId,
+    data: event.data,
+  });
+  const stored = await em.execute<{ id: string }[]>(
+    `insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (post_id, run) do nothing returning id`,
+    [
+      id,
+      event.workspaceId,
+      event.type,
+      body,
+      event.final?.postId ?? null,
+      event.final?.run ?? null,
+      event.channelId ?? null,
+      event.createdAt,
+    ],
+  );
+  if (stored.length === 0) {
+    return [];
+  }
+
+  const endpoints = await em.execute<{ id: string }[]>(
+    'select id from webhook_endpoints where workspace_id = ? and events @> ?::jsonb order by id',
+    [event.workspaceId, JSON.stringify([event.type])],
+  );
+  const deliveryIds: string[] = [];
+  for (const endpoint of endpoints) {
+    const deliveryId = newId();
+    await em.execute(
+      `insert into deliveries (id, workspace_id, endpoint_id, event_id, status, next_attempt_at, created_at)
+       values (?, ?, ?, ?, 'pending', ?, ?)`,
+      [deliveryId, event.workspaceId, endpoint.id, id, event.createdAt, event.createdAt],
+    );
+    deliveryIds.push(deliveryId);
+  }
+
+  return deliveryIds;
+}

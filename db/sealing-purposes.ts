@@ -1,0 +1,4 @@
+/** What a secret was sealed for: one row's secret cannot be opened as another's. Stored data depends on these. */
+export const credentialsPurpose = (channelId: string): string => `channel/${channelId}/credentials`;
+export const sessionPurpose = (channelId: string): string => `channel/${channelId}/session`;
+export const signingSecretPurpose = (endpointId: string): string => `webhook/${endpointId}/secret`;
