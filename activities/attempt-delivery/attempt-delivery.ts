@@ -1,0 +1,41 @@
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { loadDelivery, type DeliveryRequest } from './load-delivery.ts';
+import { recordAttempt } from './record-attempt.ts';
+import { sendEvent } from './send-event.ts';
+
+/**
+ * One attempt to deliver an event to an endpoint. How many were made is counted in the database, so that a
+ * crash of ours takes none of the receiver's six.
+ *
+ * @throws ApplicationFailure with the delay until the next attempt, while there is one.
+ */
+export async function attemptDelivery(
+  deps: ActivityDeps,
+  input: DeliveryRequest,
+): Promise<'delivered' | 'failed' | 'gone'> {
+  const delivery = await loadDelivery(deps, input);
+  if (!delivery) {
+    return 'gone';
+  }
+
+  if (delivery.status !== 'pending') {
+    return delivery.status; // Recorded before, and the answer was lost on the way to Temporal.
+  }
+
+  const at = deps.now();
+  const secret = deps.sealer.open(delivery.sealedSecret, signingSecretPurpose(delivery.endpointId));
+  const result = await sendEvent(deps.egress, delivery, secret, at);
+  const outcome = await recordAttempt(deps, delivery, at, result);
+  if (outcome.status !== 'pending') {
+    return outcome.status;
+  }
+
+  throw ApplicationFailure.create({
+    type: result.error ?? 'http_error',
+    message: `Attempt ${delivery.attemptsMade + 1}: ${result.status === null ? result.error : `the receiver answered ${result.status}`}.`,
+    nextRetryDelay: outcome.waitMs,
+    category: ApplicationFailureCategory.BENIGN,
+  });
+}

@@ -1,0 +1,69 @@
+import { isFinal } from '../domain/post-status.ts';
+import type { ActivityDeps } from './deps.ts';
+
+export type ClaimRequest = {
+  readonly workspaceId: string;
+  readonly postId: string;
+  /** The workflow's clock, in milliseconds since 1970: one clock decides what is due. */
+  readonly nowMs: number;
+};
+
+export type ClaimTarget = {
+  readonly postChannelId: string;
+  readonly channelId: string;
+  readonly network: string;
+};
+
+export type Claim =
+  /** The post is ours to publish, on these channels: all that have no final result yet. */
+  | { readonly kind: 'go'; readonly targets: readonly ClaimTarget[] }
+  /** It was moved, and the message about it has not arrived. */
+  | { readonly kind: 'not_due'; readonly revision: number; readonly dueAt: string }
+  /** It is a draft, finished, or deleted. */
+  | { readonly kind: 'gone' };
+
+type PostRow = { status: string; scheduled_at: Date | null; revision: number };
+type ChannelRow = { id: string; channel_id: string; platform: string; status: never };
+
+/**
+ * The moment from which a post cannot be edited any more: under the row's lock, it goes from `scheduled` to
+ * `publishing`. Safe to repeat: a post that is already publishing is claimed again, without its final channels.
+ */
+export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
+  const { workspaceId, postId, nowMs } = request;
+  return deps.orm.em.fork().transactional(async (em): Promise<Claim> => {
+    const [post] = await em.execute<PostRow[]>(
+      'select status, scheduled_at, revision from posts where id = ? and workspace_id = ? for update',
+      [postId, workspaceId],
+    );
+    if (!post?.scheduled_at || !['scheduled', 'publishing'].includes(post.status)) {
+      return { kind: 'gone' };
+    }
+
+    const dueAt = new Date(post.scheduled_at);
+    if (post.status === 'scheduled' && dueAt.getTime() > nowMs) {
+      return { kind: 'not_due', revision: post.revision, dueAt: dueAt.toISOString() };
+    }
+
+    await em.execute(
+      `update post_channels set status = 'publishing'
+       where post_id = ? and workspace_id = ? and status = 'scheduled'`,
+      [postId, workspaceId],
+    );
+    await em.execute(
+      `update posts set status = 'publishing', updated_at = ?
+       where id = ? and workspace_id = ? and status = 'scheduled'`,
+      [deps.now(), postId, workspaceId],
+    );
+    const channels = await em.execute<ChannelRow[]>(
+      `select pc.id, pc.channel_id, c.platform, pc.status
+       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+       where pc.post_id = ? and pc.workspace_id = ? order by pc.position`,
+      [postId, workspaceId],
+    );
+    const targets = channels
+      .filter(({ status }) => !isFinal(status))
+      .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
+    return { kind: 'go', targets };
+  });
+}

@@ -1,0 +1,15 @@
+import type { Orm } from '../db/orm.ts';
+import type { Network } from '../networks/network.ts';
+import type { Egress } from '../runtime/egress/egress.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Sealer } from '../runtime/sealer.ts';
+
+/** What activities work with, built once in `worker/main.ts`. */
+export type ActivityDeps = {
+  readonly orm: Orm;
+  readonly sealer: Sealer;
+  readonly networks: Readonly<Record<string, Network>>;
+  readonly egress: Egress;
+  readonly log: Logger;
+  readonly now: () => Date;
+};

@@ -1,0 +1,21 @@
+import { attemptDelivery } from './attempt-delivery/attempt-delivery.ts';
+import type { DeliveryRequest } from './attempt-delivery/load-delivery.ts';
+import { claimPost, type ClaimRequest } from './claim-post.ts';
+import type { ActivityDeps } from './deps.ts';
+import { finalizePost, type FinalizeRequest } from './finalize-post.ts';
+import { publishChannel } from './publish-channel/publish-channel.ts';
+import type { PublishRequest } from './publish-channel/target.ts';
+import { withoutInside } from './without-inside.ts';
+
+/** Binds every activity to its dependencies. Workflows see only the type. */
+export function createActivities(deps: ActivityDeps) {
+  const guard = withoutInside(deps.log);
+  return {
+    claimPost: guard((request: ClaimRequest) => claimPost(deps, request)),
+    finalizePost: guard((request: FinalizeRequest) => finalizePost(deps, request)),
+    publishChannel: guard((request: PublishRequest) => publishChannel(deps, request)),
+    attemptDelivery: guard((request: DeliveryRequest) => attemptDelivery(deps, request)),
+  };
+}
+
+export type Activities = ReturnType<typeof createActivities>;

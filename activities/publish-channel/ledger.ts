@@ -1,0 +1,109 @@
+import type { AttemptState } from '../../db/entities/publish-attempt.ts';
+import { newId } from '../../db/new-id.ts';
+import type {
+  Connection,
+  FrozenPart,
+  Json,
+  Network,
+  Part,
+  SentPart,
+} from '../../networks/network.ts';
+import { sha256Hex } from '../../runtime/token.ts';
+import type { ActivityDeps } from '../deps.ts';
+import type { PublishTarget } from './target.ts';
+
+/** One part of the thread as the ledger knows it. */
+export type Entry = FrozenPart & {
+  readonly id: string;
+  readonly part: number;
+  readonly state: AttemptState;
+  readonly sent: SentPart | null;
+  readonly sendingAt: Date | null;
+};
+
+type Row = {
+  id: string;
+  part: number;
+  key: string;
+  text: string;
+  state: AttemptState;
+  remote_data: Json;
+  remote_id: string | null;
+  url: string | null;
+  sending_at: string | Date | null;
+};
+
+/** The ledger's entries of this channel's thread, in order: what earlier runs sent, and this run's own. */
+export async function readLedger(deps: ActivityDeps, target: PublishTarget): Promise<Entry[]> {
+  const rows = await deps.orm.em.fork().execute<Row[]>(
+    `select distinct on (part) id, part, key, text, state, remote_data, remote_id, url, sending_at
+     from publish_attempts
+     where post_channel_id = ? and workspace_id = ? and (run = ? or state = 'sent')
+     order by part, state = 'sent' desc, run desc`,
+    [target.postChannelId, target.workspaceId, target.run],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    part: row.part,
+    key: row.key,
+    text: row.text,
+    state: row.state,
+    data: row.remote_data,
+    sent:
+      row.remote_id !== null && row.url !== null ? { remoteId: row.remote_id, url: row.url } : null,
+    sendingAt: row.sending_at === null ? null : new Date(row.sending_at),
+  }));
+}
+
+/**
+ * The ledger with an entry for every part, before anything is sent. What the network freezes is computed once:
+ * of two tries that come here together the first to commit decides, and the other reads what it wrote.
+ */
+export async function openLedger(
+  deps: ActivityDeps,
+  target: PublishTarget,
+  network: Network,
+  connection: Connection,
+): Promise<Entry[]> {
+  const entries = await readLedger(deps, target);
+  const known = new Set(entries.map(({ part }) => part));
+  const missing: (Part & { part: number })[] = [];
+  for (const [part, text] of target.texts.entries()) {
+    if (!known.has(part)) {
+      missing.push({ part, key: `${target.postChannelId}-${target.run}-${part}`, text });
+    }
+  }
+
+  if (missing.length === 0) {
+    return entries;
+  }
+
+  const frozen = await network.freeze(connection, missing, deps.now().getTime());
+  const now = deps.now();
+  await deps.orm.em.fork().transactional(async (em) => {
+    for (const [index, { part, key, text }] of missing.entries()) {
+      await em.execute(
+        `insert into publish_attempts (id, workspace_id, post_channel_id, channel_id, run, part, key, state,
+           text, content_hash, remote_data, created_at, updated_at)
+         values (?, ?, ?, ?, ?, ?, ?, 'ready', ?, ?, ?::jsonb, ?, ?)
+         on conflict (post_channel_id, run, part) do nothing`,
+        [
+          newId(),
+          target.workspaceId,
+          target.postChannelId,
+          target.channelId,
+          target.run,
+          part,
+          ,
+          key,
+          text,
+          sha256Hex(text),
+          JSON.stringify(frozen[index]?.data ?? null),
+          now,
+          now,
+        ],
+      );
+    }
+  });
+  return readLedger(deps, target);
+}

@@ -1,0 +1,53 @@
+import { Channel } from '../../db/entities/channel.ts';
+import { recordEvent } from '../../db/record-event.ts';
+import type { ActivityDeps } from '../deps.ts';
+import type { PublishTarget } from './target.ts';
+
+/**
+ * The network no longer accepts this channel's access: it needs reconnecting, and its owner hears of it once,
+ * however many posts run into it.
+ *
+ * @returns the ids of the deliveries to start.
+ */
+export async function loseAccess(
+  deps: ActivityDeps,
+  { workspaceId, channelId }: PublishTarget,
+  error: string,
+): Promise<string[]> {
+  return deps.orm.em.fork().transactional(async (em) => {
+    const changed = await em.execute<{ id: string }[]>(
+      `update channels set state = 'needs_reconnect', error = ?, sealed_session = null, updated_at = ?
+       where id = ? and workspace_id = ? and state = 'connected' returning id`,
+      [error, deps.now(), channelId, workspaceId],
+    );
+    if (changed.length === 0) {
+      return [];
+    }
+
+    const { id, platform, handle } = await em.findOneOrFail(Channel, {
+      id: channelId,
+      workspaceId,
+    });
+    return recordEvent(em, {
+      workspaceId,
+      channelId,
+      type: 'channel.needs_reconnect',
+      createdAt: deps.now(),
+      data: { channel: { id, platform, handle, error } },
+    });
+  });
+}
+
+/** Deliveries about this channel that no attempt was made of yet: a try that lost its result finds them here. */
+export async function waitingReconnectDeliveries(
+  deps: ActivityDeps,
+  { workspaceId, channelId }: PublishTarget,
+): Promise<string[]> {
+  const rows = await deps.orm.em.fork().execute<{ id: string }[]>(
+    `select d.id from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
+     where e.channel_id = ? and d.workspace_id = ? and d.status = 'pending'
+       and not exists (select 1 from delivery_attempts a where a.delivery_id = d.id)`,
+    [channelId, workspaceId],
+  );
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,17 @@
+import type { SentPart } from '../../networks/network.ts';
+import type { ActivityDeps } from '../deps.ts';
+import type { PublishTarget } from './target.ts';
+
+/** The channel has its post: the address of a thread is that of its first part. */
+export async function recordPublished(
+  deps: ActivityDeps,
+  target: PublishTarget,
+  sent: readonly SentPart[],
+): Promise<void> {
+  await deps.orm.em.fork().execute(
+    `update post_channels set status = 'published', url = ?, error = null, error_code = null,
+       retry_at = null, published_at = coalesce(published_at, ?)
+     where id = ? and workspace_id = ?`,
+    [sent[0]?.url, deps.now(), target.postChannelId, target.workspaceId],
+  );
+}

@@ -1,0 +1,113 @@
+import {
+  NetworkError,
+  type Connection,
+  type Network,
+  type SentPart,
+} from '../../networks/network.ts';
+import { canRetryLater } from '../../domain/channel-error.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { openLedger, readLedger, type Entry } from './ledger.ts';
+import { claimedElsewhere, markNotTaken, markSending, markSent } from './ledger-marks.ts';
+import type { PublishTarget } from './target.ts';
+
+type Try = {
+  readonly deps: ActivityDeps;
+  readonly target: PublishTarget;
+  readonly network: Network;
+  readonly connection: Connection;
+};
+
+/**
+ * Brings every part of the thread onto the network, each exactly once, and says where they are. Starts at the
+ * ledger: what is sent stays sent, and what may have been sent is looked for before anything else.
+ *
+ * @throws NetworkError when it could not; the ledger holds how far it came.
+ */
+export async function sendThread(
+  deps: ActivityDeps,
+  target: PublishTarget,
+  network: Network,
+  connection: Connection,
+): Promise<SentPart[]> {
+  const attempt: Try = { deps, target, network, connection };
+  let entries = await openLedger(deps, target, network, connection);
+  for (;;) {
+    const sent = sentParts(entries);
+    const remaining = entries.filter((entry) => entry.sent === null);
+    if (remaining.length === 0) {
+      return sent;
+    }
+
+    const step = network.threads === 'atomic' ? remaining : remaining.slice(0, 1);
+    const open = step.some(({ state }) => state === 'sending' || state === 'unknown');
+    await (open ? settleStep(attempt, step, sent) : sendStep(attempt, step, sent));
+    entries = await readLedger(deps, target);
+  }
+}
+
+const sentParts = (entries: readonly Entry[]): SentPart[] =>
+  entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
+
+async function sendStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<void> {
+  const { deps, target, network, connection } = attempt;
+  await markSending(deps, target, step);
+  try {
+    const created = await network.send(connection, { parts: step, sent });
+    await markSent(deps, target, step, created);
+  } catch (error) {
+    if (!(error instanceof NetworkError)) {
+      throw error; // The ledger still says "sending", so the next try asks the network first.
+    }
+
+    if (error.taken === 'no') {
+      await markNotTaken(deps, target, step, canRetryLater[error.code] ? 'ready' : 'refused');
+      throw error;
+    }
+
+    // The request left and no answer came. Mostly the network can tell at once.
+    if (!(await findStep(attempt, step, sent))) {
+      throw error;
+    }
+  }
+}
+
+/** Finds out what became of a step that an earlier try may have sent. Sends nothing. */
+async function settleStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<void> {
+  const { deps, target, network } = attempt;
+  if (await findStep(attempt, step, sent)) {
+    return;
+  }
+
+  const startedMs = Math.max(...step.map(({ sendingAt }) => sendingAt?.getTime() ?? 0));
+  const settledMs = startedMs + network.settlingMs;
+  if (deps.now().getTime() < settledMs) {
+    throw new NetworkError(
+      'network_unavailable',
+      'The network did not answer when it was asked to publish. It is asked again until it is sure that the post is not there.',
+      { taken: 'unknown', retryAtMs: settledMs },
+    );
+  }
+
+  await markNotTaken(deps, target, step, 'ready');
+}
+
+/** @returns whether the posts are on the network; if so, the ledger says so too. */
+async function findStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<boolean> {
+  const { deps, target, network, connection } = attempt;
+  const finding = await network.reconcile(connection, { parts: step, sent });
+  if (finding.kind === 'absent') {
+    return false;
+  }
+
+  const ids = finding.candidates.flat().map(({ remoteId }) => remoteId);
+  const claimed = await claimedElsewhere(deps, target, ids);
+  const ours = finding.candidates.find((parts) =>
+    parts.every(({ remoteId }) => !claimed.has(remoteId)),
+  );
+  if (ours === undefined) {
+    return false;
+  }
+
+  await markSent(deps, target, step, ours);
+  return true;
+}
