@@ -1,0 +1,34 @@
+import Koa from 'koa';
+import { channelRoutes } from './channels/routes.ts';
+import type { ApiDeps } from './deps.ts';
+import { healthRouter } from './health/routes.ts';
+import { answerErrors } from './http/answer-errors.ts';
+import { mount } from './http/mount.ts';
+import { requestId } from './http/request-id.ts';
+import type { Route } from './http/route.ts';
+import { meRoutes } from './me/routes.ts';
+import { postRoutes } from './posts/routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+
+/** Every call of the API. */
+export const allRoutes = (deps: ApiDeps): Route[] => [
+  ...meRoutes(deps),
+  ...channelRoutes(deps),
+  ...postRoutes(deps),
+  ...webhookRoutes(deps),
+];
+
+export function createApp(deps: ApiDeps): Koa {
+  const app = new Koa();
+  const routers = [mount(allRoutes(deps), () => deps.orm.em.fork()), healthRouter(deps)];
+  app.use(requestId).use(answerErrors(deps.log));
+  for (const router of routers) {
+    app.use(router.routes()).use(router.allowedMethods());
+  }
+
+  // What reaches this is a failure of the answer itself, such as a client that hung up.
+  app.on('error', (error: Error) =>
+    deps.log.debug({ name: error.name }, 'an answer was not taken'),
+  );
+  return app;
+}

@@ -1,0 +1,76 @@
+import type { Context, Middleware } from 'koa';
+import { isDatabaseAway } from '../../db/is-away.ts';
+import { AppError } from '../../domain/errors.ts';
+import { describeError } from '../../runtime/describe-error.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { statusOf } from './statuses.ts';
+
+/** In seconds: how soon a client should ask again when a part of ours is away. */
+const retryAfter = 2;
+
+/** Stands before everything that can fail, and turns what was thrown into the one error shape. */
+export const answerErrors =
+  (log: Logger): Middleware =>
+  async (ctx, next) => {
+    try {
+      await next();
+      if ((ctx.status === 404 || ctx.status === 405 || ctx.status === 501) && !ctx.body) {
+        throw unrouted(ctx);
+      }
+    } catch (error) {
+      answer(ctx, named(error), error, log);
+    }
+  };
+
+/** A known path with another method has its `Allow` header by now. */
+function unrouted(ctx: Context): AppError {
+  return ctx.status === 404
+    ? new AppError('not_found', `There is no ${ctx.method} ${ctx.path}.`)
+    : new AppError('method_not_allowed', `${ctx.path} does not take ${ctx.method}; see Allow.`);
+}
+
+/** 500s say nothing of the inside; the log does, under the same request id. */
+function named(error: unknown): AppError {
+  if (error instanceof AppError) {
+    return error;
+  }
+
+  const status = error instanceof Error && 'status' in error ? error.status : undefined;
+  if (status === 413) {
+    return new AppError('payload_too_large', 'The request body is larger than 1 MB.');
+  }
+
+  if (status === 415) {
+    return new AppError(
+      'unsupported_media_type',
+      'The request body cannot be read in this encoding.',
+    );
+  }
+
+  if (status === 400) {
+    return new AppError('invalid_request', 'The request body is not valid JSON.');
+  }
+
+  if (isDatabaseAway(error)) {
+    return new AppError('unavailable', 'The database cannot be reached at the moment. Try again.');
+  }
+
+  return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');
+}
+
+function answer(ctx: Context, { code, message, details }: AppError, cause: unknown, log: Logger) {
+  ctx.status = statusOf[code];
+  ctx.body = { error: message, code, ...(details ? { details } : {}) };
+  if (code === 'unauthorized') {
+    ctx.set('WWW-Authenticate', 'Bearer');
+  }
+
+  if (code === 'unavailable') {
+    ctx.set('Retry-After', String(retryAfter));
+  }
+
+  if (ctx.status >= 500) {
+    const request = { id: ctx.state['requestId'], method: ctx.method, path: ctx.path };
+    log.error({ request, error: describeError(cause) }, code);
+  }
+}

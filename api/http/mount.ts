@@ -1,0 +1,55 @@
+import { Router, type RouterContext } from '@koa/router';
+import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import { parser } from '../../runtime/parser.ts';
+import { authenticate } from './authenticate.ts';
+import { readBody } from './read-body.ts';
+import type { Route } from './route.ts';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/v;
+
+/** A router for these calls: who is it, is the request well formed, then the use case. */
+export function mount(routes: readonly Route[], fork: () => Em): Router {
+  const router = new Router({ prefix: '/api/v1' });
+  for (const route of routes) {
+    const handler = handlerOf(route, fork);
+    router[route.method](route.path.replaceAll(/\{(?<name>\w+)\}/gv, ':$<name>'), handler);
+  }
+
+  return router;
+}
+
+function handlerOf(route: Route, fork: () => Em) {
+  const parseBody = route.body ? parser<unknown>(route.body) : undefined;
+  return async (ctx: RouterContext): Promise<void> => {
+    const caller = await authenticate(fork(), ctx.get('authorization'));
+    const params = ids(ctx.params);
+    const [unknown] = Object.keys(ctx.query);
+    if (unknown !== undefined) {
+      throw new AppError('invalid_request', `This call takes no query parameter "${unknown}".`, {
+        details: [{ path: `?${unknown}`, message: 'is not a known query parameter' }],
+      });
+    }
+
+    const body = parseBody?.(await readBody(ctx));
+    const header = (name: string): string | undefined => ctx.request.get(name) || undefined;
+    const answer = await route.handle({ caller, params, body, header });
+    ctx.status = answer.status;
+    ctx.set(answer.headers ?? {});
+    ctx.body = answer.body;
+  };
+}
+
+/** A malformed id is as unknown as any other. @throws AppError `not_found` */
+function ids(params: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (value === undefined || !uuid.test(value)) {
+      throw new AppError('not_found', `There is nothing with the id "${value}".`);
+    }
+
+    checked[name] = value;
+  }
+
+  return checked;
+}

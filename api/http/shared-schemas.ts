@@ -1,0 +1,34 @@
+/** Pieces of JSON Schema that several calls use. */
+export const nullable = (schema: { readonly type: string }) => ({
+  ...schema,
+  type: [schema.type, 'null'],
+});
+
+export const uuid = { type: 'string', format: 'uuid' } as const;
+export const text = { type: 'string' } as const;
+export const dateTime = { type: 'string', format: 'date-time' } as const;
+
+/** An object of which every field is always present, and no other. */
+export const record = (properties: Readonly<Record<string, object>>) => ({
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(properties),
+  properties,
+});
+
+export const errorSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['error', 'code'],
+  properties: {
+    error: { type: 'string', description: 'A sentence for people.' },
+    code: { type: 'string', description: 'For programs. Stable.' },
+    details: {
+      type: 'array',
+      items: record({
+        path: { type: 'string', description: 'A JSON pointer into the request.' },
+        message: text,
+      }),
+    },
+  },
+};

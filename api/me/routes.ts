@@ -1,0 +1,32 @@
+import type { ApiDeps } from '../deps.ts';
+import type { Route } from '../http/route.ts';
+import { nullable, record, text, uuid } from '../http/shared-schemas.ts';
+
+type Row = { id: string; name: string | null; channels: number };
+
+export const meRoutes = ({ orm }: ApiDeps): Route[] => [
+  {
+    method: 'get',
+    path: '/me',
+    summary: 'The workspace that the API key acts for',
+    answers: {
+      200: {
+        description: 'The workspace, and how many channels it has.',
+        schema: record({
+          workspace: record({ id: uuid, name: nullable(text) }),
+          channels: { type: 'integer', minimum: 0 },
+        }),
+      },
+    },
+    errors: [],
+    handle: async ({ caller }) => {
+      const [row] = await orm.em.fork().execute<Row[]>(
+        `select id, name, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
+         from workspaces w where id = ?`,
+        [caller.workspaceId],
+      );
+      const { id = '', name = null, channels = 0 } = row ?? {};
+      return { status: 200, body: { workspace: { id, name }, channels } };
+    },
+  },
+];

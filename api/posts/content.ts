@@ -1,0 +1,44 @@
+import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import type { CreatePostBody } from './schemas.ts';
+
+/**
+ * Refuses a post without text, with blank text, or with text that no database can hold.
+ *
+ * @throws AppError `empty_body`, or `invalid_request` for characters that cannot be stored.
+ */
+export function checkTexts(request: CreatePostBody): void {
+  const texts = textsOf(request);
+  if (texts.length === 0) {
+    throw new AppError('empty_body', 'A post needs a body, a thread or channel_bodies.');
+  }
+
+  const blank = texts.filter(([, text]) => text.trim() === '');
+  if (blank.length > 0) {
+    throw new AppError('empty_body', `${paths(blank)} must not be blank.`, {
+      details: blank.map(([path]) => ({ path, message: 'must not be blank' })),
+    });
+  }
+
+  const broken = texts.filter(([, text]) => text.includes('\0') || !text.isWellFormed());
+  if (broken.length > 0) {
+    throw new AppError(
+      'invalid_request',
+      `${paths(broken)} must be text: no NUL, no half of a surrogate pair.`,
+      { details: broken.map(([path]) => ({ path, message: 'is not text' })) },
+    );
+  }
+}
+
+type Located = readonly [path: ErrorDetail['path'], text: string];
+
+function textsOf({ body, thread, channel_bodies: overrides }: CreatePostBody): Located[] {
+  return [
+    ...(body === undefined ? [] : [['/body', body] as const]),
+    ...(thread ?? []).map((text, index) => [`/thread/${index}`, text] as const),
+    ...Object.entries(overrides ?? {}).map(
+      ([id, text]) => [`/channel_bodies/${id}`, text] as const,
+    ),
+  ];
+}
+
+const paths = (located: readonly Located[]): string => located.map(([path]) => path).join(', ');

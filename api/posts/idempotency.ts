@@ -1,0 +1,73 @@
+import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import { sha256Hex } from '../../runtime/token.ts';
+import type { CreatePostBody } from './schemas.ts';
+
+/**
+ * The request's idempotency key, from the header or the body.
+ *
+ * @throws AppError `invalid_request` when both are given and differ, or when it is too long.
+ */
+export function idempotencyKey(
+  fromHeader: string | undefined,
+  fromBody: string | undefined,
+): string | undefined {
+  if (fromHeader !== undefined && fromBody !== undefined && fromHeader !== fromBody) {
+    throw new AppError(
+      'invalid_request',
+      'The Idempotency-Key header and idempotency_key in the body differ. Send one of them.',
+    );
+  }
+
+  const key = fromHeader ?? fromBody;
+  if (key !== undefined && key.length > 255) {
+    throw new AppError('invalid_request', 'An idempotency key has at most 255 characters.');
+  }
+
+  return key;
+}
+
+/** The same for equal requests, in whatever order their fields stand and wherever the key was sent. */
+export function fingerprint({ idempotency_key: _, ...rest }: CreatePostBody): string {
+  return sha256Hex(canonical(rest));
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.map(canonical).join(',')}]`;
+  }
+
+  if (value !== null && typeof value === 'object') {
+    const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+  }
+
+  return JSON.stringify(value);
+}
+
+type Row = { post_id: string; fingerprint: string };
+
+/**
+ * The post that this key made before, or null when the key is unused.
+ *
+ * @throws AppError `idempotency_key_reused` when it was used with another body.
+ */
+export async function findReplayed(
+  em: Em,
+  workspaceId: string,
+  key: string,
+  print: string,
+): Promise<string | null> {
+  const [row] = await em.execute<Row[]>(
+    'select post_id, fingerprint from idempotency_keys where workspace_id = ? and key = ?',
+    [workspaceId, key],
+  );
+  if (row && row.fingerprint !== print) {
+    throw new AppError(
+      'idempotency_key_reused',
+      `This idempotency key made post ${row.post_id} with another body. Use a new key for a new post.`,
+    );
+  }
+
+  return row?.post_id ?? null;
+}

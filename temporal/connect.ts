@@ -1,0 +1,30 @@
+import { Client, Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export type Temporal = {
+  readonly client: Client;
+  readonly connection: Connection;
+  readonly namespace: string;
+  close(): Promise<void>;
+};
+
+/**
+ * How to reach Temporal, by the variables that Temporal's own tools read: `TEMPORAL_ADDRESS`,
+ * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS…`, `TEMPORAL_PROFILE`, `TEMPORAL_CONFIG_FILE`.
+ */
+export function temporalOptions(env: Env = process.env) {
+  const set = Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const overrideEnvVars = Object.fromEntries(set);
+  const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars });
+  return { connectionOptions, namespace: namespace ?? 'default' };
+}
+
+/** Connects lazily: a process starts, and serves what it can, while Temporal is away. */
+export function connectTemporal(env: Env = process.env): Temporal {
+  const { connectionOptions, namespace } = temporalOptions(env);
+  const connection = Connection.lazy(connectionOptions);
+  const client = new Client({ connection, namespace });
+  return { client, connection, namespace, close: () => connection.close() };
+}

@@ -1,0 +1,61 @@
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import { migrate } from '../db/migrate.ts';
+import { createOrm } from '../db/orm.ts';
+import { networks } from '../networks/index.ts';
+import { readConfig } from '../runtime/config.ts';
+import { parseAllowList } from '../runtime/egress/allow-list.ts';
+import { createEgress } from '../runtime/egress/create-egress.ts';
+import { insist } from '../runtime/insist.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { createSealer } from '../runtime/sealer.ts';
+import { untilStopped } from '../runtime/until-stopped.ts';
+import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
+import { bundleWorkflows, createWorkers } from './create-workers.ts';
+import { temporalLogger } from './temporal-logger.ts';
+import { startRelay } from './relay.ts';
+
+const config = readConfig();
+const log = createLogger('worker', config.logLevel);
+const stop = untilStopped();
+let polling = false;
+void stop.then(() => polling || process.exit(0)); // Nothing was begun yet.
+Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
+
+const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+const egress = createEgress({ allow: parseAllowList(config.egressAllow) });
+const { connectionOptions, namespace } = temporalOptions();
+
+// The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
+await insist('the database', () => migrate(orm), log);
+const connection = await insist('Temporal', () => NativeConnection.connect(connectionOptions), log);
+const temporal = connectTemporal();
+
+const deps = {
+  orm,
+  networks,
+  egress,
+  log,
+  sealer: createSealer(config.secretKey),
+  now: () => new Date(),
+};
+const bundle = await bundleWorkflows();
+const workers = await insist(
+  'Temporal',
+  () => createWorkers({ connection, namespace, deps, bundle, shutdownGraceMs: 40_000 }),
+  log,
+);
+const running = Promise.all(workers.map((worker) => worker.run()));
+polling = true;
+const stopRelay = startRelay({ orm, client: temporal.client, log });
+log.info({ namespace, queues: workers.map((worker) => worker.options.taskQueue) }, 'polling');
+
+await Promise.race([stop, running]);
+log.info('stopping: what is being sent is finished first');
+for (const worker of workers.filter((each) => each.getState() === 'RUNNING')) {
+  worker.shutdown();
+}
+
+await Promise.all([running, stopRelay()]);
+await Promise.all([temporal.close(), connection.close(), egress.close(), orm.close()]);
+log.info('stopped');
+process.exit(0);
