@@ -1,0 +1,38 @@
+import { connectChannel } from './connect-channel.ts';
+import { connectBluesky } from '../networks/bluesky/connect.ts';
+import { connectMastodon } from '../networks/mastodon/connect.ts';
+import type { Account } from '../networks/network.ts';
+import type { CommandAnswer, CommandDeps } from './commands.ts';
+import { mustExist } from './workspaces.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+/** @throws NetworkError when the server does not accept the token; then nothing is stored. */
+export async function addMastodon(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
+  const { WORKSPACE_ID: workspaceId = '', url: baseUrl = '', token: accessToken = '' } = values;
+  await mustExist(deps.em, workspaceId);
+  const account = await connectMastodon(deps.egress, { baseUrl, accessToken });
+  return store(deps, workspaceId, 'mastodon', account);
+}
+
+/** @throws NetworkError when the PDS does not accept the app password; then nothing is stored. */
+export async function addBluesky(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
+  const { WORKSPACE_ID: workspaceId = '', url: baseUrl = '', handle: identifier = '' } = values;
+  const { 'app-password': appPassword = '', 'web-url': webUrl } = values;
+  await mustExist(deps.em, workspaceId);
+  const login = { baseUrl, identifier, appPassword, ...(webUrl ? { webUrl } : {}) };
+  return store(deps, workspaceId, 'bluesky', await connectBluesky(deps.egress, login));
+}
+
+async function store(
+  { em, sealer }: CommandDeps,
+  workspaceId: string,
+  platform: string,
+  account: Account,
+): Promise<CommandAnswer> {
+  const { id, handle } = await connectChannel(em, sealer, workspaceId, platform, account);
+  return {
+    text: `Channel ${id}: ${handle} on ${platform}`,
+    data: { channel: { id, platform, handle } },
+  };
+}

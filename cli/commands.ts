@@ -1,0 +1,73 @@
+import type { Em } from '../db/orm.ts';
+import type { Egress } from '../runtime/egress/egress.ts';
+import type { Sealer } from '../runtime/sealer.ts';
+import { addBluesky, addMastodon } from './add-channel.ts';
+import { createDemo } from './create-demo.ts';
+import { createKey, createNamedWorkspace, listWorkspaces } from './workspaces.ts';
+
+export type CommandDeps = { readonly em: Em; readonly egress: Egress; readonly sealer: Sealer };
+
+/** For people, and for programs. */
+export type CommandAnswer = { readonly text: string; readonly data: object };
+
+export type Command = {
+  readonly summary: string;
+  /** Arguments by place. */
+  readonly places: readonly string[];
+  readonly options: Readonly<Record<string, { placeholder: string; required: boolean }>>;
+  readonly run: (
+    deps: CommandDeps,
+    values: Readonly<Record<string, string>>,
+  ) => Promise<CommandAnswer>;
+};
+
+export const commands = {
+  'workspace create': {
+    summary: 'Makes a workspace with a first API key, which is shown this once.',
+    places: ['NAME'],
+    options: {},
+    run: createNamedWorkspace,
+  },
+  'workspace list': {
+    summary: 'Lists the workspaces.',
+    places: [],
+    options: {},
+    run: listWorkspaces,
+  },
+  'key create': {
+    summary: 'Makes another API key of a workspace, which is shown this once.',
+    places: ['WORKSPACE_ID'],
+    options: {},
+    run: createKey,
+  },
+  'channel add-mastodon': {
+    summary: 'Connects a Mastodon account (or one of a server that speaks its API).',
+    places: ['WORKSPACE_ID'],
+    options: {
+      url: { placeholder: 'https://mastodon.example', required: true },
+      token: { placeholder: 'ACCESS_TOKEN', required: true },
+    },
+    run: addMastodon,
+  },
+  'channel add-bluesky': {
+    summary: 'Connects a Bluesky account with an app password.',
+    places: ['WORKSPACE_ID'],
+    options: {
+      url: { placeholder: 'https://bsky.social', required: true },
+      handle: { placeholder: 'me.bsky.social', required: true },
+      'app-password': { placeholder: 'xxxx-xxxx-xxxx-xxxx', required: true },
+      'web-url': { placeholder: 'https://bsky.app', required: false },
+    },
+    run: addBluesky,
+  },
+  demo: {
+    summary: 'Makes the demo workspace with two channels at the sandbox. "npm start" calls this.',
+    places: [],
+    options: { 'sandbox-url': { placeholder: 'http://127.0.0.1:PORT', required: true } },
+    run: createDemo,
+  },
+} as const satisfies Record<string, Command>;
+
+export type CommandName = keyof typeof commands;
+
+export const isCommandName = (name: string): name is CommandName => Object.hasOwn(commands, name);

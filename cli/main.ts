@@ -1,0 +1,61 @@
+import { migrate } from '../db/migrate.ts';
+import { createOrm } from '../db/orm.ts';
+import { AppError } from '../domain/errors.ts';
+import { NetworkError } from '../networks/network.ts';
+import { ConfigError, readConfig } from '../runtime/config.ts';
+import { parseAllowList } from '../runtime/egress/allow-list.ts';
+import { createEgress } from '../runtime/egress/create-egress.ts';
+import { createSealer } from '../runtime/sealer.ts';
+import { commands, type Command } from './commands.ts';
+import { readArguments, UsageError } from './read-arguments.ts';
+import { usage } from './usage.ts';
+
+/** Runs one command of `npm run admin`. Exit codes: 0 done, 1 it failed, 2 the call's words are off. */
+async function main(args: readonly string[]): Promise<number> {
+  const json = args.includes('--json');
+  try {
+    const { command, values } = readArguments(args.filter((arg) => arg !== '--json'));
+    if (command === 'help') {
+      console.log(usage());
+      return 0;
+    }
+
+    const answer = await run(commands[command], values);
+    console.log(json ? JSON.stringify(answer.data) : answer.text);
+    return 0;
+  } catch (error) {
+    return fail(error, json);
+  }
+}
+
+async function run(command: Command, values: Readonly<Record<string, string>>) {
+  const config = readConfig();
+  const orm = createOrm(config.databaseUrl, { poolSize: 3 });
+  const egress = createEgress({ allow: parseAllowList(config.egressAllow) });
+  try {
+    await migrate(orm);
+    const em = orm.em.fork();
+    return await command.run({ em, egress, sealer: createSealer(config.secretKey) }, values);
+  } finally {
+    await Promise.all([orm.close(), egress.close()]);
+  }
+}
+
+function fail(error: unknown, json: boolean): number {
+  const known =
+    error instanceof UsageError ||
+    error instanceof ConfigError ||
+    error instanceof AppError ||
+    error instanceof NetworkError;
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof AppError || error instanceof NetworkError ? error.code : 'failed';
+  if (json) {
+    console.log(JSON.stringify({ error: message, code }));
+  } else {
+    console.error(known ? message : error);
+  }
+
+  return error instanceof UsageError ? 2 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));

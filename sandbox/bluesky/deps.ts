@@ -1,0 +1,8 @@
+import type { SandboxDeps } from '../deps.ts';
+import type { Tokens } from './tokens.ts';
+
+export type BlueskyDeps = SandboxDeps & {
+  readonly tokens: Tokens;
+  /** Makes a new record key or revision. */
+  readonly nextTid: () => string;
+};

@@ -1,0 +1,74 @@
+import { lexicons } from '@atproto/api';
+import { Router, type RouterContext } from '@koa/router';
+import type { Middleware } from 'koa';
+import { readBody } from '../body.ts';
+import { cutConnection } from '../cut-connection.ts';
+import { Refusal } from '../refusal.ts';
+import type { BlueskyDeps } from './deps.ts';
+import { methods, type Method } from './methods.ts';
+
+/** As much of a personal data server as it takes to publish and to look at what was published. */
+export function blueskyRoutes(deps: BlueskyDeps): Router {
+  const router = new Router({ prefix: '/bluesky/xrpc' });
+  router.use(answerErrors);
+  router.all('/:nsid', async (ctx) => {
+    const nsid = ctx.params.nsid ?? '';
+    const method = Object.hasOwn(methods, nsid) ? methods[nsid] : undefined;
+    if (method === undefined) {
+      throw new Refusal(501, 'Method Not Implemented', { code: 'MethodNotImplemented' });
+    }
+    if (ctx.method !== method.verb) {
+      throw new Refusal(405, `Incorrect HTTP method (${ctx.method}) expected ${method.verb}`);
+    }
+    if (method.needs !== undefined) {
+      deps.tokens.check(method.needs, ctx.get('authorization'));
+    }
+    const answer = await method.run(deps, await inputOf(ctx, nsid, method));
+    if (answer === 'lost') {
+      cutConnection(ctx);
+    } else {
+      ctx.body = answer;
+    }
+  });
+  return router;
+}
+
+/** The query or the body of a request, checked against the network's own lexicon. */
+async function inputOf(ctx: RouterContext, nsid: string, { verb }: Method): Promise<unknown> {
+  const input = verb === 'GET' ? queryOf(ctx.URL.searchParams) : await readBody(ctx.req);
+  try {
+    return verb === 'GET'
+      ? lexicons.assertValidXrpcParams(nsid, input)
+      : lexicons.assertValidXrpcInput(nsid, input);
+  } catch (error) {
+    throw new Refusal(400, error instanceof Error ? error.message : 'Invalid input');
+  }
+}
+
+/** A query is all text; the lexicon wants numbers and booleans where it says so. */
+function queryOf(query: URLSearchParams): Record<string, unknown> {
+  const [limit, reverse] = [query.get('limit'), query.get('reverse')];
+  return {
+    ...Object.fromEntries(query),
+    ...(limit === null ? {} : { limit: Number(limit) }),
+    ...(reverse === null ? {} : { reverse: reverse === 'true' }),
+  };
+}
+
+/** Answers in Bluesky's error shape. */
+const answerErrors: Middleware = async (ctx, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const refusal =
+      error instanceof Refusal
+        ? error
+        : new Refusal(500, 'The sandbox broke.', { code: 'InternalServerError' });
+    if (refusal !== error) {
+      ctx.app.emit('error', error, ctx);
+    }
+    ctx.status = refusal.status;
+    ctx.set(refusal.headers);
+    ctx.body = { error: refusal.code, message: refusal.message };
+  }
+};

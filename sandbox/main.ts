@@ -1,0 +1,43 @@
+import { startSandbox } from './server.ts';
+
+// The sandbox: two pretend networks for a first run, on one port, with a page that shows what was posted.
+//
+//   node sandbox/main.ts
+//
+// HOST                    address to listen on (127.0.0.1)
+// PORT                    port to listen on (0: a free one)
+// PUNCTUAL_SANDBOX_DATA   a JSON file in which posts survive a restart (none: they live in memory)
+//
+// Mastodon: <url>/mastodon, access token `demo`.
+// Bluesky: <url>/bluesky, handle `demo.sandbox.test`, app password `demo`.
+//
+// A text that contains one of these is treated badly (`failures.ts`):
+//   #sandbox-refuse   refused: Mastodon 422, Bluesky 400 InvalidRequest
+//   #sandbox-busy     rate limited on the first try, with a reset five seconds ahead
+//   #sandbox-lost     taken, but the connection is cut in place of the first answer
+
+const { HOST: host = '127.0.0.1', PORT: port = '0', PUNCTUAL_SANDBOX_DATA: dataFile } = process.env;
+
+if (!/^\d{1,5}$/v.test(port) || Number(port) > 65_535) {
+  stop(`PORT must be a number from 0 to 65535, not "${port}".`);
+}
+
+try {
+  const sandbox = await startSandbox({ host, port: Number(port), dataFile: dataFile || undefined });
+  process.stdout.write(`Sandbox ready at ${sandbox.url}\n`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, async () => {
+      await sandbox.close();
+      process.exit(0);
+    });
+  }
+} catch (error) {
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const reason = error instanceof Error ? error.message : String(error);
+  stop(isTaken ? `Port ${port} is in use. Set PORT to another one.` : reason);
+}
+
+function stop(reason: string): never {
+  process.stderr.write(`The sandbox cannot start: ${reason}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,71 @@
+import type { MastodonPost } from '../post.ts';
+import { tagsOf } from './text.ts';
+
+const defaultLimit = 20;
+const maxLimit = 40;
+
+export type StatusPage = { readonly statuses: MastodonPost[]; readonly link: string | undefined };
+
+/**
+ * One page of an account's statuses, newest first.
+ *
+ * `exclude_replies` keeps answers to oneself, as Mastodon does, and here there are no others; there are no
+ * boosts, pictures or pinned posts either.
+ *
+ * @param statuses In the order of their ids.
+ * @param url The address asked for, from which the addresses of the next and previous page are made.
+ */
+export function listStatuses(statuses: readonly MastodonPost[], url: URL): StatusPage {
+  const query = url.searchParams;
+  if (isTrue(query.get('only_media')) || isTrue(query.get('pinned'))) {
+    return { statuses: [], link: undefined };
+  }
+  const maxId = idOf(query.get('max_id'));
+  const sinceId = idOf(query.get('since_id'));
+  const minId = idOf(query.get('min_id'));
+  const limit = limitOf(query.get('limit'));
+  const tag = query.get('tagged')?.toLowerCase();
+  const fitting = statuses.filter(
+    ({ id, text }) =>
+      (maxId === undefined || BigInt(id) < maxId) &&
+      (sinceId === undefined || BigInt(id) > sinceId) &&
+      (minId === undefined || BigInt(id) > minId) &&
+      (tag === undefined || tagsOf(text).includes(tag)),
+  );
+  // `min_id` asks for the page right above an id, `since_id` for the newest page that ends above it.
+  const page = minId === undefined ? fitting.slice(-limit) : fitting.slice(0, limit);
+  const newestFirst = page.toReversed();
+  return { statuses: newestFirst, link: linkOf(newestFirst, url) };
+}
+
+function linkOf(page: readonly MastodonPost[], url: URL): string | undefined {
+  const [newest, oldest] = [page.at(0), page.at(-1)];
+  if (newest === undefined || oldest === undefined) {
+    return undefined;
+  }
+  const next = withOnly(url, 'max_id', oldest.id);
+  const prev = withOnly(url, 'min_id', newest.id);
+  return `<${next}>; rel="next", <${prev}>; rel="prev"`;
+}
+
+function withOnly(url: URL, name: string, id: string): string {
+  const other = new URL(url);
+  for (const old of ['max_id', 'since_id', 'min_id']) {
+    other.searchParams.delete(old);
+  }
+  other.searchParams.set(name, id);
+  return other.href;
+}
+
+function idOf(value: string | null): bigint | undefined {
+  return value !== null && /^\d{1,30}$/v.test(value) ? BigInt(value) : undefined;
+}
+
+function limitOf(value: string | null): number {
+  const limit = Number(value ?? defaultLimit);
+  return Number.isInteger(limit) && limit > 0 ? Math.min(limit, maxLimit) : defaultLimit;
+}
+
+function isTrue(value: string | null): boolean {
+  return value === 'true' || value === '1';
+}

@@ -1,0 +1,107 @@
+import type { Request } from 'koa';
+import { mastodonAccount } from '../accounts.ts';
+import { originOf } from '../origin.ts';
+import type { MastodonPost } from '../post.ts';
+import { charactersPerUrl, contentOf, maxCharacters, tagsOf } from './text.ts';
+
+/** The demo account as others see it. @param base The address under which the sandbox speaks Mastodon. */
+export function presentAccount(base: string, statusesCount: number) {
+  const { id, username, displayName, createdAt } = mastodonAccount;
+  const picture = new URL('/assets/mastodon.svg', base).href;
+  return {
+    id,
+    username,
+    acct: username,
+    display_name: displayName,
+    url: `${base}/@${username}`,
+    uri: `${base}/@${username}`,
+    avatar: picture,
+    avatar_static: picture,
+    header: picture,
+    header_static: picture,
+    note: '',
+    locked: false,
+    bot: false,
+    group: false,
+    discoverable: false,
+    created_at: createdAt,
+    last_status_at: null,
+    statuses_count: statusesCount,
+    followers_count: 0,
+    following_count: 0,
+    emojis: [],
+    fields: [],
+    roles: [],
+  };
+}
+
+/** Returns a function that presents a status of the account. @param statuses All of them, to count answers. */
+export function statusPresenter(base: string, statuses: readonly MastodonPost[]) {
+  const account = presentAccount(base, statuses.length);
+  return (status: MastodonPost) => ({
+    ...presentContent(status, base),
+    account,
+    replies_count: statuses.filter((other) => other.replyTo === status.id).length,
+    reblogs_count: 0,
+    favourites_count: 0,
+  });
+}
+
+/** The address under which the caller reaches the sandbox's Mastodon. */
+export function baseOf(request: Pick<Request, 'host'>): string {
+  return `${originOf(request)}/mastodon`;
+}
+
+function presentContent(status: MastodonPost, base: string) {
+  const url = `${base}/@${mastodonAccount.username}/${status.id}`;
+  return {
+    id: status.id,
+    uri: url,
+    url,
+    created_at: status.createdAt,
+    edited_at: null,
+    content: contentOf(status.text, base).markup,
+    visibility: status.visibility,
+    sensitive: false,
+    spoiler_text: '',
+    language: status.language,
+    in_reply_to_id: status.replyTo,
+    in_reply_to_account_id: status.replyTo === null ? null : mastodonAccount.id,
+    media_attachments: [],
+    mentions: [],
+    tags: tagsOf(status.text).map((name) => ({
+      name,
+      url: `${base}/tags/${encodeURIComponent(name)}`,
+    })),
+    emojis: [],
+    reblog: null,
+    poll: null,
+    card: null,
+    application: null,
+  };
+}
+
+/** What the server says of itself: its limits, and a version that says what it is. */
+export function presentInstance(base: string) {
+  return {
+    domain: mastodonAccount.domain,
+    title: 'Sandbox',
+    version: '4.5.0 (compatible; sandbox)',
+    source_url: '',
+    description: 'A pretend Mastodon server for a first run.',
+    usage: { users: { active_month: 1 } },
+    thumbnail: { url: new URL('/assets/mastodon.svg', base).href },
+    languages: ['en'],
+    configuration: {
+      statuses: {
+        max_characters: maxCharacters,
+        max_media_attachments: 0,
+        characters_reserved_per_url: charactersPerUrl,
+      },
+      media_attachments: { supported_mime_types: [] },
+    },
+    registrations: { enabled: false, approval_required: false, message: null },
+    contact: { email: '', account: presentAccount(base, 0) },
+    rules: [],
+  };
+}

@@ -1,0 +1,57 @@
+import { html, type Html } from '../html.ts';
+import type { Post } from '../post.ts';
+import type { Segment } from '../segment.ts';
+import { networkFaces, pathOf, segmentsOf } from './networks.ts';
+
+/**
+ * Posts that belong together, in order, joined by a line.
+ *
+ * @param current The post that the page is about; it is highlighted.
+ */
+export function threadView(thread: readonly Post[], current: Post | undefined): Html {
+  const [first] = thread;
+  const posts = thread.map((post) => postView(post, post === current));
+  return html`<section class="thread" id="thread-${first === undefined ? '' : elementId(first)}">
+    ${posts}
+  </section>`;
+}
+
+/** `data-v` tells the page's script whether the post that it shows is still the same. */
+function postView(post: Post, isCurrent: boolean): Html {
+  const { label, displayName, handle, profile, avatar } = networkFaces[post.network];
+  const version = post.network === 'bluesky' ? post.cid : post.id;
+  return html`<article
+    class="post ${post.network}"
+    id="${elementId(post)}"
+    data-v="${version}"
+    ${isCurrent ? html`aria-current="true"` : ''}
+  >
+    <img class="avatar" src="${avatar}" alt="" width="44" height="44" />
+    <header>
+      <a class="name" href="${profile}">${displayName}</a>
+      <span class="handle">${handle}</span>
+      <a class="when" href="${pathOf(post)}">${timeView(post.createdAt)}</a>
+      <span class="badge">${label}</span>
+    </header>
+    <p class="text">${segmentsOf(post).map(segmentView)}</p>
+  </article>`;
+}
+
+/** The page's script makes the time relative; without it, it is exact. */
+function timeView(createdAt: string): Html {
+  const time = new Date(createdAt);
+  const exact = Number.isNaN(time.getTime())
+    ? createdAt
+    : `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  return html`<time datetime="${createdAt}" title="${exact}">${exact}</time>`;
+}
+
+function segmentView({ text, href }: Segment): Html {
+  return href === undefined
+    ? html`${text}`
+    : html`<a href="${href}" rel="nofollow noreferrer">${text}</a>`;
+}
+
+function elementId(post: Post): string {
+  return `${post.network}-${post.id}`;
+}

@@ -1,0 +1,19 @@
+/** An answer other than success. Each network writes it in its own shape. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  /** Bluesky's name of the error; Mastodon sends only the message. */
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    message: string,
+    options: { code?: string; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.code = options.code ?? 'InvalidRequest';
+    this.headers = options.headers ?? {};
+  }
+}

@@ -1,0 +1,92 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Koa, { type Middleware } from 'koa';
+import { blueskyRoutes } from './bluesky/routes.ts';
+import { createTids } from './bluesky/tid.ts';
+import { createTokens } from './bluesky/tokens.ts';
+import { createFailures } from './failures.ts';
+import { mastodonRoutes } from './mastodon/routes.ts';
+import { loadAssets } from './page/assets.ts';
+import { createEvents } from './page/events.ts';
+import { pageRoutes } from './page/routes.ts';
+import { openStore } from './store.ts';
+
+export type SandboxOptions = {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Where posts survive a restart. Without it they live in memory. */
+  readonly dataFile?: string | undefined;
+  /** The clock, in milliseconds since 1970. */
+  readonly now?: () => number;
+};
+
+export type Sandbox = {
+  /** Where it listens, without a trailing slash. */
+  readonly url: string;
+  /** Ends open connections and resolves when everything is on disk. */
+  close(): Promise<void>;
+};
+
+/** How long requests under way may take once the sandbox is stopping. */
+const graceMs = 1000;
+
+/**
+ * Starts both pretend networks and their page.
+ *
+ * @throws Error when the port is taken or the data file is not ours.
+ */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { host, port, dataFile, now = Date.now } = options;
+  const store = await openStore(dataFile);
+  const events = createEvents(store);
+  const shared = { store, failures: createFailures(), now };
+  const bluesky = { ...shared, tokens: createTokens(store.secret, now), nextTid: createTids(now) };
+
+  const app = new Koa();
+  app.use(guardBrowser);
+  app.use(acceptBareOrigin);
+  app.use(mastodonRoutes(shared).routes());
+  app.use(blueskyRoutes(bluesky).routes());
+  app.use(pageRoutes({ store, events, assets: await loadAssets() }).routes());
+
+  const server = createServer(app.callback());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      events.close();
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(cut);
+      await store.settle();
+    },
+  };
+}
+
+/** Whatever a post contains, a browser runs nothing and loads nothing but the page's own files. */
+const guardBrowser: Middleware = async (ctx, next) => {
+  ctx.set({
+    'content-security-policy':
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+  });
+  await next();
+};
+
+/** Many clients know only an origin and drop the path of a base URL, so both APIs answer there as well. */
+const acceptBareOrigin: Middleware = async (ctx, next) => {
+  if (ctx.path.startsWith('/api/')) {
+    ctx.path = `/mastodon${ctx.path}`;
+  } else if (ctx.path.startsWith('/xrpc/')) {
+    ctx.path = `/bluesky${ctx.path}`;
+  }
+  await next();
+};

@@ -1,0 +1,207 @@
+import { AtpAgent, lexicons, RichText } from '@atproto/api';
+import { cidForLex } from '@atproto/lex-cbor';
+import { jsonToLex } from '@atproto/lex-json';
+import test from 'ava';
+import { blueskyClient, openSandbox } from './open-sandbox.ts';
+
+const collection = 'app.bsky.feed.post';
+const createType = 'com.atproto.repo.applyWrites#create' as const;
+const keys = ['3mabcdefghij2', '3mabcdefghij3', '3mabcdefghij4'];
+const recordOf = (text: string) => ({
+  $type: collection,
+  text,
+  createdAt: '2026-11-20T10:00:00.000Z',
+});
+const cidOf = async (record: object) => String(await cidForLex(jsonToLex({ ...record })));
+
+test('a post made with Bluesky’s client reads back, under the CID that its record has', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const rich = new RichText({ text: '👩‍👩‍👧‍👦 hi @demo.sandbox.test, #now: https://example.com/é' });
+  await rich.detectFacets(agent);
+
+  const made = await agent.post({ text: rich.text, facets: rich.facets ?? [], langs: ['en'] });
+  const rkey = made.uri.split('/').at(-1) ?? '';
+  const { data } = await agent.com.atproto.repo.getRecord({
+    repo: agent.assertDid,
+    collection,
+    rkey,
+  });
+
+  t.is(data.cid, made.cid);
+  t.is(made.cid, await cidOf(data.value));
+  t.like(data.value, { text: rich.text, langs: ['en'] });
+  t.is(rich.facets?.length, 3);
+});
+
+test('a thread is one write: it goes in whole, and only once', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const repo = agent.assertDid;
+  const refOf = async (n: number, record: object) => ({
+    uri: `at://${repo}/${collection}/${keys[n]}`,
+    cid: await cidOf(record),
+  });
+  const root = recordOf('one');
+  const first = await refOf(0, root);
+  const middle = { ...recordOf('two'), reply: { root: first, parent: first } };
+  const last = { ...recordOf('three'), reply: { root: first, parent: await refOf(1, middle) } };
+  const writes = [root, middle, last].map((value, n) => ({
+    $type: createType,
+    collection,
+    rkey: keys[n] ?? '',
+    value,
+  }));
+
+  const { data } = await agent.com.atproto.repo.applyWrites({ repo, writes });
+  await t.throwsAsync(agent.com.atproto.repo.applyWrites({ repo, writes }));
+  const listed = await agent.com.atproto.repo.listRecords({ repo, collection });
+
+  const cids = await Promise.all([root, middle, last].map(cidOf));
+  t.deepEqual(
+    data.results?.map((result) => 'cid' in result && result.cid),
+    cids,
+  );
+  t.deepEqual(
+    listed.data.records.map(({ cid }) => cid),
+    cids.toReversed(),
+  );
+});
+
+test('a batch with one bad record or one taken key writes nothing', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const repo = agent.assertDid;
+  await agent.com.atproto.repo.createRecord({
+    repo,
+    collection,
+    rkey: keys[1] ?? '',
+    record: recordOf('here'),
+  });
+  const batch = (...texts: readonly [string, string][]) =>
+    agent.com.atproto.repo.applyWrites({
+      repo,
+      writes: texts.map(([rkey, text]) => ({
+        $type: createType,
+        collection,
+        rkey,
+        value: recordOf(text),
+      })),
+    });
+
+  await t.throwsAsync(batch([keys[0] ?? '', 'fits'], [keys[2] ?? '', 'x'.repeat(301)]), {
+    message: /300 graphemes/v,
+  });
+  await t.throwsAsync(batch([keys[0] ?? '', 'fits'], [keys[1] ?? '', 'taken']));
+  await t.throwsAsync(batch([keys[0] ?? '', 'twice'], [keys[0] ?? '', 'twice']));
+  await t.throwsAsync(batch([keys[0] ?? '', 'fits'], ['own-key', 'no TID']), { message: /TID/v });
+
+  const { data } = await agent.com.atproto.repo.listRecords({ repo, collection });
+  t.deepEqual(
+    data.records.map(({ value }) => value['text']),
+    ['here'],
+  );
+});
+
+test('putRecord with swapRecord null can be repeated, and never overwrites', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const put = (text: string) =>
+    agent.com.atproto.repo.putRecord({
+      repo: agent.assertDid,
+      collection,
+      rkey: keys[0] ?? '',
+      record: recordOf(text),
+      swapRecord: null,
+    });
+
+  const made = await put('first');
+  const again = await put('first');
+  await t.throwsAsync(put('other'), { message: new RegExp(made.data.cid, 'v') });
+
+  t.is(again.data.cid, made.data.cid);
+  t.truthy(made.data.commit);
+  t.is(again.data.commit, undefined);
+});
+
+test('300 characters as a reader counts them are the limit', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+
+  await t.notThrowsAsync(agent.post({ text: 'é'.normalize('NFD').repeat(300) }));
+  await t.throwsAsync(agent.post({ text: 'é'.repeat(301) }), { message: /300 graphemes/v });
+});
+
+test('a wrong password, a wrong token and somebody else’s repository are refused', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const stranger = new AtpAgent({ service: url });
+  const sessionWith = async (authorization?: string) => {
+    const headers = authorization === undefined ? {} : { authorization };
+    const answer = await fetch(`${url}/bluesky/xrpc/com.atproto.server.getSession`, { headers });
+    return [answer.status, ((await answer.json()) as { error?: string }).error];
+  };
+  const session = agent.session;
+
+  await t.throwsAsync(stranger.login({ identifier: 'demo.sandbox.test', password: 'no' }), {
+    message: /password/v,
+  });
+  t.deepEqual(await sessionWith(), [401, 'AuthMissing']);
+  t.deepEqual(await sessionWith('Bearer a.b.c'), [400, 'InvalidToken']);
+  t.deepEqual(await sessionWith(`Bearer ${session?.refreshJwt}`), [400, 'InvalidToken']);
+  t.deepEqual(await sessionWith(`Bearer ${session?.accessJwt}`), [200, undefined]);
+  const record = recordOf('not mine');
+  const foreign = { repo: 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa', collection, record };
+  await t.throwsAsync(agent.com.atproto.repo.createRecord(foreign));
+});
+
+test('an access token ends when it says, and the refresh token gets another', async (t) => {
+  let nowMs = Date.now();
+  const { url } = await openSandbox(t, { now: () => nowMs });
+  const agent = await blueskyClient(url);
+  const before = agent.session?.accessJwt ?? '';
+  const { exp } = JSON.parse(Buffer.from(before.split('.')[1] ?? '', 'base64url').toString());
+  const ask = async () => {
+    const headers = { authorization: `Bearer ${before}` };
+    const answer = await fetch(`${url}/xrpc/com.atproto.server.getSession`, { headers });
+    return [answer.status, ((await answer.json()) as { error?: string }).error];
+  };
+
+  nowMs = exp * 1000 - 1;
+  t.deepEqual(await ask(), [200, undefined]);
+  nowMs = exp * 1000;
+  t.deepEqual(await ask(), [400, 'ExpiredToken']);
+  await agent.post({ text: 'the client renews by itself' });
+  t.not(agent.session?.accessJwt, before);
+});
+
+test('every answer has the shape that Bluesky’s lexicon gives it', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const { com, assertDid: repo } = agent;
+  const handle = 'demo.sandbox.test';
+  const session = await com.atproto.server.createSession({ identifier: handle, password: 'demo' });
+  const created = await com.atproto.repo.createRecord({ repo, collection, record: recordOf('hi') });
+  const rkey = created.data.uri.split('/').at(-1) ?? '';
+  const answers = {
+    'com.atproto.server.createSession': session.data,
+    'com.atproto.server.getSession': (await com.atproto.server.getSession()).data,
+    'com.atproto.identity.resolveHandle': (await com.atproto.identity.resolveHandle({ handle }))
+      .data,
+    'com.atproto.repo.createRecord': created.data,
+    'com.atproto.repo.getRecord': (
+      await com.atproto.repo.getRecord({ repo: handle, collection, rkey })
+    ).data,
+    'com.atproto.repo.listRecords': (
+      await com.atproto.repo.listRecords({ repo, collection, limit: 1 })
+    ).data,
+  };
+
+  for (const [nsid, answer] of Object.entries(answers)) {
+    t.notThrows(() => lexicons.assertValidXrpcOutput(nsid, answer), nsid);
+  }
+  await t.throwsAsync(com.atproto.repo.getRecord({ repo, collection, rkey: keys[0] ?? '' }), {
+    message: /Could not locate record/v,
+  });
+  await t.throwsAsync(com.atproto.repo.listRecords({ repo, collection, limit: 101 }));
+});

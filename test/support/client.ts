@@ -1,0 +1,70 @@
+import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
+import { createApiKey, createWorkspace } from '../../cli/create-workspace.ts';
+import type { PostView } from '../../domain/post-view.ts';
+import { poll } from './poll.ts';
+import type { Punctual } from './punctual.ts';
+
+export type Reply = {
+  readonly status: number;
+  readonly headers: Headers;
+  // A test looks into answers as a program in another language would, without our types.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+};
+
+/** A program that uses the API with one workspace's key. */
+export type Client = {
+  readonly workspaceId: string;
+  readonly key: string;
+  readonly get: (path: string) => Promise<Reply>;
+  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>;
+  /** Polls until an endpoint's newest delivery is delivered or failed. */
+  readonly finalDelivery: (endpointId: string) => Promise<DeliveryView>;
+  /** Polls until a post has a final status. */
+  readonly finalPost: (id: string, timeoutMs?: number) => Promise<PostView>;
+};
+
+/** Makes a workspace with a key and a client for it. */
+export async function newClient(punctual: Punctual, name = 'Test'): Promise<Client> {
+  const em = punctual.orm.em.fork();
+  const workspaceId = await createWorkspace(em, name);
+  return clientFor(punctual.url, workspaceId, await createApiKey(em, workspaceId));
+}
+
+export function clientFor(url: string, workspaceId: string, key: string): Client {
+  const call = async (method: string, path: string, init: RequestInit = {}): Promise<Reply> => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      ...init,
+      headers: { authorization: `Bearer ${key}`, ...(init.headers as Record<string, string>) },
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+  };
+  const client: Client = {
+    workspaceId,
+    key,
+    get: (path) => call('GET', path),
+    post: (path, body, headers = {}) =>
+      call('POST', path, {
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+    finalPost: (id, timeoutMs) =>
+      poll<PostView>(
+        async () => (await client.get(`/posts/${id}`)).body.post,
+        (post) => post.status === 'published' || post.status === 'failed',
+        timeoutMs,
+      ),
+    finalDelivery: (id) =>
+      poll<DeliveryView>(
+        async () => (await client.get(`/webhooks/${id}`)).body.deliveries[0],
+        (delivery) => delivery?.status === 'delivered' || delivery?.status === 'failed',
+      ),
+  };
+  return client;
+}

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import { createApp } from '../../api/app.ts';
+import { readiness } from '../../api/health/readiness.ts';
+import type { ActivityDeps } from '../../activities/deps.ts';
+import type { Orm } from '../../db/orm.ts';
+import { networks } from '../../networks/index.ts';
+import { parseAllowList } from '../../runtime/egress/allow-list.ts';
+import { checkDestination } from '../../runtime/egress/check-url.ts';
+import { createEgress } from '../../runtime/egress/create-egress.ts';
+import { createResolver } from '../../runtime/egress/resolver.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import { backgroundSync } from '../../temporal/background-sync.ts';
+import type { Temporal } from '../../temporal/connect.ts';
+import { createWorkers } from '../../worker/create-workers.ts';
+import { startRelay } from '../../worker/relay.ts';
+import { freshDatabase } from './database.ts';
+import {
+  freshNamespace,
+  nativeConnection,
+  sharedBundle,
+  temporalClient,
+  testLog,
+} from './temporal.ts';
+
+/** Everything that one test's Punctual is made of. Its database and its Temporal namespace are its own. */
+export type Punctual = {
+  readonly orm: Orm;
+  readonly databaseUrl: string;
+  readonly temporal: Temporal;
+  /** `TEMPORAL_ADDRESS` and `TEMPORAL_NAMESPACE`. */
+  readonly temporalEnv: Readonly<Record<string, string>>;
+  readonly secretKey: string;
+  readonly deps: ActivityDeps;
+  /** Of the API, without a trailing slash. */
+  readonly url: string;
+};
+
+/**
+ * Starts an API on a real socket, without workers.
+ *
+ * @param allowPorts Ports on 127.0.0.1 that egress may go to.
+ */
+export async function startApi(
+  t: ExecutionContext,
+  {
+    allowPorts = [],
+    temporalEnv,
+  }: { allowPorts?: number[]; temporalEnv?: Record<string, string> } = {},
+): Promise<Punctual> {
+  const { url: databaseUrl, orm } = await freshDatabase(t);
+  const settings = temporalEnv ?? (await freshNamespace());
+  const temporal = temporalClient(t, settings);
+  const secretKey = randomBytes(32).toString('hex');
+  const allow = parseAllowList(allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','));
+  const egress = createEgress({ allow });
+  t.teardown(() => egress.close());
+  const sealer = createSealer(secretKey);
+  const now = (): Date => new Date();
+  const deps = { orm, sealer, networks, egress, log: testLog, now };
+
+  const sync = backgroundSync(temporal.client, orm, testLog);
+  const app = createApp({
+    orm,
+    sealer,
+    networks,
+    log: testLog,
+    now,
+    tellTemporal: sync.tell,
+    refuseUrl: (url) => checkDestination(url, { allow, resolve: createResolver() }),
+    readiness: () => readiness(orm, temporal),
+  });
+  const server = app.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  t.teardown(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await sync.drain();
+  });
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url };
+}
+
+/**
+ * Starts workers and a relay in this process.
+ *
+ * @returns a function that stops them; the test's end does so too.
+ */
+export async function startWorkers(
+  t: ExecutionContext,
+  punctual: Punctual,
+): Promise<() => Promise<void>> {
+  const { orm, temporal, temporalEnv, deps } = punctual;
+  const connection = await nativeConnection(t, temporalEnv['TEMPORAL_ADDRESS'] ?? '');
+  const workers = await createWorkers({
+    connection,
+    namespace: temporal.namespace,
+    deps,
+    bundle: await sharedBundle(),
+    shutdownGraceMs: 2000,
+  });
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  const stopRelay = startRelay({ orm, client: temporal.client, log: testLog });
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopped ??= (async () => {
+      for (const worker of workers) {
+        worker.shutdown();
+      }
+
+      await Promise.all([running, stopRelay()]);
+    })();
+    return stopped;
+  };
+  t.teardown(stop);
+  return stop;
+}
+
+/** An API and workers: a whole Punctual. */
+export async function startPunctual(
+  t: ExecutionContext,
+  options: { allowPorts?: number[] } = {},
+): Promise<Punctual> {
+  const punctual = await startApi(t, options);
+  await startWorkers(t, punctual);
+  return punctual;
+}

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import type { ExecutionContext } from 'ava';
+
+export type Received = {
+  readonly headers: IncomingHttpHeaders;
+  /** The raw bytes, as text. */
+  readonly body: string;
+};
+
+export type Receiver = {
+  readonly url: string;
+  readonly port: number;
+  readonly received: readonly Received[];
+  /** Resolves with the nth request, counted from 1. */
+  nth(n: number): Promise<Received>;
+};
+
+/** A webhook receiver on a real socket. Answers 204 unless told otherwise. */
+export async function startReceiver(
+  t: ExecutionContext,
+  answer: (n: number) => number = () => 204,
+): Promise<Receiver> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    void buffer(request).then((bytes) => {
+      received.push({ headers: request.headers, body: bytes.toString('utf8') });
+      response.writeHead(answer(received.length)).end();
+      server.emit('received');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    port,
+    received,
+    nth: async (n) => {
+      while (received.length < n) {
+        await once(server, 'received', { signal: AbortSignal.timeout(30_000) });
+      }
+
+      return received[n - 1] as Received;
+    },
+  };
+}
+
+/**
+ * Whether a request's signature is right, worked out from the specification with the Web Crypto API, so that
+ * nothing of the sender's code takes part.
+ */
+export async function isSignedWith(secret: string, { headers, body }: Received): Promise<boolean> {
+  const utf8 = new TextEncoder();
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const key = await crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, [
+    'verify',
+  ]);
+  const hex = String(headers['service-signature']).replace(/^sha256=/v, '');
+  return crypto.subtle.verify(
+    'HMAC',
+    key,
+    Uint8Array.from(hex.match(/../gv) ?? [], (byte) => Number.parseInt(byte, 16)),
+    utf8.encode(`${String(headers['service-timestamp'])}.${body}`),
+  );
+}

@@ -1,0 +1,59 @@
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import { Connection } from '@temporalio/client';
+import type { ExecutionContext } from 'ava';
+import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
+import { createLogger } from '../../runtime/logger.ts';
+import { bundleWorkflows } from '../../worker/create-workers.ts';
+import { temporalLogger } from '../../worker/temporal-logger.ts';
+import { env } from './env.ts';
+
+/** What the tests' processes write: nothing, unless `LOG_LEVEL` says otherwise. */
+export const testLog = createLogger('test', process.env['LOG_LEVEL'] ?? 'silent');
+
+let bundle: ReturnType<typeof bundleWorkflows> | undefined;
+
+/** The workflow bundle, made once per test file. */
+export function sharedBundle(): ReturnType<typeof bundleWorkflows> {
+  bundle ??= bundleWorkflows();
+  return bundle;
+}
+
+let installed = false;
+
+/** A connection for workers. Temporal's own messages go to the test's log. */
+export async function nativeConnection(
+  t: ExecutionContext,
+  address: string,
+): Promise<NativeConnection> {
+  if (!installed) {
+    installed = true;
+    Runtime.install({ logger: temporalLogger(testLog), shutdownSignals: [] });
+  }
+
+  const connection = await NativeConnection.connect({ address });
+  t.teardown(() => connection.close());
+  return connection;
+}
+
+/** Environment for a namespace of the test's own on the shared server, where nobody else's workers poll. */
+export async function freshNamespace(): Promise<Record<string, string>> {
+  const address = env('PUNCTUAL_TEST_TEMPORAL_ADDRESS');
+  const namespace = `test-${crypto.randomUUID()}`;
+  const connection = await Connection.connect({ address });
+  try {
+    await connection.workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+    });
+  } finally {
+    await connection.close();
+  }
+
+  return { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
+}
+
+export function temporalClient(t: ExecutionContext, settings: Record<string, string>): Temporal {
+  const temporal = connectTemporal(settings);
+  t.teardown(() => temporal.close());
+  return temporal;
+}
