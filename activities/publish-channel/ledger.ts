@@ -94,7 +94,6 @@ export async function openLedger(
           target.channelId,
           target.run,
           part,
-          ,
           key,
           text,
           sha256Hex(text),
