@@ -21,6 +21,8 @@ export type Connection = {
   readonly credentials: Json;
   /** What the network handed out for those credentials, or null. Each network parses its own shape. */
   readonly session: Json;
+  /** What holds for this account only: the server's text limits, another web address. Each network parses its own shape. */
+  readonly settings: Json;
   /** Keeps a new session (sealed) for the next try. */
   readonly saveSession: (session: Json) => Promise<void>;
   readonly http: Egress;
@@ -59,6 +61,18 @@ export type Finding =
   /** They are not there now. */
   | { readonly kind: 'absent' };
 
+/** What a network accepts, judged without asking it, so that a post is refused at scheduling and not at its time. */
+export type Rules = {
+  /**
+   * Checks one text, which stands alone in its post.
+   *
+   * Null when it fits, otherwise a sentence that names the rule, the limit and the actual value. Pure; never throws.
+   *
+   * @param settings The channel's settings; what is missing or malformed there counts as the network's default.
+   */
+  checkText(text: string, settings: Json): string | null;
+};
+
 /**
  * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a
  * part whose outcome is open.
@@ -67,6 +81,7 @@ export type Finding =
  */
 export type Network = {
   readonly id: string;
+  readonly rules: Rules;
   /** `atomic`: a thread goes out in one step, all or nothing. `sequential`: a step is one part. */
   readonly threads: 'atomic' | 'sequential';
   /**
@@ -82,11 +97,15 @@ export type Network = {
   reconcile(connection: Connection, step: Step): Promise<Finding>;
 };
 
-/** What a network says of itself at the time an account is connected. */
+/** All that a channel keeps of an account, as the network gave it when the account was connected. Holds secrets. */
 export type Account = {
+  /** May differ from the address that was asked for: a Bluesky account lives on a PDS behind its provider's address. */
+  readonly baseUrl: string;
   readonly remoteId: string;
   readonly handle: string;
+  readonly credentials: Json;
   readonly session: Json;
+  readonly settings: Json;
 };
 
 /**

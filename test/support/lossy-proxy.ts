@@ -21,6 +21,8 @@ export type Answer = {
 export type Mishap =
   /** The server does it and answers, and the answer never arrives. */
   | { readonly kind: 'lost' }
+  /** The server does it, and the answer is held back for ever; `taken` is called as soon as it did. */
+  | { readonly kind: 'held'; readonly taken: () => void }
   /** The server does it, and something else is answered in its place. */
   | { readonly kind: 'overruled'; readonly answer: Answer }
   /** The server never hears of it. */
@@ -71,6 +73,8 @@ export async function lossyProxy(t: ExecutionContext, serverUrl: string): Promis
     const answer = await forward(serverUrl, { method, path, headers, body });
     if (mishap?.kind === 'lost') {
       response.destroy();
+    } else if (mishap?.kind === 'held') {
+      mishap.taken();
     } else if (mishap?.kind === 'overruled') {
       give(response, mishap.answer);
     } else {

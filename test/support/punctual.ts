@@ -5,7 +5,8 @@ import { createApp } from '../../api/app.ts';
 import { readiness } from '../../api/health/readiness.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
-import { networks } from '../../networks/index.ts';
+import { networks as realNetworks } from '../../networks/index.ts';
+import type { Network } from '../../networks/network.ts';
 import { parseAllowList } from '../../runtime/egress/allow-list.ts';
 import { checkDestination } from '../../runtime/egress/check-url.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
@@ -37,17 +38,19 @@ export type Punctual = {
   readonly url: string;
 };
 
-/**
- * Starts an API on a real socket, without workers.
- *
- * @param allowPorts Ports on 127.0.0.1 that egress may go to.
- */
+export type ApiOptions = {
+  /** Ports on 127.0.0.1 that egress may go to. */
+  readonly allowPorts?: readonly number[];
+  /** A Temporal server other than the shared one. */
+  readonly temporalEnv?: Record<string, string>;
+  /** Networks other than the real ones. */
+  readonly networks?: Readonly<Record<string, Network>>;
+};
+
+/** Starts an API on a real socket, without workers. */
 export async function startApi(
   t: ExecutionContext,
-  {
-    allowPorts = [],
-    temporalEnv,
-  }: { allowPorts?: number[]; temporalEnv?: Record<string, string> } = {},
+  { allowPorts = [], temporalEnv, networks = realNetworks }: ApiOptions = {},
 ): Promise<Punctual> {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const settings = temporalEnv ?? (await freshNamespace());
@@ -121,7 +124,7 @@ export async function startWorkers(
 /** An API and workers: a whole Punctual. */
 export async function startPunctual(
   t: ExecutionContext,
-  options: { allowPorts?: number[] } = {},
+  options: ApiOptions = {},
 ): Promise<Punctual> {
   const punctual = await startApi(t, options);
   await startWorkers(t, punctual);

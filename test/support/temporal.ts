@@ -20,15 +20,23 @@ export function sharedBundle(): ReturnType<typeof bundleWorkflows> {
 
 let installed = false;
 
-/** A connection for workers. Temporal's own messages go to the test's log. */
+/** Sends Temporal's own messages to the test's log. Must come before anything else of its native part. */
+export function installRuntime(): void {
+  if (!installed) {
+    installed = true;
+    Runtime.install({
+      logger: temporalLogger(testLog),
+      shutdownSignals: [],
+      telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } },
+    });
+  }
+}
+
 export async function nativeConnection(
   t: ExecutionContext,
   address: string,
 ): Promise<NativeConnection> {
-  if (!installed) {
-    installed = true;
-    Runtime.install({ logger: temporalLogger(testLog), shutdownSignals: [] });
-  }
+  installRuntime();
 
   const connection = await NativeConnection.connect({ address });
   t.teardown(() => connection.close());

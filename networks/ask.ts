@@ -1,0 +1,90 @@
+import {
+  EgressError,
+  type Egress,
+  type EgressErrorCode,
+  type EgressResponse,
+} from '../runtime/egress/egress.ts';
+import { NetworkError } from './network.ts';
+
+/** Over the whole request. Longer than any answer seen from a healthy server, shorter than a try. */
+const timeoutMs = 30_000;
+/** A page of 40 long statuses is about 300 kB. */
+const maxBytes = 2 * 1024 * 1024;
+
+/**
+ * What a request is for. It decides what a failure says about the post:
+ *
+ * - `prepare`: nothing was sent yet, so the network certainly has no post.
+ * - `create`: the request makes the post, so only a refusal is certain.
+ * - `look`: a post was sent before, and a look that fails leaves that as open as it was.
+ */
+export type Purpose = 'prepare' | 'create' | 'look';
+
+/** The part of a connection that a request needs. */
+export type Way = {
+  readonly http: Egress;
+  readonly baseUrl: string;
+  readonly signal?: AbortSignal;
+};
+
+export type Question = {
+  readonly method: 'GET' | 'POST';
+  /** From the base URL on, with its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly purpose: Purpose;
+};
+
+/**
+ * Sends one request to a network and hands back whatever it answered, refusals included.
+ *
+ * @param server How the user knows the other side: `The Mastodon server`.
+ * @throws NetworkError `network_unavailable` when no answer came.
+ */
+export async function ask(way: Way, question: Question, server: string): Promise<EgressResponse> {
+  const { method, path, headers, body, purpose } = question;
+  try {
+    return await way.http.request({
+      method,
+      url: `${way.baseUrl}${path}`,
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'Punctual',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      timeoutMs,
+      maxBytes,
+      ...(way.signal ? { signal: way.signal } : {}),
+    });
+  } catch (error) {
+    const certain = error instanceof EgressError && !error.maybeSent;
+    const why = error instanceof EgressError ? reasons[error.code] : 'was given up on';
+    throw new NetworkError('network_unavailable', `${server} ${why}.`, {
+      taken: takenAfter(purpose, certain),
+      cause: error,
+    });
+  }
+}
+
+/** What a failure says about the post, given whether it proves that this request made none. */
+export function takenAfter(purpose: Purpose, certainlyNot: boolean): 'no' | 'unknown' {
+  if (purpose === 'prepare') {
+    return 'no';
+  }
+
+  return purpose === 'create' && certainlyNot ? 'no' : 'unknown';
+}
+
+const reasons: Readonly<Record<EgressErrorCode, string>> = {
+  blocked_destination: 'has an address that this service may not reach',
+  dns_error: 'has a name that does not resolve',
+  connection_refused: 'refused the connection',
+  connection_reset: 'broke the connection off',
+  timeout: 'did not answer in time',
+  tls_error: 'could not prove its identity (TLS)',
+  invalid_response: 'gave an answer that is no HTTP',
+};

@@ -1,0 +1,55 @@
+import type { Egress } from '../../runtime/egress/egress.ts';
+import { baseUrlOf } from '../base-url.ts';
+import type { Account } from '../network.ts';
+import { readDidDocument } from './answers.ts';
+import { logIn, type BlueskyCredentials } from './log-in.ts';
+import type { Session } from './session.ts';
+import type { BlueskySettings } from './settings.ts';
+
+export type BlueskyLogin = {
+  /** Of the account's PDS, or of its provider: `https://bsky.social`. */
+  readonly baseUrl: string;
+  /** A handle, with or without an @, or a DID. */
+  readonly identifier: string;
+  /** Made in the app's settings. The account's own password works too, and should not be given away. */
+  readonly appPassword: string;
+  /** Where people read the account's posts, when that is not bsky.app: posts lie under `<webUrl>/profile/`. */
+  readonly webUrl?: string;
+};
+
+/**
+ * Signs in to an account. Creates nothing but a session.
+ *
+ * The channel logs in by DID from then on, and at the PDS that the account lives on: a handle can change hands, and
+ * a provider's common address may answer a look-up from a copy that lags behind.
+ *
+ * @throws NetworkError `access_lost` for a wrong account or password, `network_unavailable` when no PDS answers there.
+ * @throws AppError `invalid_request` for an address that is none.
+ */
+export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise<Account> {
+  const baseUrl = baseUrlOf(login.baseUrl);
+  const settings: Partial<BlueskySettings> =
+    login.webUrl === undefined ? {} : { webUrl: baseUrlOf(login.webUrl) };
+  const identifier = login.identifier.trim().replace(/^@/, '');
+  const appPassword = login.appPassword.trim();
+  const { did, handle, accessJwt, didDoc } = await logIn(
+    { http, baseUrl },
+    { identifier, appPassword },
+  );
+  return {
+    baseUrl: pdsOf(didDoc) ?? baseUrl,
+    remoteId: did,
+    handle,
+    credentials: { identifier: did, appPassword } satisfies BlueskyCredentials,
+    session: { accessJwt } satisfies Session,
+    settings,
+  };
+}
+
+/** The address of the account's PDS in its DID document; null when it has none that the world can reach. */
+function pdsOf(didDoc: unknown): string | null {
+  const services = readDidDocument(didDoc)?.service ?? [];
+  const endpoint = services.find(({ id }) => id.endsWith('#atproto_pds'))?.serviceEndpoint;
+  const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null;
+  return url?.protocol === 'https:' ? url.origin : null;
+}

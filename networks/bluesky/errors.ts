@@ -1,0 +1,77 @@
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import { jsonOf } from '../answer.ts';
+import { takenAfter, type Purpose } from '../ask.ts';
+import { NetworkError } from '../network.ts';
+import { quote } from '../quote.ts';
+import { retryAtMs } from '../retry-at.ts';
+import { readXrpcError } from './answers.ts';
+
+/** The name that XRPC gives an error: `ExpiredToken`. Empty when the answer has none. */
+export const errorName = (response: EgressResponse): string =>
+  readXrpcError(jsonOf(response))?.error ?? '';
+
+/**
+ * Whether the server refused the token, so that a new one can help. It says so with 400, where others say 401.
+ * `AccountTakedown` and `AccountDeactivated` are about the account instead.
+ */
+export function isTokenRefused(response: EgressResponse): boolean {
+  const name = errorName(response);
+  return (
+    (response.status === 401 && !name.startsWith('Account')) ||
+    (response.status === 400 && (name === 'ExpiredToken' || name === 'InvalidToken'))
+  );
+}
+
+/**
+ * Casts an answer that is not a success to what it means for the post.
+ *
+ * @param secrets Not to be repeated in the message.
+ */
+export function refusal(
+  response: EgressResponse,
+  purpose: Purpose,
+  secrets: readonly string[],
+): NetworkError {
+  const { code, saying } = meaning(response, purpose);
+  const error = readXrpcError(jsonOf(response));
+  const words = quote(error?.message ?? error?.error, secrets);
+  const message = `The Bluesky server ${saying} (HTTP ${response.status})`;
+  const certainlyNot = response.status >= 300 && response.status < 500 && response.status !== 408;
+  return new NetworkError(code, `${message}${words && `: ${words}`}.`, {
+    taken: takenAfter(purpose, certainlyNot),
+    retryAtMs: code === 'rate_limited' ? retryAtMs(response, Date.now()) : undefined,
+  });
+}
+
+/** An answer of success that is no answer of a Bluesky server: the posts may be there all the same. */
+export const unreadable = (purpose: Purpose): NetworkError =>
+  new NetworkError(
+    'network_unavailable',
+    'The Bluesky server gave an answer that does not read as one.',
+    { taken: takenAfter(purpose, false) },
+  );
+
+/** Whether the account cannot be entered, because of its token or its own state. */
+export const isAccessLost = (response: EgressResponse): boolean =>
+  response.status === 401 || isTokenRefused(response);
+
+type Meaning = { readonly code: ChannelErrorCode; readonly saying: string };
+
+function meaning(response: EgressResponse, purpose: Purpose): Meaning {
+  const { status } = response;
+  if (isAccessLost(response)) {
+    return { code: 'access_lost', saying: 'no longer lets this account in' };
+  }
+  if (status === 403) {
+    return { code: 'permission_missing', saying: 'does not permit this' };
+  }
+  if (status === 429) {
+    return { code: 'rate_limited', saying: 'takes no more requests for now' };
+  }
+  if (purpose === 'create' && [400, 409, 413, 422].includes(status)) {
+    return { code: 'content_refused', saying: 'refused the post' };
+  }
+
+  return { code: 'network_unavailable', saying: 'did not do what was asked' };
+}

@@ -1,0 +1,45 @@
+import { cidForLex } from '@atproto/lex-cbor';
+import { lexParse } from '@atproto/lex-json';
+import type { Connection, FrozenPart, Part } from '../network.ts';
+import { facetsOf } from './facets.ts';
+import { collection, uriOf, type FrozenPost, type StrongRef } from './frozen-post.ts';
+import { recordKey } from './record-key.ts';
+import { handleResolver } from './resolve-handle.ts';
+
+/**
+ * Makes the records of a thread, with their keys, times and hashes.
+ *
+ * A reply names the posts before it by their hashes, which can be computed before anything is sent. That is what lets
+ * a whole thread go out in one write.
+ *
+ * @throws NetworkError when a mention cannot be resolved now.
+ */
+export async function freezeThread(
+  connection: Connection,
+  parts: readonly Part[],
+  nowMs: number,
+): Promise<FrozenPart[]> {
+  const didOf = handleResolver(connection);
+  const frozen: FrozenPart[] = [];
+  let root: StrongRef | undefined;
+  let parent: StrongRef | undefined;
+  for (const [index, part] of parts.entries()) {
+    // A millisecond for each part keeps them in order wherever posts are sorted by time or by key.
+    const atMs = Math.floor(nowMs) + index;
+    const facets = await facetsOf(part.text, didOf);
+    const json = JSON.stringify({
+      $type: collection,
+      text: part.text,
+      createdAt: new Date(atMs).toISOString(),
+      ...(facets.length > 0 && { facets }),
+      ...(root && parent && { reply: { root, parent } }),
+    });
+    const cid = (await cidForLex(lexParse(json))).toString();
+    const data: FrozenPost = { rkey: recordKey(atMs, part.key), cid, record: JSON.parse(json) };
+    frozen.push({ ...part, data });
+    parent = { uri: uriOf(connection.remoteId, data), cid };
+    root ??= parent;
+  }
+
+  return frozen;
+}

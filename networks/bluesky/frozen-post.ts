@@ -1,0 +1,38 @@
+import { answerReader } from '../answer.ts';
+import type { FrozenPart, Json } from '../network.ts';
+
+export const collection = 'app.bsky.feed.post';
+
+/** A record and the hash of it: names one version of one post. */
+export type StrongRef = { readonly uri: string; readonly cid: string };
+
+/** All of a post, made before the first try and stored, so that every try writes the same bytes under the same key. */
+export type FrozenPost = {
+  readonly rkey: string;
+  readonly cid: string;
+  /** The record as it goes to the server. */
+  readonly record: { readonly [key: string]: Json };
+};
+
+const read = answerReader<FrozenPost>({
+  type: 'object',
+  required: ['rkey', 'cid', 'record'],
+  properties: {
+    rkey: { type: 'string', pattern: '^[2-7a-z]{13}$' },
+    cid: { type: 'string', minLength: 1 },
+    record: { type: 'object' },
+  },
+});
+
+/** @throws Error for data that `freeze` of this network did not make: a bug, or a foreign row. */
+export function frozenPostOf(part: FrozenPart): FrozenPost {
+  const post = read(part.data);
+  if (!post) {
+    throw new Error(`Part ${part.key} holds no frozen Bluesky post.`);
+  }
+
+  return post;
+}
+
+export const uriOf = (did: string, { rkey }: { readonly rkey: string }): string =>
+  `at://${did}/${collection}/${rkey}`;

@@ -1,0 +1,48 @@
+import type { Connection, Finding, FrozenPart, Network, Part, SentPart, Step } from '../network.ts';
+import { freezeThread } from './freeze.ts';
+import { frozenPostOf, uriOf, type FrozenPost } from './frozen-post.ts';
+import { isWritten } from './look-up.ts';
+import { rules } from './rules.ts';
+import { blueskySettings } from './settings.ts';
+import { writeThread } from './write-thread.ts';
+
+/**
+ * Bluesky, on any PDS.
+ *
+ * Everything of a thread is made before the first try: keys, times, hashes. So the whole thread is one write that can
+ * succeed only once, and whether it did is a look at its keys.
+ */
+export const bluesky: Network = {
+  id: 'bluesky',
+  rules,
+  threads: 'atomic',
+  // A second write under the same keys is refused, so there is nothing to wait for.
+  settlingMs: 0,
+
+  freeze(connection: Connection, parts: readonly Part[], nowMs: number): Promise<FrozenPart[]> {
+    return freezeThread(connection, parts, nowMs);
+  },
+
+  async send(connection: Connection, step: Step): Promise<SentPart[]> {
+    const posts = step.parts.map(frozenPostOf);
+    await writeThread(connection, posts);
+    return sentParts(connection, posts);
+  },
+
+  async reconcile(connection: Connection, step: Step): Promise<Finding> {
+    const posts = step.parts.map(frozenPostOf);
+    return (await isWritten(connection, connection.remoteId, posts))
+      ? { kind: 'found', candidates: [sentParts(connection, posts)] }
+      : { kind: 'absent' };
+  },
+};
+
+/** Links by DID, not by handle: a handle changes, and its old links lead nowhere. */
+function sentParts(connection: Connection, posts: readonly FrozenPost[]): SentPart[] {
+  const { webUrl } = blueskySettings(connection.settings);
+  const did = connection.remoteId;
+  return posts.map((post) => ({
+    remoteId: uriOf(did, post),
+    url: `${webUrl}/profile/${did}/post/${post.rkey}`,
+  }));
+}

@@ -1,0 +1,31 @@
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import { ask, type Purpose, type Way } from '../ask.ts';
+
+const server = 'The Bluesky server';
+
+/** Calls a method that reads. Needs no session: what is asked here is public. Hands back refusals as they are. */
+export const query = (
+  way: Way,
+  method: string,
+  parameters: Readonly<Record<string, string>>,
+  purpose: Purpose,
+): Promise<EgressResponse> => {
+  const path = `/xrpc/${method}?${new URLSearchParams(parameters)}`;
+  return ask(way, { method: 'GET', path, purpose }, server);
+};
+
+/** Calls a method that changes something. Hands back refusals as they are. */
+export const procedure = (
+  way: Way,
+  method: string,
+  input: unknown,
+  options: { readonly purpose: Purpose; readonly accessJwt?: string },
+): Promise<EgressResponse> => {
+  const { purpose, accessJwt } = options;
+  const headers = accessJwt === undefined ? {} : { authorization: `Bearer ${accessJwt}` };
+  return ask(
+    way,
+    { method: 'POST', path: `/xrpc/${method}`, headers, body: input, purpose },
+    server,
+  );
+};

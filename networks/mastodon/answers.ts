@@ -1,0 +1,81 @@
+import { answerReader } from '../answer.ts';
+
+/** An id is opaque: Mastodon's are decimal numbers, GoToSocial's are ULIDs. */
+const id = { type: 'string', minLength: 1, maxLength: 255 };
+
+/** What ends up as a link in a user's page must be one. */
+const address = { type: 'string', pattern: '^https?://' };
+
+export type Status = {
+  readonly id: string;
+  /** The page for people. Null only for statuses of other servers. */
+  readonly url?: string | null;
+  readonly uri: string;
+  readonly in_reply_to_id?: string | null;
+  /** HTML. */
+  readonly content?: string;
+};
+
+const status = {
+  type: 'object',
+  required: ['id', 'uri'],
+  properties: {
+    id,
+    url: { ...address, nullable: true },
+    uri: address,
+    in_reply_to_id: { ...id, nullable: true },
+    content: { type: 'string' },
+  },
+};
+
+export const readStatus = answerReader<Status>(status);
+
+export const readStatuses = answerReader<Status[]>({ type: 'array', items: status });
+
+export const readSource = answerReader<{ readonly text: string }>({
+  type: 'object',
+  required: ['text'],
+  properties: { text: { type: 'string' } },
+});
+
+export const readOwnAccount = answerReader<{ readonly id: string; readonly username: string }>({
+  type: 'object',
+  required: ['id', 'username'],
+  properties: { id, username: { type: 'string', minLength: 1, maxLength: 255 } },
+});
+
+export type Instance = {
+  readonly domain?: string;
+  readonly configuration?: {
+    readonly statuses?: {
+      readonly max_characters?: number;
+      readonly characters_reserved_per_url?: number;
+    };
+  };
+};
+
+/** Of `GET /api/v2/instance`. */
+export const readInstance = answerReader<Instance>({
+  type: 'object',
+  properties: {
+    domain: { type: 'string', minLength: 1, maxLength: 255 },
+    configuration: {
+      type: 'object',
+      properties: {
+        statuses: {
+          type: 'object',
+          properties: {
+            max_characters: { type: 'integer', minimum: 1 },
+            characters_reserved_per_url: { type: 'integer', minimum: 0, maximum: 10_000 },
+          },
+        },
+      },
+    },
+  },
+});
+
+export const readRefusal = answerReader<{ readonly error: string }>({
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string' } },
+});

@@ -1,0 +1,53 @@
+import type { Egress } from '../../runtime/egress/egress.ts';
+import { jsonOf } from '../answer.ts';
+import { baseUrlOf } from '../base-url.ts';
+import type { Account } from '../network.ts';
+import { readInstance, readOwnAccount, type Instance } from './answers.ts';
+import { accessWith, get, getAs, type Access } from './client.ts';
+import type { MastodonSettings } from './settings.ts';
+
+export type MastodonLogin = {
+  /** Of the server: `https://mastodon.example`. */
+  readonly baseUrl: string;
+  /** With the scopes `read:accounts`, `read:statuses` and `write:statuses`. */
+  readonly accessToken: string;
+};
+
+/**
+ * Asks a server whose token this is, and for its limits. Creates nothing.
+ *
+ * @throws NetworkError `access_lost` for a token that the server does not accept, `permission_missing` for one that
+ *   may not read the account, `network_unavailable` when no Mastodon API answers at the address.
+ * @throws AppError `invalid_request` for an address that is none.
+ */
+export async function connectMastodon(http: Egress, login: MastodonLogin): Promise<Account> {
+  const baseUrl = baseUrlOf(login.baseUrl);
+  const credentials = { accessToken: login.accessToken.trim() };
+  const access = accessWith({ http, baseUrl }, credentials, 'prepare');
+  const path = '/api/v1/accounts/verify_credentials';
+  const { id, username } = await getAs(access, path, 'prepare', readOwnAccount);
+  const instance = await instanceOf(access);
+  return {
+    baseUrl,
+    remoteId: id,
+    handle: `@${username}@${instance.domain ?? new URL(baseUrl).host}`,
+    credentials,
+    session: null,
+    settings: settingsOf(instance),
+  };
+}
+
+/** Servers older than Mastodon 4 do not tell here; Mastodon's defaults count for them. */
+async function instanceOf(access: Access): Promise<Instance> {
+  const response = await get(access, '/api/v2/instance', 'prepare');
+  return (response.status === 200 && readInstance(jsonOf(response))) || {};
+}
+
+function settingsOf({ configuration }: Instance): Partial<MastodonSettings> {
+  const { max_characters: maxCharacters, characters_reserved_per_url: charactersReservedPerUrl } =
+    configuration?.statuses ?? {};
+  return {
+    ...(maxCharacters === undefined ? {} : { maxCharacters }),
+    ...(charactersReservedPerUrl === undefined ? {} : { charactersReservedPerUrl }),
+  };
+}

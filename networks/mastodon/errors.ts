@@ -1,0 +1,72 @@
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import { jsonOf } from '../answer.ts';
+import { takenAfter, type Purpose } from '../ask.ts';
+import { NetworkError } from '../network.ts';
+import { quote } from '../quote.ts';
+import { retryAtMs } from '../retry-at.ts';
+import { readRefusal } from './answers.ts';
+
+export type Refused = {
+  readonly purpose: Purpose;
+  /** Not to be repeated in the message. */
+  readonly accessToken: string;
+  /** The post was to continue another one. */
+  readonly isReply?: boolean;
+};
+
+/** Casts an answer that is not a success to what it means for the post. */
+export function refusal(response: EgressResponse, refused: Refused): NetworkError {
+  const { code, saying, certainlyNot } = meaning(response.status, refused);
+  const words = quote(readRefusal(jsonOf(response))?.error, [refused.accessToken]);
+  const message = `The Mastodon server ${saying} (HTTP ${response.status})`;
+  return new NetworkError(code, `${message}${words && `: ${words}`}.`, {
+    taken: takenAfter(refused.purpose, certainlyNot),
+    retryAtMs: code === 'rate_limited' ? retryAtMs(response, Date.now()) : undefined,
+  });
+}
+
+/** An answer of success that is no Mastodon answer: the post may be there all the same. */
+export const unreadable = (purpose: Purpose): NetworkError =>
+  new NetworkError(
+    'network_unavailable',
+    'The Mastodon server gave an answer that does not read as one.',
+    { taken: takenAfter(purpose, false) },
+  );
+
+type Meaning = {
+  readonly code: ChannelErrorCode;
+  readonly saying: string;
+  /** False where something in front of the server may have answered for one that did post. */
+  readonly certainlyNot: boolean;
+};
+
+function meaning(status: number, { purpose, isReply }: Refused): Meaning {
+  const certainlyNot = status >= 300 && status < 500 && status !== 408;
+  if (status === 401) {
+    return { code: 'access_lost', saying: 'no longer accepts the access token', certainlyNot };
+  }
+  if (status === 403) {
+    return { code: 'permission_missing', saying: 'does not permit this', certainlyNot };
+  }
+  if (status === 429) {
+    return { code: 'rate_limited', saying: 'takes no more requests for now', certainlyNot };
+  }
+  if (status === 404 && purpose === 'create' && isReply) {
+    const saying = 'cannot find the post that this one continues';
+    return { code: 'content_refused', saying, certainlyNot };
+  }
+  if (purpose === 'create' && isAboutContent(status)) {
+    return { code: 'content_refused', saying: 'refused the post', certainlyNot };
+  }
+  if (purpose !== 'create' && status === 422) {
+    // What a token gets that belongs to an app and to no account.
+    return { code: 'access_lost', saying: 'wants the token of an account', certainlyNot };
+  }
+
+  return { code: 'network_unavailable', saying: 'did not do what was asked', certainlyNot };
+}
+
+/** Of the others, 3xx, 404, 405 and 410 say that no Mastodon API is at this address (now). */
+const isAboutContent = (status: number): boolean =>
+  status >= 400 && status < 500 && ![404, 405, 408, 410].includes(status);

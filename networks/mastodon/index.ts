@@ -1,0 +1,67 @@
+import { answerReader } from '../answer.ts';
+import type { Connection, Finding, FrozenPart, Network, Part, SentPart, Step } from '../network.ts';
+import { accessWith } from './client.ts';
+import { createStatus, sentPartOf } from './create-status.ts';
+import { newestOwnStatusId, ownStatusesSince } from './own-statuses.ts';
+import { rules } from './rules.ts';
+import { saysText } from './says-text.ts';
+
+/** The newest own status before the thread, so that a look-up has an end; null when there was none. */
+type Frozen = { readonly sinceId: string | null };
+
+const readFrozen = answerReader<Frozen>({
+  type: 'object',
+  required: ['sinceId'],
+  properties: { sinceId: { type: 'string', nullable: true } },
+});
+
+/**
+ * Servers with the Mastodon API: Mastodon, GoToSocial, Pleroma and others.
+ *
+ * A thread goes out status by status, each a reply to the one before. The `Idempotency-Key` makes a repeated send
+ * harmless on Mastodon for about an hour; other servers ignore it, so the outcome of a lost send is looked up.
+ */
+export const mastodon: Network = {
+  id: 'mastodon',
+  rules,
+  threads: 'sequential',
+  // No rule bounds how long a server works on a request that nobody waits for any more. 60 s is what proxies give it
+  // (nginx' default for an answer); a status takes a second even on a busy one.
+  settlingMs: 60_000,
+
+  async freeze(connection: Connection, parts: readonly Part[]): Promise<FrozenPart[]> {
+    const access = accessWith(connection, connection.credentials, 'prepare');
+    const data: Frozen = { sinceId: await newestOwnStatusId(access, connection.remoteId) };
+    return parts.map((part) => ({ ...part, data }));
+  },
+
+  async send(connection: Connection, step: Step): Promise<SentPart[]> {
+    const access = accessWith(connection, connection.credentials, 'create');
+    return [await createStatus(access, onlyPart(step), step.sent.at(-1))];
+  },
+
+  async reconcile(connection: Connection, step: Step): Promise<Finding> {
+    const access = accessWith(connection, connection.credentials, 'look');
+    const part = onlyPart(step);
+    const parentId = step.sent.at(-1)?.remoteId ?? null;
+    const sinceId = parentId ?? readFrozen(part.data)?.sinceId ?? null;
+    const candidates: SentPart[][] = [];
+    for (const status of await ownStatusesSince(access, connection.remoteId, sinceId)) {
+      const inPlace = (status.in_reply_to_id ?? null) === parentId;
+      if (inPlace && (await saysText(access, status, part.text))) {
+        candidates.push([sentPartOf(status)]);
+      }
+    }
+
+    return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
+  },
+};
+
+function onlyPart({ parts }: Step): FrozenPart {
+  const [part, ...more] = parts;
+  if (!part || more.length > 0) {
+    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
+  }
+
+  return part;
+}

@@ -1,0 +1,55 @@
+import { AppBskyFeedPost, type AtpAgent } from '@atproto/api';
+import { connectBluesky } from '../../../networks/bluesky/connect.ts';
+import { bluesky } from '../../../networks/bluesky/index.ts';
+import { blueskyAccount } from '../../support/bluesky-account.ts';
+import { egressTo } from '../connection.ts';
+import type { Bench } from '../suite.ts';
+
+const collection = 'app.bsky.feed.post';
+
+/** Bluesky's own PDS, read back with `@atproto/api`. */
+export const bench: Bench = {
+  network: bluesky,
+  creates: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.applyWrites$/ },
+  tooLong: 'x'.repeat(301),
+  wrongCredentials: { identifier: 'nobody.test', appPassword: 'aaaa-bbbb-cccc-dddd' },
+  resetHeaders: (resetAtMs) => ({ 'ratelimit-reset': String(resetAtMs / 1000) }),
+
+  async makeAccount(t) {
+    const { baseUrl, handle: identifier, appPassword, agent } = await blueskyAccount();
+    const login = { baseUrl, identifier, appPassword };
+    return {
+      account: await connectBluesky(egressTo(t, baseUrl), login),
+      posts: async () => {
+        const records = await recordsOf(agent);
+        return records.map(({ uri, record }) => ({
+          remoteId: uri,
+          text: record.text,
+          parentId: record.reply?.parent.uri ?? null,
+        }));
+      },
+      textAt: async (url) => {
+        // The page itself lies outside; what it shows is the record that its address names.
+        const [, repo = '', rkey = ''] =
+          /^https:\/\/bsky\.app\/profile\/([^/]+)\/post\/([^/]+)$/.exec(url) ?? [];
+        const key = { repo, collection, rkey };
+        const { data } = await agent.com.atproto.repo.getRecord(key);
+        return AppBskyFeedPost.isRecord(data.value) ? String(data.value['text']) : '';
+      },
+    };
+  },
+};
+
+/** The posts of an account, oldest first. */
+export async function recordsOf(agent: AtpAgent) {
+  const { data } = await agent.com.atproto.repo.listRecords({
+    repo: agent.assertDid,
+    collection,
+    reverse: true,
+  });
+  return data.records.map(({ uri, cid, value }) => ({
+    uri,
+    cid,
+    record: value as AppBskyFeedPost.Record,
+  }));
+}

@@ -1,0 +1,38 @@
+import type { ExecutionContext } from 'ava';
+import type { Account, Connection, Json } from '../../networks/network.ts';
+import { parseAllowList } from '../../runtime/egress/allow-list.ts';
+import { createEgress } from '../../runtime/egress/create-egress.ts';
+import type { Egress } from '../../runtime/egress/egress.ts';
+
+/** The real way out, opened for the loopback servers of one test. */
+export function egressTo(t: ExecutionContext, ...urls: readonly string[]): Egress {
+  const entries = urls.map((url) => `127.0.0.1/32:${new URL(url).port}`);
+  const egress = createEgress({ allow: parseAllowList(entries.join(',')) });
+  t.teardown(() => egress.close());
+  return egress;
+}
+
+export type OpenConnection = Connection & {
+  /** The sessions that were kept, oldest first. */
+  readonly saved: readonly Json[];
+};
+
+/** Opens an account for one try, as a worker does. What is given on top replaces what the account says. */
+export function openConnection(
+  t: ExecutionContext,
+  account: Account,
+  differently: Partial<Connection> = {},
+): OpenConnection {
+  const saved: Json[] = [];
+  const { baseUrl = account.baseUrl } = differently;
+  return {
+    ...account,
+    saved,
+    saveSession: async (session) => {
+      saved.push(session);
+    },
+    http: egressTo(t, baseUrl),
+    signal: new AbortController().signal,
+    ...differently,
+  };
+}

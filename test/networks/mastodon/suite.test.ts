@@ -1,0 +1,5 @@
+import { needs } from '../../support/needs.ts';
+import { passesAsNetwork } from '../suite.ts';
+import { bench } from './bench.ts';
+
+passesAsNetwork(needs('gotosocial'), bench);

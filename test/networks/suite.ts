@@ -1,0 +1,195 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import {
+  NetworkError,
+  type Account,
+  type Json,
+  type Network,
+  type SentPart,
+} from '../../networks/network.ts';
+import { freePort } from '../support/free-port.ts';
+import { lossyProxy, type Mishap, type Target } from '../support/lossy-proxy.ts';
+import { openConnection } from './connection.ts';
+import { nextStep, partsOf, publish, throughDatabase } from './publish.ts';
+
+export type LivePost = {
+  readonly remoteId: string;
+  readonly text: string;
+  /** Of the post that it answers. */
+  readonly parentId: string | null;
+};
+
+/** A real account on a real server, and another client's view of it. */
+export type TestAccount = {
+  readonly account: Account;
+  /** All posts of the account, oldest first. */
+  posts(): Promise<LivePost[]>;
+  /** The text that a browser shows at an address. */
+  textAt(url: string): Promise<string>;
+};
+
+/** What the suite has to know of a network. */
+export type Bench = {
+  readonly network: Network;
+  makeAccount(t: ExecutionContext): Promise<TestAccount>;
+  /** The request that creates posts. */
+  readonly creates: Target;
+  /** Longer than the network takes. */
+  readonly tooLong: string;
+  /** Of the right form, and of no account. */
+  readonly wrongCredentials: Json;
+  /** How the network says when it takes requests again. */
+  resetHeaders(resetAtMs: number): Record<string, string>;
+};
+
+/** The common suite: what every network does, seen from its own other clients. */
+export function passesAsNetwork(testIt: TestFn, bench: Bench): void {
+  publishes(testIt, bench);
+  settlesLostAnswers(testIt, bench);
+  namesFailures(testIt, bench);
+}
+
+function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
+  testIt('a post is live at its address', async (t) => {
+    const { account, posts, textAt } = await makeAccount(t);
+    const text = `Hello ${crypto.randomUUID()} 👩‍👩‍👧‍👦`;
+    const { sent } = await publish(network, openConnection(t, account), partsOf(text));
+
+    t.deepEqual(await posts(), [{ remoteId: sent[0]?.remoteId ?? '', text, parentId: null }]);
+    t.true((await textAt(sent[0]?.url ?? '')).includes(text));
+  });
+
+  testIt('a thread of three is live in order, each part at its own address', async (t) => {
+    const { account, posts, textAt } = await makeAccount(t);
+    const parts = partsOf('First of three', 'Second of three', 'Third of three');
+    const { sent } = await publish(network, openConnection(t, account), parts);
+
+    const [first, second, third] = sent.map(({ remoteId }) => remoteId);
+    t.deepEqual(await posts(), [
+      { remoteId: first ?? '', text: 'First of three', parentId: null },
+      { remoteId: second ?? '', text: 'Second of three', parentId: first ?? '' },
+      { remoteId: third ?? '', text: 'Third of three', parentId: second ?? '' },
+    ]);
+    t.true((await textAt(sent[2]?.url ?? '')).includes('Third of three'));
+  });
+
+  testIt('a text is judged before it is sent, with the limit and the actual length', (t) => {
+    t.is(network.rules.checkText('short', {}), null);
+    t.regex(network.rules.checkText('x'.repeat(100_000), {}) ?? '', /takes \d+ .*100000\.$/);
+  });
+
+  testIt('frozen parts are the same after a round trip through the database', async (t) => {
+    const { account } = await makeAccount(t);
+    const parts = partsOf('One', 'Two');
+    const frozen = await network.freeze(openConnection(t, account), parts, Date.now());
+
+    t.deepEqual(throughDatabase(frozen), frozen);
+    t.like(frozen, parts);
+  });
+}
+
+function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: Bench): void {
+  const doubtful: readonly { when: string; mishap: Mishap }[] = [
+    { when: 'the answer is lost', mishap: { kind: 'lost' } },
+    {
+      when: 'a proxy answers 502 for a server that posted',
+      mishap: { kind: 'overruled', answer: { status: 502, body: 'Bad Gateway' } },
+    },
+    {
+      when: 'the answer makes no sense',
+      mishap: { kind: 'overruled', answer: { status: 200, body: '<html>' } },
+    },
+  ];
+  for (const { when, mishap } of doubtful) {
+    testIt(`when ${when}, the thread is found and goes on, with every part once`, async (t) => {
+      const { account, posts } = await makeAccount(t);
+      const proxy = await lossyProxy(t, account.baseUrl);
+      const connection = openConnection(t, account, { baseUrl: proxy.url });
+      const parts = partsOf(`A ${when}`, `B ${when}`);
+      const frozen = throughDatabase(await network.freeze(connection, parts, Date.now()));
+      const step = nextStep(network, frozen, []);
+      proxy.plan(creates, mishap);
+      const sent: SentPart[] = [];
+      const first = await network.send(connection, step).catch(async (error: unknown) => {
+        t.like(error, { name: 'NetworkError', taken: 'unknown' });
+        const finding = await network.reconcile(connection, step);
+        t.is(finding.kind === 'found' && finding.candidates.length, 1);
+        return finding.kind === 'found' ? (finding.candidates[0] ?? []) : [];
+      });
+      sent.push(...first);
+      while (sent.length < frozen.length) {
+        sent.push(...(await network.send(connection, nextStep(network, frozen, sent))));
+      }
+
+      t.deepEqual(
+        (await posts()).map(({ remoteId, text }) => ({ remoteId, text })),
+        sent.map(({ remoteId }, index) => ({ remoteId, text: parts[index]?.text ?? '' })),
+      );
+    });
+  }
+
+  testIt('what was never sent is absent, also among other posts of the account', async (t) => {
+    const { account } = await makeAccount(t);
+    const connection = openConnection(t, account);
+    await publish(network, connection, partsOf('Before'));
+    const [frozen] = await network.freeze(connection, partsOf('Never sent'), Date.now());
+    await publish(network, connection, partsOf('After'));
+
+    const step = nextStep(network, frozen ? [frozen] : [], []);
+    t.deepEqual(await network.reconcile(connection, step), { kind: 'absent' });
+  });
+}
+
+function namesFailures(testIt: TestFn, bench: Bench): void {
+  const { network, makeAccount, creates, tooLong, wrongCredentials, resetHeaders } = bench;
+
+  testIt('a text that is too long is refused in the words of the network', async (t) => {
+    const { account, posts } = await makeAccount(t);
+    const attempt = publish(network, openConnection(t, account), partsOf(tooLong));
+    const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+    t.like(error, { code: 'content_refused', taken: 'no' });
+    t.regex(error.message, /".+"/);
+    t.deepEqual(await posts(), []);
+  });
+
+  testIt('wrong credentials lose access, and stay out of the message', async (t) => {
+    const { account, posts } = await makeAccount(t);
+    const without = { credentials: wrongCredentials, session: null };
+    const frozen = await network.freeze(openConnection(t, account), partsOf('Hi'), Date.now());
+    const attempt = network.send(
+      openConnection(t, account, without),
+      nextStep(network, frozen, []),
+    );
+    const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+    t.like(error, { code: 'access_lost', taken: 'no' });
+    for (const secret of Object.values(Object(wrongCredentials))) {
+      t.false(error.message.includes(String(secret)));
+    }
+    t.deepEqual(await posts(), []);
+  });
+
+  testIt('a network that is busy says when it takes posts again', async (t) => {
+    const { account, posts } = await makeAccount(t);
+    const proxy = await lossyProxy(t, account.baseUrl);
+    const resetAtMs = Math.ceil(Date.now() / 1000) * 1000 + 300_000;
+    const headers = resetHeaders(resetAtMs);
+    proxy.plan(creates, { kind: 'refused', answer: { status: 429, headers, body: '{}' } });
+    const connection = openConnection(t, account, { baseUrl: proxy.url });
+    const error = await t.throwsAsync(publish(network, connection, partsOf('Hi')), {
+      instanceOf: NetworkError,
+    });
+    t.like(error, { code: 'rate_limited', taken: 'no', retryAtMs: resetAtMs });
+    t.deepEqual(await posts(), []);
+  });
+
+  testIt('a network that cannot be reached has certainly not posted', async (t) => {
+    const { account } = await makeAccount(t);
+    const frozen = await network.freeze(openConnection(t, account), partsOf('Hi'), Date.now());
+    const away = openConnection(t, account, { baseUrl: `http://127.0.0.1:${await freePort()}` });
+    const step = nextStep(network, frozen, []);
+    const sent = await t.throwsAsync(network.send(away, step), { instanceOf: NetworkError });
+    t.like(sent, { code: 'network_unavailable', taken: 'no' });
+
+    const looked = await t.throwsAsync(network.reconcile(away, step), { instanceOf: NetworkError });
+    t.like(looked, { code: 'network_unavailable', taken: 'unknown' });
+  });
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { freePort } from '../free-port.ts';
+import type { TestService } from './gotosocial.ts';
+
+type Listening = { listen(port: number, ...rest: unknown[]): Server };
+
+/**
+ * Starts a Bluesky PDS and the PLC directory it needs, both in this process and on free ports of the loopback.
+ *
+ * Accounts get handles that end in `.test`. Nothing outside is asked: the AppView's address leads nowhere.
+ *
+ * @throws Error with the reason when better-sqlite3 was not compiled for this Node.
+ */
+export async function startPds(): Promise<TestService> {
+  // Both packages set up their loggers while they load.
+  process.env['LOG_ENABLED'] = 'false';
+  const { Database, PlcServer } = await import('@did-plc/server');
+  const [port, plcPort] = [await freePort(), await freePort()];
+  const adminPassword = randomBytes(16).toString('hex');
+  const folder = await mkdtemp(path.join(tmpdir(), 'punctual-pds-'));
+  const pds = await createPds({ folder, port, plcPort, adminPassword });
+  const plc = PlcServer.create({ db: Database.mock(), port: plcPort });
+  listenOnLoopback(plc.app);
+  listenOnLoopback(pds.app);
+  await plc.start();
+  await pds.start();
+
+  return {
+    env: {
+      PUNCTUAL_TEST_PDS_URL: `http://127.0.0.1:${port}`,
+      PUNCTUAL_TEST_PDS_ADMIN_PASSWORD: adminPassword,
+    },
+    stop: async () => {
+      await pds.destroy();
+      await plc.destroy();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+type PdsOptions = {
+  readonly folder: string;
+  readonly port: number;
+  readonly plcPort: number;
+  readonly adminPassword: string;
+};
+
+async function createPds({ folder, port, plcPort, adminPassword }: PdsOptions) {
+  const { PDS } = await import('@atproto/pds');
+  const { Secp256k1Keypair } = await import('@atproto/crypto');
+  const rotationKey = await Secp256k1Keypair.create({ exportable: true });
+  const recoveryKey = await Secp256k1Keypair.create();
+  return PDS.fromEnv({
+    devMode: true,
+    port,
+    hostname: 'localhost',
+    dataDirectory: folder,
+    blobstoreDiskLocation: path.join(folder, 'blobs'),
+    recoveryDidKey: recoveryKey.did(),
+    plcRotationKeyK256PrivateKeyHex: Buffer.from(await rotationKey.export()).toString('hex'),
+    adminPassword,
+    jwtSecret: randomBytes(16).toString('hex'),
+    serviceHandleDomains: ['.test'],
+    didPlcUrl: `http://127.0.0.1:${plcPort}`,
+    bskyAppViewUrl: 'https://appview.invalid',
+    bskyAppViewDid: 'did:example:invalid',
+    inviteRequired: false,
+    disableSsrfProtection: true,
+  });
+}
+
+/** Both servers would listen on every address of the machine, and take no other from their settings. */
+function listenOnLoopback(app: Listening): void {
+  const listen = app.listen.bind(app);
+  app.listen = (port) => listen(port, '127.0.0.1');
+}
