@@ -50,7 +50,7 @@ export async function publishChannel(
 
     const recorded = await recordFailure(deps, target, error);
     if (recorded.kind === 'final') {
-      return recorded;
+      return { status: recorded.status, deliveryIds: recorded.deliveryIds };
     }
 
     throw ApplicationFailure.create({

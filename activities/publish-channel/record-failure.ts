@@ -14,7 +14,10 @@ export type Recorded =
       readonly deliveryIds: readonly string[];
     };
 
-/** Writes down why a try failed and what follows from it: another try at its time, or the channel's end. */
+/**
+ * Writes down why a try failed and what follows from it: another try at its time, or the channel's end. A
+ * channel that another try has ended meanwhile, or that was cancelled, keeps what it has.
+ */
 export async function recordFailure(
   deps: ActivityDeps,
   target: PublishTarget,
@@ -37,7 +40,7 @@ export async function recordFailure(
   await deps.orm.em.fork().execute(
     `update post_channels set status = ?, error = ?, error_code = ?, retry_at = null, url = null,
        tries = tries + 1
-     where id = ? and workspace_id = ?`,
+     where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
     [
       status,
       open ? unconfirmed(message) : message,
@@ -58,7 +61,7 @@ async function recordRetry(
   const em = deps.orm.em.fork();
   await em.execute(
     `update post_channels set status = 'retrying', error = ?, error_code = ?, retry_at = ?, tries = tries + ?
-     where id = ? and workspace_id = ?`,
+     where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
     [retry.message, retry.code, at, retry.counts ? 1 : 0, target.postChannelId, target.workspaceId],
   );
   if (retry.code === 'rate_limited') {

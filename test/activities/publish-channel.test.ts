@@ -1,0 +1,215 @@
+import test from 'ava';
+import { Channel } from '../../db/entities/channel.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { fakeNetwork } from '../support/fake-network.ts';
+import { ledgerWorld } from '../support/ledger-world.ts';
+
+const minute = 60_000;
+const fails = (code: NetworkError['code'], retryAtMs?: number) =>
+  ({
+    kind: 'fails',
+    error: new NetworkError(code, `They said ${code}.`, { taken: 'no', retryAtMs }),
+  }) as const;
+
+test('a post is sent once, and a repeated try says the same without sending', async (t) => {
+  const network = fakeNetwork();
+  const post = await (await ledgerWorld(t, network)).newPost(['Hello']);
+
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+
+  t.is(network.sends.length, 1);
+  t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
+});
+
+test('an answer that was lost is looked for, found, and not sent again', async (t) => {
+  const network = fakeNetwork();
+  const post = await (await ledgerWorld(t, network)).newPost(['Hello']);
+  network.fates.push({ kind: 'lost' });
+
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.is(network.live.length, 1);
+  t.is(network.sends.length, 1);
+});
+
+test('a send that seems to have vanished is repeated, with the same key, only when it can no longer appear', async (t) => {
+  const network = fakeNetwork(minute);
+  const world = await ledgerWorld(t, network);
+  const post = await world.newPost(['Hello']);
+  network.fates.push({ kind: 'vanished' });
+
+  t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable', inMs: minute / 2 });
+  t.like(await post.row(), { status: 'retrying', errorCode: 'network_unavailable' });
+  world.pass(minute / 2);
+  t.like(await post.attempt(), { kind: 'again' }); // Half a minute is too soon to be sure.
+  t.is(network.sends.length, 1);
+  world.pass(2 * minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+
+  t.is(network.live.length, 1);
+  t.is(network.sends.length, 2);
+  t.is(new Set(network.sends).size, 1);
+  t.like(await post.row(), { error: null, errorCode: null, retryAt: null });
+});
+
+test('a post that nobody can find out about ends unconfirmed and is never sent again', async (t) => {
+  const network = fakeNetwork();
+  const world = await ledgerWorld(t, network);
+  const post = await world.newPost(['Hello']);
+  network.fates.push({ kind: 'lost' });
+  network.blind = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
+
+  for (const wait of [0.5, 2, 10, 30]) {
+    t.like(await post.attempt(), { kind: 'again', inMs: wait * minute });
+    world.pass(wait * minute);
+  }
+
+  t.like(await post.attempt(), { kind: 'done', status: 'unconfirmed' });
+  network.blind = undefined;
+  t.like(await post.attempt(), { kind: 'done', status: 'unconfirmed' });
+  t.is(network.sends.length, 1);
+  const row = await post.row();
+  t.is(row.errorCode, 'unconfirmed');
+  t.regex(row.error ?? '', /may or may not/v);
+});
+
+test('a thread resumes at the part that is missing', async (t) => {
+  const network = fakeNetwork();
+  const world = await ledgerWorld(t, network);
+  const post = await world.newPost(['One', 'Two', 'Three']);
+  network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
+
+  t.like(await post.attempt(), { kind: 'again' });
+  world.pass(minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+
+  t.deepEqual(
+    network.live.map(({ text }) => text),
+    ['One', 'Two', 'Three'],
+  );
+  t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
+});
+
+test('refused content is not tried again, and the error says which part and where the rest is', async (t) => {
+  const network = fakeNetwork();
+  const post = await (await ledgerWorld(t, network)).newPost(['One', 'Two', 'Three']);
+  network.fates.push({ kind: 'taken' }, fails('content_refused'));
+
+  t.like(await post.attempt(), { kind: 'done', status: 'failed' });
+  const row = await post.row();
+  t.like(row, { errorCode: 'content_refused', url: null, retryAt: null });
+  t.true(row.error?.startsWith('Part 2 of 3 did not go out: They said content_refused.'));
+  t.true(row.error?.includes(network.live[0]?.sent.url ?? '?'));
+});
+
+test('five tries and no more: after 30 s, 2 min, 10 min and 30 min', async (t) => {
+  const network = fakeNetwork();
+  const world = await ledgerWorld(t, network);
+  const post = await world.newPost(['Hello']);
+  network.fates.push(...Array.from({ length: 9 }, () => fails('network_unavailable')));
+
+  for (const wait of [0.5, 2, 10, 30]) {
+    t.like(await post.attempt(), { kind: 'again', inMs: wait * minute });
+    world.pass(wait * minute);
+  }
+
+  t.like(await post.attempt(), { kind: 'done', status: 'failed' });
+  t.is(network.sends.length, 5);
+});
+
+test('a rate limit waits for the time that the network names, is no try, and parks the whole channel', async (t) => {
+  const network = fakeNetwork();
+  const world = await ledgerWorld(t, network);
+  const post = await world.newPost(['Hello']);
+  const sibling = await world.newPost(['Other']);
+  const resetMs = world.deps.now().getTime() + 7 * minute;
+  network.fates.push(fails('rate_limited', resetMs));
+
+  t.deepEqual(await post.attempt(), { kind: 'again', code: 'rate_limited', inMs: 7 * minute });
+  t.like(await post.row(), { status: 'retrying', tries: 0, retryAt: new Date(resetMs) });
+  world.pass(minute);
+  t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'rate_limited', inMs: 6 * minute });
+  t.is(network.sends.length, 1);
+  world.pass(6 * minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.like(await sibling.attempt(), { kind: 'done', status: 'published' });
+});
+
+test('a channel gives up a day after its time, and says so', async (t) => {
+  const network = fakeNetwork();
+  const world = await ledgerWorld(t, network);
+  const post = await world.newPost(['Hello']);
+  network.fates.push(fails('rate_limited', world.deps.now().getTime() + 25 * 60 * minute));
+
+  t.like(await post.attempt(), { kind: 'done', status: 'failed' });
+  t.like(await post.row(), { errorCode: 'too_late' });
+});
+
+test('lost access marks the channel and is told to the webhooks once, however many posts run into it', async (t) => {
+  const network = fakeNetwork();
+  const world = await ledgerWorld(t, network);
+  const em = world.deps.orm.em.fork();
+  await em.execute(
+    `insert into webhook_endpoints (id, workspace_id, url, events, sealed_secret, secret_hint, created_at)
+     values (gen_random_uuid(), ?, 'https://example.com', '["channel.needs_reconnect"]', 'x', 'x', now())`,
+    [world.workspaceId],
+  );
+  const [first, second] = [await world.newPost(['One']), await world.newPost(['Two'])];
+  network.fates.push(fails('access_lost'), fails('access_lost'));
+
+  const outcome = await first.attempt();
+  t.like(outcome, { kind: 'done', status: 'failed' });
+  t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
+  t.deepEqual(await first.attempt(), outcome); // The answer was lost on its way to Temporal.
+  t.deepEqual(await second.attempt(), { kind: 'done', status: 'failed', deliveryIds: [] });
+
+  const channel = await em.findOneOrFail(Channel, world.channelId);
+  t.like(channel, { state: 'needs_reconnect', error: 'They said access_lost.' });
+  const events = await em.execute<{ type: string; body: string }[]>(
+    'select type, body from events',
+  );
+  t.is(events.length, 1);
+  t.deepEqual(JSON.parse(events[0]?.body ?? '').data, {
+    channel: {
+      id: world.channelId,
+      platform: 'fake',
+      handle: '@me',
+      error: 'They said access_lost.',
+    },
+  });
+});
+
+test('two posts with equal text, both lost, claim one live post each', async (t) => {
+  const network = fakeNetwork();
+  const world = await ledgerWorld(t, network);
+  const [first, second] = [await world.newPost(['Same']), await world.newPost(['Same'])];
+  network.fates.push({ kind: 'lost' }, { kind: 'lost' });
+
+  await first.attempt();
+  await second.attempt();
+
+  const urls = [(await first.row()).url, (await second.row()).url];
+  t.deepEqual(new Set(urls), new Set(network.live.map(({ sent }) => sent.url)));
+  t.is(new Set(urls).size, 2);
+});
+
+test('a post that was cancelled before its channel began is not sent', async (t) => {
+  const network = fakeNetwork();
+  const world = await ledgerWorld(t, network);
+  const post = await world.newPost(['Hello']);
+  await world.deps.orm.em.execute(`update post_channels set status = 'draft'`);
+
+  t.like(await post.attempt(), { kind: 'done', status: 'draft' });
+  t.is(network.sends.length, 0);
+});
+
+test('two tries at once make one post', async (t) => {
+  for (let round = 0; round < 10; round++) {
+    const network = fakeNetwork();
+    const post = await (await ledgerWorld(t, network)).newPost(['Hello']);
+    await Promise.allSettled([post.attempt(), post.attempt(), post.attempt()]);
+    await post.attempt();
+    t.is(network.live.length, 1);
+    t.is((await post.row()).status, 'published');
+  }
+});

@@ -1,0 +1,82 @@
+import {
+  NetworkError,
+  type Finding,
+  type Network,
+  type SentPart,
+  type Step,
+} from '../../networks/network.ts';
+
+/** What becomes of one send. */
+export type Fate =
+  | { readonly kind: 'taken' }
+  /** It is there, and nobody said so. */
+  | { readonly kind: 'lost' }
+  /** It never arrived, and nobody said so. */
+  | { readonly kind: 'vanished' }
+  | { readonly kind: 'fails'; readonly error: NetworkError };
+
+export type FakeNetwork = Network & {
+  /** What is live, in order. */
+  readonly live: { readonly key: string; readonly text: string; readonly sent: SentPart }[];
+  /** The keys of all sends, whatever became of them. */
+  readonly sends: string[];
+  /** What becomes of the next sends; after these all are taken. */
+  readonly fates: Fate[];
+  /** Thrown by `reconcile` while set. */
+  blind: NetworkError | undefined;
+};
+
+const silence = (): NetworkError =>
+  new NetworkError('network_unavailable', 'No answer.', { taken: 'unknown' });
+
+/**
+ * A network whose every misfortune a test can choose. Only for the ledger's own rules: what real networks do is
+ * tested on real servers.
+ */
+export function fakeNetwork(settlingMs = 0): FakeNetwork {
+  const network: FakeNetwork = {
+    id: 'fake',
+    threads: 'sequential',
+    settlingMs,
+    rules: { checkText: () => null },
+    live: [],
+    sends: [],
+    fates: [],
+    blind: undefined,
+    freeze: async (_connection, parts) => parts.map((part) => ({ ...part, data: null })),
+    send: async (_connection, step) => {
+      network.sends.push(...step.parts.map(({ key }) => key));
+      const fate = network.fates.shift() ?? { kind: 'taken' };
+      if (fate.kind === 'fails') {
+        throw fate.error;
+      }
+
+      const sent = fate.kind === 'vanished' ? [] : publish(network, step);
+      if (fate.kind !== 'taken') {
+        throw silence();
+      }
+
+      return sent;
+    },
+    reconcile: async (_connection, step): Promise<Finding> => {
+      if (network.blind) {
+        throw network.blind;
+      }
+
+      const equal = network.live.filter(({ text }) => text === step.parts[0]?.text);
+      return equal.length === 0
+        ? { kind: 'absent' }
+        : { kind: 'found', candidates: equal.map(({ sent }) => [sent]) };
+    },
+  };
+  return network;
+}
+
+function publish(network: FakeNetwork, step: Step): SentPart[] {
+  return step.parts.map(({ key, text }) => {
+    const id = crypto.randomUUID();
+    const sent = { remoteId: id, url: `https://fake.example/${id}` };
+    network.live.push({ key, text, sent });
+    return sent;
+  });
+}

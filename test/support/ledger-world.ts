@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import type { ExecutionContext } from 'ava';
+import type { ActivityDeps } from '../../activities/deps.ts';
+import {
+  publishChannel,
+  type ChannelOutcome,
+} from '../../activities/publish-channel/publish-channel.ts';
+import { connectChannel } from '../../cli/connect-channel.ts';
+import { createWorkspace } from '../../cli/create-workspace.ts';
+import { PostChannel } from '../../db/entities/post-channel.ts';
+import { Post } from '../../db/entities/post.ts';
+import { createEgress } from '../../runtime/egress/create-egress.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import { freshDatabase } from './database.ts';
+import type { FakeNetwork } from './fake-network.ts';
+import { testLog } from './temporal.ts';
+
+// A failed try is what most of these tests are about; it is no news.
+const logger = new DefaultLogger('ERROR');
+
+const start = Date.parse('2026-05-01T12:00:00Z');
+
+export type LedgerWorld = {
+  readonly deps: ActivityDeps;
+  readonly workspaceId: string;
+  readonly channelId: string;
+  /** Moves the clock of all that follows. */
+  readonly pass: (ms: number) => void;
+  /** A post that is due now and was claimed. @returns a function that makes one try. */
+  readonly newPost: (texts: readonly string[]) => Promise<LedgerPost>;
+};
+
+export type Tried =
+  | { readonly kind: 'done'; readonly status: string; readonly deliveryIds: readonly string[] }
+  | { readonly kind: 'again'; readonly code: string; readonly inMs: number };
+
+export type LedgerPost = {
+  readonly postId: string;
+  readonly attempt: () => Promise<Tried>;
+  readonly row: () => Promise<PostChannel>;
+};
+
+/** A channel on a fake network, a real database, and a clock that the test moves. */
+export async function ledgerWorld(t: ExecutionContext, network: FakeNetwork): Promise<LedgerWorld> {
+  const { orm } = await freshDatabase(t);
+  let nowMs = start;
+  const sealer = createSealer(randomBytes(32).toString('hex'));
+  const egress = createEgress({ allow: [] });
+  t.teardown(() => egress.close());
+  const now = (): Date => new Date(nowMs);
+  const deps = { orm, sealer, egress, now, log: testLog, networks: { fake: network } };
+  const workspaceId = await createWorkspace(orm.em.fork(), 'Ledger');
+  const account = {
+    baseUrl: 'https://fake.example',
+    remoteId: 'me',
+    handle: '@me',
+    credentials: { token: 'secret' },
+    session: null,
+    settings: {},
+  };
+  const channel = await connectChannel(orm.em.fork(), sealer, workspaceId, 'fake', account);
+  return {
+    deps,
+    workspaceId,
+    channelId: channel.id,
+    pass: (ms) => {
+      nowMs += ms;
+    },
+    newPost: (texts) => newPost(deps, workspaceId, channel.id, texts),
+  };
+}
+
+async function newPost(
+  deps: ActivityDeps,
+  workspaceId: string,
+  channelId: string,
+  texts: readonly string[],
+): Promise<LedgerPost> {
+  const em = deps.orm.em.fork();
+  const common = { workspaceId, warning: null, publishedAt: null };
+  const post = em.create(Post, {
+    ...common,
+    body: texts[0] ?? null,
+    thread: texts.length > 1 ? texts : null,
+    scheduledAt: deps.now(),
+    status: 'publishing',
+    video: null,
+  });
+  await em.flush();
+  const channel = em.create(PostChannel, {
+    ...common,
+    postId: post.id,
+    channelId,
+    position: 0,
+    body: null,
+    status: 'publishing',
+    url: null,
+    error: null,
+    errorCode: null,
+    retryAt: null,
+    metrics: null,
+  });
+  await em.flush();
+  const request = { workspaceId, postId: post.id, postChannelId: channel.id };
+  return {
+    postId: post.id,
+    attempt: () => attempt(deps, request),
+    row: () => deps.orm.em.fork().findOneOrFail(PostChannel, channel.id),
+  };
+}
+
+async function attempt(
+  deps: ActivityDeps,
+  request: Parameters<typeof publishChannel>[1],
+): Promise<Tried> {
+  try {
+    const outcome: ChannelOutcome = await new MockActivityEnvironment(undefined, { logger }).run(
+      publishChannel,
+      deps,
+      request,
+    );
+    return { kind: 'done', ...outcome };
+  } catch (error) {
+    if (error instanceof ApplicationFailure && typeof error.nextRetryDelay === 'number') {
+      return { kind: 'again', code: error.type ?? '', inMs: error.nextRetryDelay };
+    }
+
+    throw error;
+  }
+}

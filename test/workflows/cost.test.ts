@@ -1,0 +1,29 @@
+import test from 'ava';
+import { blueskyAccount } from '../support/bluesky-account.ts';
+import { addBlueskyChannel, networkPorts } from '../support/channels.ts';
+import { newClient } from '../support/client.ts';
+import { poll } from '../support/poll.ts';
+import { startPunctual } from '../support/punctual.ts';
+
+test('a post on one channel without webhooks costs at most 18 history events', async (t) => {
+  const punctual = await startPunctual(t, { allowPorts: networkPorts() });
+  const client = await newClient(punctual);
+  const channel = await addBlueskyChannel(punctual, client.workspaceId, await blueskyAccount());
+
+  const { body } = await client.post('/posts', {
+    body: 'Counted',
+    channel_ids: [channel],
+    scheduled_at: new Date(Date.now() + 1500).toISOString(),
+  });
+  const handle = punctual.temporal.client.workflow.getHandle(`post-${body.post.id}`);
+  const asleep = await poll(
+    async () => (await handle.fetchHistory()).events ?? [],
+    (events) => events.length >= 5,
+  );
+  t.is(await handle.result(), 'published');
+  const { events = [] } = await handle.fetchHistory();
+
+  t.log(`asleep: ${asleep.length} events; finished: ${events?.length} events`);
+  t.true((events?.length ?? 99) <= 18);
+  t.is(asleep.length, 5);
+});

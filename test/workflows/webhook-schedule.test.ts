@@ -1,0 +1,92 @@
+import { newClient } from '../support/client.ts';
+import { fakeNetwork } from '../support/fake-network.ts';
+import { needs } from '../support/needs.ts';
+import { isSignedWith, startReceiver } from '../support/receiver.ts';
+import { startTimeSkipping } from '../support/time-skipping.ts';
+
+const test = needs('test-server');
+const minute = 60_000;
+
+test('a receiver that always fails gets six attempts, at 1 min, 5 min, 30 min, 2 h and 6 h, then the delivery failed', async (t) => {
+  const receiver = await startReceiver(t, () => 500);
+  const { punctual, client, webhook, attemptedAtMs } = await deliver(t, receiver);
+
+  const delivery = await client.finalDelivery(webhook.id);
+
+  t.is(delivery.status, 'failed');
+  t.is(delivery.next_attempt_at, null);
+  t.deepEqual(
+    delivery.attempts.map(({ number }) => number),
+    [1, 2, 3, 4, 5, 6],
+  );
+  t.true(
+    delivery.attempts.every(({ response_status: s, error }) => s === 500 && error === 'http_error'),
+  );
+  t.is(receiver.received.length, 6);
+  const waits = attemptedAtMs.slice(1).map((at, index) => at - (attemptedAtMs[index] ?? 0));
+  t.log(`waits in minutes: ${waits.map((wait) => (wait / minute).toFixed(2)).join(', ')}`);
+  for (const [index, wanted] of [1, 5, 30, 120, 360].entries()) {
+    const over = (waits[index] ?? 0) - wanted * minute;
+    t.true(over >= 0 && over < 10_000, `wait ${index + 1} is ${over} ms off`);
+  }
+
+  const [first, ...others] = receiver.received;
+  for (const request of receiver.received) {
+    t.true(await isSignedWith(webhook.secret, request));
+  }
+
+  t.true(others.every(({ body }) => body === first?.body)); // Byte for byte.
+  t.true(
+    others.every(
+      ({ headers }) => headers['service-event-id'] === first?.headers['service-event-id'],
+    ),
+  );
+  const history = await punctual.temporal.client.workflow
+    .getHandle(`delivery-${delivery.id}`)
+    .fetchHistory();
+  t.log(`${history.events?.length} history events for six attempts`);
+  t.true((history.events?.length ?? 99) <= 12);
+});
+
+test('a receiver that recovers at the third attempt gets the event then, and no more', async (t) => {
+  const receiver = await startReceiver(t, (n) => (n < 3 ? 503 : 200));
+  const { client, webhook } = await deliver(t, receiver);
+
+  const delivery = await client.finalDelivery(webhook.id);
+
+  t.like(delivery, { status: 'delivered', response_status: 200, error: null });
+  t.deepEqual(
+    delivery.attempts.map(({ response_status: status }) => status),
+    [503, 503, 200],
+  );
+  t.is(receiver.received.length, 3);
+});
+
+/** Publishes a post with one subscribed endpoint and lets the clock jump until its delivery has ended. */
+async function deliver(
+  t: Parameters<typeof startTimeSkipping>[0],
+  receiver: Awaited<ReturnType<typeof startReceiver>>,
+) {
+  const punctual = await startTimeSkipping(t, fakeNetwork(), [receiver.port]);
+  const attemptedAtMs: number[] = [];
+  const request = punctual.deps.egress.request.bind(punctual.deps.egress);
+  punctual.deps.egress.request = async (...args) => {
+    attemptedAtMs.push(await punctual.environment.currentTimeMs());
+    return request(...args);
+  };
+  const client = await newClient(punctual);
+  const { body: hook } = await client.post('/webhooks', {
+    url: receiver.url,
+    events: ['post.published'],
+  });
+  const { body } = await client.post('/posts', {
+    body: 'Hello',
+    channel_ids: [await punctual.addChannel(client.workspaceId)],
+    schedule_in_minutes: 0,
+  });
+  const { workflow } = punctual.environment.client;
+  await workflow.getHandle(`post-${body.post.id}`).result();
+  const [row] = await punctual.orm.em.execute<{ id: string }[]>('select id from deliveries');
+  await workflow.getHandle(`delivery-${row?.id}`).result();
+  return { punctual, client, webhook: hook.webhook, attemptedAtMs };
+}
