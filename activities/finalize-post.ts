@@ -94,12 +94,11 @@ async function channelStatuses(em: Em, scope: Scope): Promise<ChannelStatus[]> {
   return rows.map(({ status }) => status);
 }
 
-/** A draft has no time; the workflow that asks knows already, so `synced_revision` follows. */
+/** A draft has no time. */
 async function setStatus(em: Em, scope: Scope, status: string, now: Date): Promise<void> {
   await em.execute(
     `update posts set status = ?, updated_at = ?,
-       scheduled_at = case when ? = 'draft' then null else scheduled_at end,
-       published_at = (select min(published_at) from post_channels where post_id = posts.id and workspace_id = posts.workspace_id)
+       scheduled_at = case when ? = 'draft' then null else scheduled_at end
      where id = ? and workspace_id = ?`,
     [status, now, status, scope.postId, scope.workspaceId],
   );

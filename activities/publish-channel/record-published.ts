@@ -8,10 +8,18 @@ export async function recordPublished(
   target: PublishTarget,
   sent: readonly SentPart[],
 ): Promise<void> {
-  await deps.orm.em.fork().execute(
-    `update post_channels set status = 'published', url = ?, error = null, error_code = null,
-       retry_at = null, published_at = coalesce(published_at, ?)
-     where id = ? and workspace_id = ?`,
-    [sent[0]?.url, deps.now(), target.postChannelId, target.workspaceId],
-  );
+  const now = deps.now();
+  await deps.orm.em.fork().transactional(async (em) => {
+    await em.execute(
+      `update post_channels set status = 'published', url = ?, error = null, error_code = null,
+         retry_at = null, published_at = coalesce(published_at, ?)
+       where id = ? and workspace_id = ?`,
+      [sent[0]?.url, now, target.postChannelId, target.workspaceId],
+    );
+    await em.execute(
+      `update posts set published_at = coalesce(published_at, ?), updated_at = ?
+       where id = ? and workspace_id = ?`,
+      [now, now, target.postId, target.workspaceId],
+    );
+  });
 }
