@@ -1,0 +1,60 @@
+import { errors } from 'undici';
+import { EgressError, type EgressErrorCode } from './egress.ts';
+
+/** These may be shown to anyone: they tell nothing of the inside. */
+const sentences: Readonly<Record<EgressErrorCode, string>> = {
+  blocked_destination: 'The address is not one that requests may go to.',
+  dns_error: 'The host name could not be resolved.',
+  connection_refused: 'The host did not take the connection.',
+  connection_reset: 'The connection broke before an answer came.',
+  timeout: 'No answer came in time.',
+  tls_error: 'No trusted TLS connection could be made.',
+  invalid_response: 'The answer was not valid HTTP.',
+};
+
+const codes: Readonly<Record<string, EgressErrorCode>> = {
+  ECONNREFUSED: 'connection_refused',
+  EHOSTUNREACH: 'connection_refused',
+  EHOSTDOWN: 'connection_refused',
+  ENETUNREACH: 'connection_refused',
+  ENETDOWN: 'connection_refused',
+  EADDRNOTAVAIL: 'connection_refused',
+  EACCES: 'connection_refused',
+  EPERM: 'connection_refused',
+  ECONNRESET: 'connection_reset',
+  ECONNABORTED: 'connection_reset',
+  EPIPE: 'connection_reset',
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_OVERFLOW: 'invalid_response',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
+  EPROTO: 'tls_error',
+};
+
+/** A failure with the sentence that its code has. The cause is for the log alone. */
+export function egressError(
+  code: EgressErrorCode,
+  options: { maybeSent: boolean; cause?: unknown },
+): EgressError {
+  return new EgressError(code, sentences[code], options);
+}
+
+/** Names what Node or undici threw. An `EgressError` stays as it is. */
+export function toEgressError(error: unknown, options: { maybeSent: boolean }): EgressError {
+  return error instanceof EgressError
+    ? error
+    : egressError(codeOf(error), { ...options, cause: error });
+}
+
+function codeOf(error: unknown): EgressErrorCode {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  // A "bad" socket error of undici is an answer out of turn: bytes, a `100` or an upgrade that nobody asked for.
+  const isOutOfTurn = code === 'UND_ERR_SOCKET' && message.startsWith('bad ');
+  if (isOutOfTurn || error instanceof errors.HTTPParserError) {
+    return 'invalid_response';
+  }
+
+  // Certificates have dozens of codes: CERT_HAS_EXPIRED, UNABLE_TO_VERIFY_LEAF_SIGNATURE, ERR_SSL_…
+  const isTls = /CERT|SSL|TLS|SIGNATURE|ISSUER/v.test(code);
+  return codes[code] ?? (isTls ? 'tls_error' : 'connection_reset');
+}

@@ -1,0 +1,89 @@
+import { parseAddress, type Address } from './address.ts';
+import { isAllowed, type AllowList } from './allow-list.ts';
+import { egressError } from './egress-failure.ts';
+import { EgressError } from './egress.ts';
+import { judgeAddress, judgeTarget } from './judge-target.ts';
+import type { Resolve } from './resolver.ts';
+import type { Target } from './target.ts';
+
+export type Guard = { readonly allow: AllowList; readonly resolve: Resolve };
+
+const lookupTimeoutMs = 5000;
+const maxAnswers = 64;
+
+const loopback = ['127.0.0.1', '::1'].map(parseAddress).filter((address) => address !== null);
+
+/**
+ * The addresses at which a target may be dialled, at least one.
+ *
+ * One bad answer refuses the whole: a name that mixes public and private addresses is under attack or broken.
+ *
+ * @throws EgressError `blocked_destination`, its message a sentence for the URL's author; `dns_error` when the
+ * name has no address or none could be found within 5 s.
+ */
+export async function findAddresses(target: Target, guard: Guard): Promise<readonly Address[]> {
+  const refusal = judgeTarget(target, guard.allow);
+  if (refusal !== null) {
+    throw blocked(refusal);
+  }
+
+  if (target.address) {
+    return [target.address];
+  }
+
+  const addresses =
+    target.host === 'localhost'
+      ? allowedLoopback(target, guard.allow)
+      : await lookUp(target.host, guard.resolve);
+  const problem = addresses
+    .map((address) => judgeAddress(target, address, guard.allow))
+    .find(Boolean);
+  if (problem) {
+    throw blocked(problem);
+  }
+
+  return addresses;
+}
+
+/**
+ * `localhost` is never asked of DNS (RFC 6761). It stands for the two loopback addresses, of which those count
+ * that the operator allowed: with `127.0.0.1/32:3000` alone, `http://localhost:3000` means that one.
+ */
+function allowedLoopback(target: Target, allow: AllowList): readonly Address[] {
+  const allowed = loopback.filter((address) => isAllowed(allow, address, target.port));
+  return allowed.length > 0 ? allowed : loopback;
+}
+
+async function lookUp(host: string, resolve: Resolve): Promise<readonly Address[]> {
+  const answers = await withinTime(async () => resolve(host)).catch((error: unknown) => {
+    throw unresolved(error);
+  });
+  if (answers.length > maxAnswers) {
+    throw blocked('The host of the URL has too many addresses.');
+  }
+
+  const addresses = answers.map(parseAddress).filter((address) => address !== null);
+  if (addresses.length === 0 || addresses.length < answers.length) {
+    throw unresolved(undefined);
+  }
+
+  return addresses;
+}
+
+async function withinTime<T>(lookup: () => Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error('The lookup took too long.')),
+    lookupTimeoutMs,
+  );
+  try {
+    return await Promise.race([lookup(), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const blocked = (reason: string) =>
+  new EgressError('blocked_destination', reason, { maybeSent: false });
+
+const unresolved = (cause: unknown) => egressError('dns_error', { maybeSent: false, cause });

@@ -1,0 +1,55 @@
+import { parseAddress, type Address } from './address.ts';
+
+/** Where a URL leads, as far as the text of it says. */
+export type Target = {
+  readonly secure: boolean;
+  /** A name in lower case and punycode, or an address without brackets; no trailing dot. */
+  readonly host: string;
+  /** The host's address where the URL has one instead of a name. */
+  readonly address: Address | null;
+  readonly port: number;
+};
+
+export type ParsedUrl =
+  | { readonly target: Target; readonly origin: string; readonly path: string }
+  | { readonly refusal: string };
+
+/**
+ * Takes a URL apart, or says in a sentence for its author why it is none that we take.
+ *
+ * Looks at the raw text first, because `new URL()` silently drops tabs and line ends and turns `\` into `/`,
+ * so that a reader and the parser would see different hosts. The fragment is dropped; `origin` is without
+ * the name's trailing dot, which TLS servers do not expect.
+ */
+export function parseUrl(text: string): ParsedUrl {
+  if (/[\p{Cc}\s\\]/v.test(text)) {
+    return { refusal: 'The URL contains a space, a control character or a backslash.' };
+  }
+
+  if (!/^https?:\/\/[^\/]/iv.test(text) || !URL.canParse(text)) {
+    return { refusal: 'This is not a URL of the form https://host/path.' };
+  }
+
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') {
+    return { refusal: 'The URL contains a user name or a password.' };
+  }
+
+  const host = url.hostname.replace(/\.$/v, '');
+  const address = parseAddress(host.replace(/^\[(.*)\]$/v, '$1'));
+  if (!address && !isHostName(host)) {
+    return { refusal: 'The host of the URL is not a valid name.' };
+  }
+
+  const secure = url.protocol === 'https:';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  return {
+    target: { secure, host: address?.text ?? host, address, port },
+    origin: `${url.protocol}//${host}:${port}`,
+    path: url.pathname + url.search,
+  };
+}
+
+/** The length of a name and of a label is that of the DNS; the underscore is not in its rules but in use. */
+const isHostName = (host: string): boolean =>
+  host.length <= 253 && /^[a-z0-9_\-]{1,63}(?:\.[a-z0-9_\-]{1,63})*$/v.test(host);

@@ -1,0 +1,142 @@
+import test from 'ava';
+import { checkDestination } from '../../../runtime/egress/check-url.ts';
+import { dns, failure, get, post, recordingConnector, testEgress } from './support/egress.ts';
+import { answering, okay, rawServer } from './support/servers.ts';
+import { acceptedUrls, privateAnswers, refusedUrls } from './support/urls.ts';
+
+const url = 'https://hook.example.com/';
+
+test('no connection is attempted to any refused URL', async (t) => {
+  const { dialled, connect } = recordingConnector();
+  const asked: string[] = [];
+  const egress = testEgress(t, {
+    connect,
+    resolve: async (host) => {
+      asked.push(host);
+      return ['10.0.0.1'];
+    },
+  });
+
+  for (const [id, urls] of Object.entries(refusedUrls)) {
+    for (const refused of id === 'length' ? [] : urls) {
+      t.is(await failure(t, egress.request(post(refused))), 'blocked_destination', refused);
+    }
+  }
+
+  t.deepEqual({ dialled, asked }, { dialled: [], asked: [] });
+});
+
+test('the connector lets through what the check accepts', async (t) => {
+  const { dialled, connect } = recordingConnector();
+  const egress = testEgress(t, { connect, resolve: async () => ['93.184.216.34'] });
+  const urls = Object.values(acceptedUrls).flat();
+
+  for (const accepted of urls) {
+    t.is(await failure(t, egress.request(post(accepted))), 'connection_refused', accepted);
+  }
+
+  t.is(dialled.length, urls.length);
+  t.true(dialled.includes('2606:4700:4700::1111'));
+});
+
+for (const [id, answers] of Object.entries(privateAnswers)) {
+  test(`${id}: nothing is dialled when DNS says ${answers.join(' and ')}`, async (t) => {
+    const { dialled, connect } = recordingConnector();
+    const egress = testEgress(t, { connect, resolve: dns({ 'hook.example.com': answers }) });
+
+    t.is(await failure(t, egress.request(post(url))), 'blocked_destination');
+    t.deepEqual(dialled, []);
+  });
+}
+
+test('R61: a name that turns private after it was checked is not dialled', async (t) => {
+  const { dialled, connect } = recordingConnector();
+  const answers = [['93.184.216.34'], ['10.0.0.5']];
+  const resolve = async () => answers.shift() ?? [];
+  const egress = testEgress(t, { connect, resolve });
+
+  t.is(await checkDestination(url, { resolve, allow: [] }), null);
+  t.is(await failure(t, egress.request(post(url))), 'blocked_destination');
+  t.deepEqual(dialled, []);
+});
+
+test('R61: only the address that was judged is dialled, however DNS flips', async (t) => {
+  const { dialled, connect } = recordingConnector();
+  let lookups = 0;
+  const resolve = async () => [lookups++ % 2 ? '10.0.0.5' : '93.184.216.34'];
+  const egress = testEgress(t, { connect, resolve });
+
+  for (let count = 0; count < 4; count += 1) {
+    await t.throwsAsync(egress.request(post(url)));
+  }
+
+  t.is(lookups, 4);
+  t.deepEqual(dialled, ['93.184.216.34', '93.184.216.34']);
+});
+
+test('a socket that turns out to be connected to a private address gets no byte', async (t) => {
+  const received: Buffer[] = [];
+  const server = await rawServer(t, (socket) => socket.on('data', (chunk) => received.push(chunk)));
+  const { dialled, connect } = recordingConnector(server.port);
+  const egress = testEgress(t, { connect });
+
+  t.is(await failure(t, egress.request(post('https://93.184.216.34/'))), 'blocked_destination');
+  t.deepEqual(dialled, ['93.184.216.34']);
+  t.is(server.connections, 1);
+  t.deepEqual(received, []);
+});
+
+test('what DNS leaves open is a DNS error, and nothing is dialled', async (t) => {
+  const { dialled, connect } = recordingConnector();
+  for (const resolve of [
+    async () => [],
+    async () => ['not an address'],
+    async () => ['93.184.216.34', 'fe80::1%eth0'],
+    async () => {
+      throw new Error('SERVFAIL');
+    },
+  ]) {
+    const egress = testEgress(t, { connect, resolve });
+    t.is(await failure(t, egress.request(post(url))), 'dns_error');
+  }
+
+  t.deepEqual(dialled, []);
+});
+
+test('the next address of a name is tried when the first does not answer', async (t) => {
+  const { dialled, connect } = recordingConnector();
+  const addresses = ['93.184.216.34', '2606:4700:4700::1111', '8.8.8.8'];
+  const egress = testEgress(t, { connect, resolve: async () => addresses });
+
+  t.is(await failure(t, egress.request(post(url))), 'connection_refused');
+  t.deepEqual(dialled, ['93.184.216.34', '2606:4700:4700::1111']);
+});
+
+test('an allowed address is reached by its number, by localhost and by a local name', async (t) => {
+  const server = await rawServer(t, answering(okay));
+  const { port } = server;
+  const resolve = dns({ 'mastodon.internal': ['127.0.0.1'] });
+  const egress = testEgress(t, { allow: `127.0.0.1/32:${port}`, resolve });
+
+  for (const host of ['127.0.0.1', 'localhost', 'mastodon.internal']) {
+    t.is((await egress.request(get(`http://${host}:${port}/`))).status, 200, host);
+  }
+});
+
+test('plain http to an address that is not allowed is refused', async (t) => {
+  const server = await rawServer(t, answering(okay));
+  const egress = testEgress(t, { allow: `127.0.0.1/32:${server.port + 1}` });
+
+  t.is(
+    await failure(t, egress.request(get(`http://127.0.0.1:${server.port}/`))),
+    'blocked_destination',
+  );
+  t.is(server.connections, 0);
+});
+
+test('a refusal tells nothing of the inside', async (t) => {
+  const egress = testEgress(t, { resolve: async () => ['10.1.2.3'] });
+  const error = await t.throwsAsync(egress.request(post(url)));
+
+  t.is(error?.message, 'The host of the URL does not lead to a public address.');
+});

@@ -1,0 +1,152 @@
+import test from 'ava';
+import { buildConnector } from 'undici';
+import { dns, egressTo, failure, post, testEgress } from './support/egress.ts';
+import { createAuthority, selfSigned } from './support/certificates.ts';
+import { answering, okay, rawServer, tlsServer } from './support/servers.ts';
+
+const authority = createAuthority();
+const dayMs = 86_400_000;
+
+const egressFor = (t: Parameters<typeof testEgress>[0], { port }: { port: number }) =>
+  testEgress(t, {
+    ca: authority.ca,
+    allow: `127.0.0.1/32:${port}`,
+    resolve: dns({ 'hook.example.com': ['127.0.0.1'] }),
+  });
+
+test('a receiver with a good certificate is reached by name, and is told the name', async (t) => {
+  const names: unknown[] = [];
+  const server = await tlsServer(t, {
+    ...authority.issueFor(['hook.example.com']),
+    SNICallback: (name, done) => {
+      names.push(name);
+      done(null);
+    },
+  });
+  const egress = egressFor(t, server);
+
+  t.like(await egress.request(post(`https://hook.example.com:${server.port}/`)), { status: 200 });
+  t.like(await egress.request(post(`https://hook.example.com.:${server.port}/`)), { status: 200 });
+  t.deepEqual([...new Set(names)], ['hook.example.com']);
+});
+
+test('a receiver with a certificate for its address is reached by the address', async (t) => {
+  const server = await tlsServer(t, authority.issueFor(['127.0.0.1']));
+  const egress = egressFor(t, server);
+
+  t.like(await egress.request(post(`https://127.0.0.1:${server.port}/`)), { status: 200 });
+});
+
+test('a receiver at an IPv6 address is asked for a certificate of its address, not of a name', async (t) => {
+  const server = await tlsServer(t, authority.issueFor(['127.0.0.1']));
+  const dial = buildConnector({ ca: authority.ca, allowH2: false });
+  const egress = testEgress(t, {
+    allow: `127.0.0.1/32:${server.port},[2001:db8::1]/128:${server.port}`,
+    // The machine may have no IPv6, so the same options go to an IPv4 address.
+    connect: (options, callback) => {
+      t.is(options.hostname, '2001:db8::1');
+      dial({ ...options, hostname: '127.0.0.1' }, callback);
+    },
+  });
+
+  t.like(await egress.request(post(`https://[2001:db8::1]:${server.port}/`)), { status: 200 });
+});
+
+const untrusted = {
+  'for another name': () => authority.issueFor(['other.example.com']),
+  'for its address alone': () => authority.issueFor(['127.0.0.1']),
+  'of its own making': () => selfSigned('hook.example.com'),
+  'that has expired': () =>
+    authority.issueFor(['hook.example.com'], {
+      fromMs: Date.now() - 2 * dayMs,
+      untilMs: Date.now() - dayMs,
+    }),
+  'of tomorrow': () =>
+    authority.issueFor(['hook.example.com'], {
+      fromMs: Date.now() + dayMs,
+      untilMs: Date.now() + 2 * dayMs,
+    }),
+};
+for (const [name, issue] of Object.entries(untrusted)) {
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    test(`a certificate ${name} (${maxVersion}) is never trusted, and no byte is sent`, async (t) => {
+      const received: unknown[] = [];
+      const server = await tlsServer(t, { ...issue(), maxVersion }, (socket) =>
+        socket.on('data', (chunk) => received.push(chunk)),
+      );
+      const egress = egressFor(t, server);
+
+      // More than once, because a resumed session would skip the look at the certificate's name.
+      for (let count = 0; count < 3; count += 1) {
+        const request = post(`https://hook.example.com:${server.port}/`);
+        t.is(await failure(t, egress.request(request)), 'tls_error');
+      }
+      t.deepEqual(received, []);
+    });
+  }
+}
+
+test('an authority that the system does not know is not trusted', async (t) => {
+  const server = await tlsServer(t, authority.issueFor(['127.0.0.1']));
+
+  t.is(
+    await failure(t, egressTo(t, server).request(post(`https://127.0.0.1:${server.port}/`))),
+    'tls_error',
+  );
+});
+
+test('TLS 1.1 and plain text behind https are TLS errors', async (t) => {
+  const plain = await rawServer(t, (socket) => socket.write('SSH-2.0-OpenSSH_9.9\r\n'));
+  const old = await tlsServer(t, {
+    ...authority.issueFor(['hook.example.com']),
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.1',
+    ciphers: 'DEFAULT@SECLEVEL=0',
+  });
+
+  for (const server of [plain, old]) {
+    const request = post(`https://hook.example.com:${server.port}/`);
+    t.is(await failure(t, egressFor(t, server).request(request)), 'tls_error');
+  }
+});
+
+test('a handshake that stalls: a timeout on time, certainly not sent', async (t) => {
+  const server = await rawServer(t, () => {});
+  const request = post(`https://hook.example.com:${server.port}/`, { timeoutMs: 300 });
+
+  t.is(await failure(t, egressFor(t, server).request(request)), 'timeout');
+});
+
+test('a handshake that is cut off: a reset, certainly not sent', async (t) => {
+  const server = await rawServer(t, (socket) => socket.once('data', () => socket.end()));
+  const request = post(`https://hook.example.com:${server.port}/`);
+
+  t.is(await failure(t, egressFor(t, server).request(request)), 'connection_reset');
+});
+
+for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+  test(`a receiver that speaks before it is asked (${maxVersion}) gets one connection`, async (t) => {
+    const server = await tlsServer(
+      t,
+      { ...authority.issueFor(['hook.example.com']), maxVersion },
+      (socket) => socket.write('SSH-2.0-OpenSSH_9.9\r\n'),
+    );
+    const request = post(`https://hook.example.com:${server.port}/`);
+
+    t.regex(await failure(t, egressFor(t, server).request(request)), /^invalid_response/v);
+    t.is(server.connections, 1);
+  });
+}
+
+test('an answer over TLS is complete', async (t) => {
+  const server = await tlsServer(
+    t,
+    authority.issueFor(['hook.example.com']),
+    answering(okay.replace('2\r\n\r\nok', `1000\r\n\r\n${'x'.repeat(1000)}`)),
+  );
+  const answer = await egressFor(t, server).request(
+    post(`https://hook.example.com:${server.port}/`),
+  );
+
+  t.like(answer, { status: 200, truncated: false, body: { length: 1000 } });
+});
