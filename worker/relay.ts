@@ -7,7 +7,7 @@ import { syncPost } from '../temporal/sync-post.ts';
 export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly log: Logger };
 
 /** How often the outbox is looked at, in milliseconds. */
-const intervalMs = 2000;
+const intervalMs = 1000;
 
 /** How many rows are told of in one go. */
 const batchSize = 20;

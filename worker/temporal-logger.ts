@@ -15,6 +15,10 @@ const levels = {
  */
 export function temporalLogger(log: Logger): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
+    if (message.startsWith('No workflows registered')) {
+      return; // Right for our activity-only workers.
+    }
+
     const { error, ...rest } = meta ?? {};
     const name = error instanceof Error ? error.name : undefined;
     log[levels[level]]({ temporal: { ...rest, error: name } }, message);
