@@ -1,12 +1,14 @@
 import Koa from 'koa';
 import { channelRoutes } from './channels/routes.ts';
 import type { ApiDeps } from './deps.ts';
+import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
 import { answerErrors } from './http/answer-errors.ts';
 import { mount } from './http/mount.ts';
 import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
 import { meRoutes } from './me/routes.ts';
+import { openapiRouter } from './openapi/routes.ts';
 import { postRoutes } from './posts/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
@@ -20,7 +22,13 @@ export const allRoutes = (deps: ApiDeps): Route[] => [
 
 export function createApp(deps: ApiDeps): Koa {
   const app = new Koa();
-  const routers = [mount(allRoutes(deps), () => deps.orm.em.fork()), healthRouter(deps)];
+  const routes = allRoutes(deps);
+  const routers = [
+    mount(routes, () => deps.orm.em.fork()),
+    healthRouter(deps),
+    openapiRouter(routes),
+    docsRouter(),
+  ];
   app.use(requestId).use(answerErrors(deps.log));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());

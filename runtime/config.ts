@@ -1,3 +1,5 @@
+import { parseAllowList } from './egress/allow-list.ts';
+
 /** The one place that reads `process.env`. README lists every setting; a test holds the two together. */
 export type Config = {
   readonly production: boolean;
@@ -32,7 +34,7 @@ export function readConfig(env: Env = process.env): Config {
     databasePoolSize: wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', 10, problems),
     secretKey: secretKey(env, problems),
     logLevel: logLevel(env, problems),
-    egressAllow: text(env, 'PUNCTUAL_EGRESS_ALLOW', ''),
+    egressAllow: egressAllow(env, problems),
     temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', ''),
   };
   if (problems.length > 0) {
@@ -80,6 +82,17 @@ function logLevel(env: Env, problems: string[]): string {
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
   if (!levels.includes(given)) {
     problems.push(`LOG_LEVEL must be one of ${levels.join(', ')}, not "${given}".`);
+  }
+
+  return given;
+}
+
+function egressAllow(env: Env, problems: string[]): string {
+  const given = text(env, 'PUNCTUAL_EGRESS_ALLOW', '');
+  try {
+    parseAllowList(given);
+  } catch (error) {
+    problems.push(`PUNCTUAL_EGRESS_ALLOW: ${error instanceof Error ? error.message : 'wrong'}`);
   }
 
   return given;

@@ -7,8 +7,8 @@ export type ErrorDescription = {
 };
 
 /**
- * Describes an error for the log. A database error's message quotes the statement with its values; of those
- * only what the database itself said is kept.
+ * Describes an error for the log. What a database says may quote the statement's values, which are posts' texts
+ * and sealed tokens: of that the first line is kept, and of what it quotes only the names of our own tables.
  */
 export function describeError(error: unknown): ErrorDescription {
   if (!(error instanceof Error)) {
@@ -17,11 +17,20 @@ export function describeError(error: unknown): ErrorDescription {
 
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
   if ('sql' in error || 'query' in error || error.name.endsWith('Exception')) {
-    const said = error.cause instanceof Error ? error.cause.message : afterStatement(error.message);
-    return { name: error.name, message: said, ...code };
+    return { name: error.name, message: saidByDatabase(error.message, code.code ?? ''), ...code };
   }
 
   return { name: error.name, message: error.message, ...code, stack: error.stack ?? '' };
 }
 
-const afterStatement = (message: string): string => message.slice(message.lastIndexOf(' - ') + 1);
+/** SQLSTATEs whose first line quotes names of tables, columns and constraints: violations, and unknown names. */
+const quotesNames = /^(?:23|42(?!601))/v;
+
+/** Connection trouble has Node's codes, and the address in its message. */
+const isNodeCode = /^E[A-Z]{3,}/v;
+
+function saidByDatabase(message: string, code: string): string {
+  const [firstLine = ''] = message.split('\n');
+  const shown = quotesNames.test(code) || isNodeCode.test(code);
+  return shown ? firstLine : firstLine.replace(/["'].*$/v, '…');
+}

@@ -33,7 +33,10 @@ export function createSealer(keyHex: string): Sealer {
         );
       }
 
-      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'))
+      // Without a fixed length Node takes a tag of 4 bytes too, which can be guessed.
+      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), {
+        authTagLength: 16,
+      })
         .setAAD(Buffer.from(purpose))
         .setAuthTag(Buffer.from(tag, 'base64url'));
       return (

@@ -21,10 +21,19 @@ export function temporalOptions(env: Env = process.env) {
   return { connectionOptions, namespace: namespace ?? 'default' };
 }
 
+/**
+ * How long a lost connection waits at most before it is tried again, in milliseconds. gRPC's own waits grow to
+ * two minutes, and for so long the relay would have nobody to tell after Temporal is back.
+ */
+const reconnectMs = 500;
+
 /** Connects lazily: a process starts, and serves what it can, while Temporal is away. */
 export function connectTemporal(env: Env = process.env): Temporal {
   const { connectionOptions, namespace } = temporalOptions(env);
-  const connection = Connection.lazy(connectionOptions);
+  const connection = Connection.lazy({
+    ...connectionOptions,
+    channelArgs: { 'grpc.max_reconnect_backoff_ms': reconnectMs },
+  });
   const client = new Client({ connection, namespace });
   return { client, connection, namespace, close: () => connection.close() };
 }

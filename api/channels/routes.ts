@@ -1,26 +1,27 @@
-import { Channel, channelStates } from '../../db/entities/channel.ts';
+import { Channel } from '../../db/entities/channel.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Route } from '../http/route.ts';
-import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
-
-const channelSchema = record({
-  id: uuid,
-  platform: { type: 'string', examples: ['mastodon', 'bluesky'] },
-  handle: text,
-  state: { type: 'string', enum: [...channelStates] },
-  error: { ...nullable(text), description: 'Why the channel needs reconnecting.' },
-  created_at: dateTime,
-});
+import { record } from '../http/shared-schemas.ts';
+import { blueskyChannel, mastodonChannel } from './examples.ts';
+import { channelSchema } from './schemas.ts';
 
 export const channelRoutes = ({ orm }: ApiDeps): Route[] => [
   {
     method: 'get',
     path: '/channels',
+    operationId: 'listChannels',
+    tag: 'Channels',
     summary: 'The connected social accounts',
     answers: {
       200: {
         description: 'All channels of the workspace, oldest first.',
         schema: record({ channels: { type: 'array', items: channelSchema } }),
+        examples: {
+          two: {
+            summary: 'One is connected, one needs reconnecting',
+            value: { channels: [mastodonChannel, blueskyChannel] },
+          },
+        },
       },
     },
     errors: [],

@@ -22,9 +22,9 @@ export const answerErrors =
     }
   };
 
-/** A known path with another method has its `Allow` header by now. */
+/** A known path with another method has its `Allow` header by now; on an unknown one it is empty or missing. */
 function unrouted(ctx: Context): AppError {
-  return ctx.status === 404
+  return ctx.status === 404 || ctx.response.get('Allow') === ''
     ? new AppError('not_found', `There is no ${ctx.method} ${ctx.path}.`)
     : new AppError('method_not_allowed', `${ctx.path} does not take ${ctx.method}; see Allow.`);
 }

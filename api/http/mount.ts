@@ -32,7 +32,8 @@ function handlerOf(route: Route, fork: () => Em) {
     }
 
     const body = parseBody?.(await readBody(ctx));
-    const header = (name: string): string | undefined => ctx.request.get(name) || undefined;
+    const header = (name: string): string | undefined =>
+      name in ctx.request.headers ? ctx.request.get(name) : undefined;
     const answer = await route.handle({ caller, params, body, header });
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});

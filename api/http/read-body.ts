@@ -27,8 +27,21 @@ export async function readBody(ctx: Context): Promise<unknown> {
     throw wrongType();
   }
 
-  await readJson(ctx, () => Promise.resolve());
+  await readJson(ctx, () => Promise.resolve()).catch(blameEncoding);
   return ctx.request.body;
+}
+
+/** What the reader finds wrong has a status; what has none comes from unpacking a compressed body. */
+function blameEncoding(error: unknown): never {
+  if (error instanceof Error && 'status' in error) {
+    throw error;
+  }
+
+  throw new AppError(
+    'invalid_request',
+    'The request body does not unpack as its Content-Encoding says.',
+    { cause: error },
+  );
 }
 
 const wrongType = (): AppError =>

@@ -1,5 +1,6 @@
 import type { AnySchema } from 'ajv';
 import type { ErrorCode } from '../../domain/errors.ts';
+import type { Tag } from '../openapi/tags.ts';
 
 /** Who is calling. Every query names the workspace. */
 export type Caller = { readonly workspaceId: string; readonly plan: string | null };
@@ -10,7 +11,7 @@ export type Request = {
   readonly params: Readonly<Record<string, string>>;
   /** Checked against the route's schema. */
   readonly body: unknown;
-  /** @returns a header's value, or undefined. */
+  /** @param name In lower case. @returns a header's value, which may be empty, or undefined. */
   readonly header: (name: string) => string | undefined;
 };
 
@@ -20,18 +21,39 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
+/** What the OpenAPI document says of a header: its JSON Schema, and what it means. */
+export type HeaderSpec = { readonly description: string; readonly schema: object };
+
+/** For the OpenAPI document, by a name in camelCase. A test holds every value against its schema. */
+export type Examples = Readonly<
+  Record<string, { readonly summary: string; readonly value: object }>
+>;
+
+export type AnswerSpec = {
+  readonly description: string;
+  /** JSON Schema of the body. */
+  readonly schema: object;
+  /** Always sent with this answer, beside those that every answer has. */
+  readonly headers?: Readonly<Record<string, HeaderSpec>>;
+  readonly examples: Examples;
+};
+
 /** One call of the API, as data: the server and the OpenAPI document are made from the same list. */
 export type Route = {
   readonly method: 'get' | 'post';
   /** As in OpenAPI, relative to `/api/v1`: `/posts/{id}`. */
   readonly path: string;
+  /** What generated clients call it. Stable, and unique over all calls. */
+  readonly operationId: string;
+  readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
   /** JSON Schema of the body; a route without one takes none. */
   readonly body?: AnySchema;
-  readonly requestHeaders?: Readonly<Record<string, { description: string; schema: object }>>;
-  /** By status: what it means, and the JSON Schema of the answer. */
-  readonly answers: Readonly<Record<number, { description: string; schema: object }>>;
+  readonly bodyExamples?: Examples;
+  readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;
+  /** By status, the good ones. */
+  readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** The failures that this call can have, beside those that every call can. */
   readonly errors: readonly ErrorCode[];
   readonly handle: (request: Request) => Promise<Answer>;

@@ -8,6 +8,12 @@ export const uuid = { type: 'string', format: 'uuid' } as const;
 export const text = { type: 'string' } as const;
 export const dateTime = { type: 'string', format: 'date-time' } as const;
 
+/** The header of an answer that made something. */
+export const location = {
+  description: 'The path of what was made.',
+  schema: { type: 'string', format: 'uri-reference' },
+};
+
 /** An object of which every field is always present, and no other. */
 export const record = (properties: Readonly<Record<string, object>>) => ({
   type: 'object',

@@ -8,6 +8,8 @@ export const meRoutes = ({ orm }: ApiDeps): Route[] => [
   {
     method: 'get',
     path: '/me',
+    operationId: 'getWorkspace',
+    tag: 'Workspace',
     summary: 'The workspace that the API key acts for',
     answers: {
       200: {
@@ -16,6 +18,15 @@ export const meRoutes = ({ orm }: ApiDeps): Route[] => [
           workspace: record({ id: uuid, name: nullable(text) }),
           channels: { type: 'integer', minimum: 0 },
         }),
+        examples: {
+          workspace: {
+            summary: 'A workspace with two channels',
+            value: {
+              workspace: { id: '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60', name: 'Ana' },
+              channels: 2,
+            },
+          },
+        },
       },
     },
     errors: [],

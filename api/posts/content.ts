@@ -1,4 +1,5 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { isText } from '../../domain/is-text.ts';
 import type { CreatePostBody } from './schemas.ts';
 
 /**
@@ -19,7 +20,8 @@ export function checkTexts(request: CreatePostBody): void {
     });
   }
 
-  const broken = texts.filter(([, text]) => text.includes('\0') || !text.isWellFormed());
+  const title = request.video?.title ?? '';
+  const broken = [...texts, ['/video/title', title] as const].filter(([, text]) => !isText(text));
   if (broken.length > 0) {
     throw new AppError(
       'invalid_request',

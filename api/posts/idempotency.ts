@@ -1,12 +1,13 @@
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
+import { isText } from '../../domain/is-text.ts';
 import { sha256Hex } from '../../runtime/token.ts';
 import type { CreatePostBody } from './schemas.ts';
 
 /**
  * The request's idempotency key, from the header or the body.
  *
- * @throws AppError `invalid_request` when both are given and differ, or when it is too long.
+ * @throws AppError `invalid_request` when both are given and differ, or when it is empty, too long or no text.
  */
 export function idempotencyKey(
   fromHeader: string | undefined,
@@ -20,8 +21,11 @@ export function idempotencyKey(
   }
 
   const key = fromHeader ?? fromBody;
-  if (key !== undefined && key.length > 255) {
-    throw new AppError('invalid_request', 'An idempotency key has at most 255 characters.');
+  if (key !== undefined && (key === '' || key.length > 255 || !isText(key))) {
+    const message = 'must have 1 to 255 characters, and none that is no text';
+    const details = [{ path: '/idempotency_key', message }];
+    const where = fromHeader === undefined ? { details } : {};
+    throw new AppError('invalid_request', `An idempotency key ${message}.`, where);
   }
 
   return key;

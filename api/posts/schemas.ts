@@ -10,7 +10,7 @@ const videoFields = {
   made_for_kids: { type: 'boolean' },
 };
 
-const channelResultSchema = record({
+export const channelResultSchema = record({
   channel_id: uuid,
   status: { type: 'string', enum: [...channelStatuses] },
   platform: text,

@@ -3,6 +3,7 @@ import { newId } from '../../db/new-id.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { eventTypes, type EventType } from '../../domain/events.ts';
+import { isText } from '../../domain/is-text.ts';
 import { newSigningSecret } from '../../runtime/token.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { CreateEndpointBody } from './schemas.ts';
@@ -21,11 +22,16 @@ export async function createEndpoint(
   request: CreateEndpointBody,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
   const events = checkEvents(request.events);
-  if (request.description?.includes('\0')) {
-    throw new AppError('invalid_request', 'description must be text without NUL.');
+  if (!isText(request.description ?? '')) {
+    const message = 'must be text: no NUL, no half of a surrogate pair';
+    throw new AppError('invalid_request', `description ${message}.`, {
+      details: [{ path: '/description', message }],
+    });
   }
 
-  const refusal = await deps.refuseUrl(request.url);
+  const refusal = isText(request.url)
+    ? await deps.refuseUrl(request.url)
+    : 'The URL contains half of a surrogate pair.';
   if (refusal !== null) {
     throw new AppError('invalid_webhook_url', refusal, {
       details: [{ path: '/url', message: refusal }],

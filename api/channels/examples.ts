@@ -1,0 +1,18 @@
+/** For the OpenAPI document. */
+export const mastodonChannel = {
+  id: '0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31',
+  platform: 'mastodon',
+  handle: '@ana@social.example',
+  state: 'connected',
+  error: null,
+  created_at: '2027-01-12T08:30:00.000Z',
+};
+
+export const blueskyChannel = {
+  id: '0192f0a2-1d4b-7e90-a6c8-5b3f7d2e9a14',
+  platform: 'bluesky',
+  handle: 'ana.example.com',
+  state: 'needs_reconnect',
+  error: 'The app password was revoked.',
+  created_at: '2027-01-12T08:31:00.000Z',
+};

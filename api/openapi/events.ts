@@ -1,0 +1,52 @@
+import type { EventType } from '../../domain/events.ts';
+import { mastodonChannel } from '../channels/examples.ts';
+import { record, text, uuid } from '../http/shared-schemas.ts';
+import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
+import { postSchema } from '../posts/schemas.ts';
+
+/** Events that something sends in this version. */
+export type SentEvent = Exclude<EventType, 'webhook.test'>;
+
+type EventSpec = {
+  readonly operationId: string;
+  readonly when: string;
+  /** Of the event's `data`. */
+  readonly schema: object;
+  readonly example: object;
+};
+
+const postData = record({ post: postSchema });
+
+export const sentEvents: Readonly<Record<SentEvent, EventSpec>> = {
+  'post.published': {
+    operationId: 'receivePostPublished',
+    when: 'The post went out on every channel',
+    schema: postData,
+    example: { post: publishedPost },
+  },
+  'post.partial': {
+    operationId: 'receivePostPartial',
+    when: 'The post went out on some channels and failed on others, and retrying has stopped',
+    schema: postData,
+    example: { post: partialPost },
+  },
+  'post.failed': {
+    operationId: 'receivePostFailed',
+    when: 'The post failed on every channel, and retrying has stopped',
+    schema: postData,
+    example: { post: failedPost },
+  },
+  'channel.needs_reconnect': {
+    operationId: 'receiveChannelNeedsReconnect',
+    when: "A channel's access was revoked or has expired",
+    schema: record({ channel: record({ id: uuid, platform: text, handle: text, error: text }) }),
+    example: {
+      channel: {
+        id: mastodonChannel.id,
+        platform: mastodonChannel.platform,
+        handle: mastodonChannel.handle,
+        error: 'The access token was revoked.',
+      },
+    },
+  },
+};

@@ -1,0 +1,112 @@
+import type { ErrorCode, ErrorDetail } from '../../domain/errors.ts';
+
+type Failure = {
+  /** When it happens, for the reader of the document. */
+  readonly when: string;
+  readonly example: { readonly error: string; readonly details?: readonly ErrorDetail[] };
+};
+
+const at = (path: string, message: string): Pick<Failure['example'], 'details'> => ({
+  details: [{ path, message }],
+});
+
+/** What the document says of each code. */
+export const failures: Readonly<Record<ErrorCode, Failure>> = {
+  invalid_request: {
+    when: 'Broken JSON, an unknown field or query parameter, or a value of the wrong type; `details` names each.',
+    example: {
+      error: 'The request body does not fit: /bdy is not a known field.',
+      ...at('/bdy', 'is not a known field'),
+    },
+  },
+  empty_body: {
+    when: 'There is no text: neither `body` nor `thread` nor `channel_bodies`, or one of them is blank.',
+    example: { error: 'A post needs a body, a thread or channel_bodies.' },
+  },
+  invalid_channel_ids: {
+    when: 'A channel id is malformed, unknown or not among the channels of the post.',
+    example: {
+      error: 'No channel of this workspace has the id 42.',
+      ...at('/channel_ids', 'No channel of this workspace has the id 42.'),
+    },
+  },
+  invalid_scheduled_at: {
+    when: 'The time is malformed, without an offset, more than 5 minutes past, or more than two years ahead.',
+    example: {
+      error: 'scheduled_at is more than two years ahead.',
+      ...at('/scheduled_at', 'is more than two years ahead'),
+    },
+  },
+  no_channels: {
+    when: 'A post is to be scheduled and names no channel.',
+    example: { error: 'Scheduling needs at least one channel in channel_ids.' },
+  },
+  invalid_content: {
+    when: 'A chosen network does not take this text; the message names channel, rule, limit and actual value.',
+    example: {
+      error:
+        'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31), the text: The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 512.',
+    },
+  },
+  idempotency_key_reused: {
+    when: 'The idempotency key made another post before, from another body.',
+    example: {
+      error:
+        'This idempotency key made post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d with another body. Use a new key for a new post.',
+    },
+  },
+  invalid_webhook_url: {
+    when: 'The URL is not https, carries credentials, or leads to an address that is not public.',
+    example: {
+      error: 'The URL must begin with https://.',
+      ...at('/url', 'The URL must begin with https://.'),
+    },
+  },
+  invalid_events: {
+    when: '`events` is empty or names an event that there is not.',
+    example: {
+      error: 'events does not know post.sent.',
+      ...at('/events', 'events does not know post.sent.'),
+    },
+  },
+  unauthorized: {
+    when: 'The API key is missing, unknown or revoked.',
+    example: { error: 'Send your API key as "Authorization: Bearer svc_live_…".' },
+  },
+  plan_required: {
+    when: 'The workspace has no active plan.',
+    example: { error: 'This workspace has no active plan.' },
+  },
+  not_found: {
+    when: 'The workspace has nothing with this id.',
+    example: { error: 'There is no post "0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d".' },
+  },
+  method_not_allowed: {
+    when: 'The path takes other methods only.',
+    example: { error: '/api/v1/me does not take DELETE; see Allow.' },
+  },
+  webhook_limit_reached: {
+    when: 'The workspace has 10 webhook endpoints already.',
+    example: { error: 'A workspace has at most 10 webhook endpoints. Delete one first.' },
+  },
+  payload_too_large: {
+    when: 'The request body is larger than 1 MB.',
+    example: { error: 'The request body is larger than 1 MB.' },
+  },
+  unsupported_media_type: {
+    when: 'The request body is not sent as `application/json`.',
+    example: { error: 'Send the body as JSON, with Content-Type: application/json.' },
+  },
+  rate_limited: {
+    when: 'There were too many calls in a short time.',
+    example: { error: 'Too many requests. Try again later.' },
+  },
+  internal: {
+    when: 'Something went wrong here; the operator finds it in the log by the `X-Request-Id`.',
+    example: { error: 'Something went wrong here. Tell the operator the X-Request-Id.' },
+  },
+  unavailable: {
+    when: 'A part of the service is away for the moment. Ask again after `Retry-After` seconds.',
+    example: { error: 'The database cannot be reached at the moment. Try again.' },
+  },
+};

@@ -1,0 +1,54 @@
+import type { AnswerSpec, Examples, Route } from '../http/route.ts';
+import { refer } from './components.ts';
+import { errorAnswer, failuresOf } from './error-answers.ts';
+import { headersOf } from './headers.ts';
+
+/** One call as an Operation Object. */
+export function operationOf(route: Route): object {
+  const { operationId, tag, summary, description, answers } = route;
+  const parameters = [...pathParameters(route), ...headerParameters(route)];
+  const good = Object.entries(answers).map(([status, answer]) => [status, goodAnswer(answer)]);
+  const bad = [...failuresOf(route)].map(([status, codes]) => [status, errorAnswer(codes)]);
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...bodyOf(route),
+    responses: Object.fromEntries([...good, ...bad]),
+  };
+}
+
+const pathParameters = ({ path }: Route): object[] =>
+  [...path.matchAll(/\{(?<name>\w+)\}/gv)].map(({ groups }) => ({
+    name: groups?.['name'],
+    in: 'path',
+    required: true,
+    description: 'In lower case.',
+    schema: { type: 'string', format: 'uuid' },
+  }));
+
+const headerParameters = ({ requestHeaders = {} }: Route): object[] =>
+  Object.entries(requestHeaders).map(([name, { description, schema }]) => ({
+    name,
+    in: 'header',
+    description,
+    schema,
+  }));
+
+const bodyOf = ({ body, bodyExamples = {} }: Route): object =>
+  body === undefined
+    ? {}
+    : { requestBody: { required: true, content: jsonContent(body, bodyExamples) } };
+
+const goodAnswer = ({ description, schema, headers = {}, examples }: AnswerSpec): object => ({
+  description,
+  headers: headersOf(headers),
+  content: jsonContent(schema, examples),
+});
+
+/** A body in JSON, as a Content map. */
+export const jsonContent = (schema: unknown, examples: Examples): object => ({
+  'application/json': { schema: refer(schema), examples },
+});

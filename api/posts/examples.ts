@@ -1,0 +1,137 @@
+import type { ChannelResult, PostView } from '../../domain/post-view.ts';
+import { blueskyChannel, mastodonChannel } from '../channels/examples.ts';
+import type { Examples } from '../http/route.ts';
+
+const text = 'The new album is out today.';
+
+const waiting = {
+  status: 'scheduled',
+  url: null,
+  error: null,
+  error_code: null,
+  warning: null,
+  retry_at: null,
+  body: text,
+  metrics: null,
+} as const;
+
+const onMastodon: ChannelResult = {
+  ...waiting,
+  channel_id: mastodonChannel.id,
+  platform: mastodonChannel.platform,
+  handle: mastodonChannel.handle,
+};
+
+const onBluesky: ChannelResult = {
+  ...waiting,
+  channel_id: blueskyChannel.id,
+  platform: blueskyChannel.platform,
+  handle: blueskyChannel.handle,
+};
+
+const scheduledPost: PostView = {
+  id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
+  status: 'scheduled',
+  body: text,
+  thread: null,
+  scheduled_at: '2027-03-01T09:00:00.000Z',
+  published_at: null,
+  created_at: '2027-02-20T14:05:11.482Z',
+  updated_at: '2027-02-20T14:05:11.482Z',
+  channels: [onMastodon, onBluesky],
+  summary: { published: 0, failed: 0, pending: 2 },
+  media: [],
+  video: null,
+  warning: null,
+};
+
+const draftPost: PostView = {
+  ...scheduledPost,
+  status: 'draft',
+  scheduled_at: null,
+  channels: [],
+  summary: { published: 0, failed: 0, pending: 0 },
+};
+
+const mastodonPublished: ChannelResult = {
+  ...onMastodon,
+  status: 'published',
+  url: 'https://social.example/@ana/114090312345678901',
+};
+
+export const publishedPost: PostView = {
+  ...scheduledPost,
+  status: 'published',
+  published_at: '2027-03-01T09:00:00.731Z',
+  updated_at: '2027-03-01T09:00:01.204Z',
+  channels: [
+    mastodonPublished,
+    {
+      ...onBluesky,
+      status: 'published',
+      url: 'https://bsky.app/profile/ana.example.com/post/3lkq2v7xw4c2d',
+    },
+  ],
+  summary: { published: 2, failed: 0, pending: 0 },
+};
+
+const blueskyFailed: ChannelResult = {
+  ...onBluesky,
+  status: 'failed',
+  error: 'The app password was revoked.',
+  error_code: 'access_lost',
+};
+
+/** A partial outcome is `failed` and told apart by its summary. */
+export const partialPost: PostView = {
+  ...publishedPost,
+  status: 'failed',
+  channels: [mastodonPublished, blueskyFailed],
+  summary: { published: 1, failed: 1, pending: 0 },
+};
+
+export const failedPost: PostView = {
+  ...scheduledPost,
+  status: 'failed',
+  updated_at: '2027-03-01T09:00:01.204Z',
+  channels: [blueskyFailed],
+  summary: { published: 0, failed: 1, pending: 0 },
+};
+
+export const draft = { summary: 'A draft', value: { post: draftPost } };
+export const scheduled = { summary: 'Waiting for its time', value: { post: scheduledPost } };
+export const published = { summary: 'Out on every channel', value: { post: publishedPost } };
+export const partial = {
+  summary: 'Out on one channel, failed on the other',
+  value: { post: partialPost },
+};
+
+export const newPosts: Examples = {
+  draft: { summary: 'A draft', value: { body: text } },
+  scheduled: {
+    summary: 'A post at a time, on two channels',
+    value: {
+      body: text,
+      channel_ids: [mastodonChannel.id, blueskyChannel.id],
+      scheduled_at: '2027-03-01T10:00:00+01:00',
+    },
+  },
+  thread: {
+    summary: 'A thread in half an hour, safe to send again',
+    value: {
+      thread: ['Three things we learnt on tour.', 'First: bring earplugs.', 'Then: bring more.'],
+      channel_ids: [mastodonChannel.id],
+      schedule_in_minutes: 30,
+      idempotency_key: 'tour-thread-1',
+    },
+  },
+  perChannel: {
+    summary: 'Another text for one of the channels',
+    value: {
+      body: text,
+      channel_ids: [mastodonChannel.id, blueskyChannel.id],
+      channel_bodies: { [blueskyChannel.id]: 'New album. Today. Here.' },
+      schedule_in_minutes: 0,
+    },
+  },
+};

@@ -1,0 +1,102 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import type { Reply } from '../support/client.ts';
+import { rawCall } from './raw-call.ts';
+
+type Located = { readonly $ref?: string };
+type Answer = Located & { readonly headers?: Readonly<Record<string, Located>> };
+
+export type Operation = {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly responses: Readonly<Record<string, Answer>>;
+};
+
+export type Document = {
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
+
+/** Headers that mean something. Where one is sent, the document must say so. */
+const tellingHeaders = [
+  'Location',
+  'Idempotency-Replayed',
+  'Retry-After',
+  'WWW-Authenticate',
+  'Allow',
+];
+
+/** The document that a running API serves, and what in an answer is not as it says. */
+export class Contract {
+  readonly document: Document;
+  readonly #ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
+
+  private constructor(document: Document) {
+    this.document = document;
+    formats.default(this.#ajv);
+    // Strict about schemas, but the document around them is none.
+    this.#ajv.addVocabulary(Object.keys(document));
+    this.#ajv.addSchema(document, 'openapi.json');
+  }
+
+  /** @param url Of the API, without a trailing slash. */
+  static async of(url: string): Promise<Contract> {
+    return new Contract((await rawCall(`${url}/openapi.json`)).body as Document);
+  }
+
+  /** What does not fit. @param pointer Of a schema in the document, its tokens as they are. */
+  faults(pointer: readonly string[], value: unknown): string[] {
+    const validate = this.#ajv.compile({ $ref: `openapi.json#${encode(pointer)}` });
+    return validate(value) ? [] : (validate.errors ?? []).map(toText);
+  }
+
+  /** What in the answer to this call is not as described. */
+  answerFaults(path: string, method: string, reply: Reply): string[] {
+    const status = String(reply.status);
+    return this.document.paths[path]?.[method]?.responses[status] === undefined
+      ? [`${method} ${path} does not describe ${status}: ${JSON.stringify(reply.body)}`]
+      : this.responseFaults(['paths', path, method, 'responses', status], reply);
+  }
+
+  /** @param pointer Of a Response Object. */
+  responseFaults(pointer: readonly string[], { headers, body }: Reply): string[] {
+    const at = this.follow(pointer);
+    const described = Object.keys((this.at(at) as Answer).headers ?? {});
+    const undescribed = tellingHeaders.filter((name) => !described.includes(name));
+    return [
+      ...undescribed.filter((name) => headers.has(name)).map((name) => `${name} is not described`),
+      ...described.flatMap((name) => {
+        const schema = [...this.follow([...at, 'headers', name]), 'schema'];
+        return this.faults(schema, headers.get(name)).map((fault) => `${name}: ${fault}`);
+      }),
+      ...(headers.get('content-type') === 'application/json; charset=utf-8'
+        ? this.faults([...at, 'content', 'application/json', 'schema'], body)
+        : [`Content-Type is ${headers.get('content-type')}`]),
+    ];
+  }
+
+  /** What lies at a pointer. */
+  at(pointer: readonly string[]): unknown {
+    return pointer.reduce(
+      (part: unknown, token) => (part as Readonly<Record<string, unknown>> | undefined)?.[token],
+      this.document,
+    );
+  }
+
+  /** A pointer to the same, with a reference at its end followed. */
+  follow(pointer: readonly string[]): readonly string[] {
+    const reference = (this.at(pointer) as Located | undefined)?.$ref;
+    return reference === undefined ? pointer : reference.split('/').slice(1);
+  }
+}
+
+const encode = (pointer: readonly string[]): string =>
+  pointer
+    .map((token) => `/${encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+    .join('');
+
+const toText = ({ instancePath, message, params }: ErrorObject): string =>
+  `${instancePath} ${message} ${JSON.stringify(params)}`;

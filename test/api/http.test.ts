@@ -1,0 +1,182 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import test from 'ava';
+import { newClient, type Reply } from '../support/client.ts';
+import { startApi } from '../support/punctual.ts';
+import { rawCall } from './raw-call.ts';
+import { storedRows } from './stored-rows.ts';
+
+const json = { 'content-type': 'application/json' };
+
+test('every answer carries a request id, and a harmless one of the caller is kept', async (t) => {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const authorization = `Bearer ${client.key}`;
+  const answers: [string, number, RequestInit][] = [
+    ['/healthz', 200, {}],
+    ['/api/v1/me', 200, { headers: { authorization } }],
+    ['/api/v1/me', 401, {}],
+    ['/nowhere', 404, {}],
+    [`/api/v1/posts/x`, 404, { headers: { authorization } }],
+    ['/api/v1/me', 405, { method: 'DELETE' }],
+    ['/api/v1/posts', 400, { method: 'POST', headers: { authorization, ...json }, body: '{' }],
+  ];
+  const seen = new Set<string>();
+  for (const [path, status, init] of answers) {
+    const reply = await rawCall(punctual.url + path, init);
+    t.is(reply.status, status, path);
+    const id = reply.headers.get('x-request-id') ?? '';
+    t.regex(id, /^[0-9a-f\-]{36}$/v);
+    seen.add(id);
+  }
+
+  t.is(seen.size, answers.length);
+  const given = async (id: string): Promise<string | null> =>
+    (await rawCall(`${punctual.url}/healthz`, { headers: { 'x-request-id': id } })).headers.get(
+      'x-request-id',
+    );
+  t.is(await given('abc-1.2:3_4'), 'abc-1.2:3_4');
+  for (const harmful of ['a b', '"><script>', 'x'.repeat(101), 'é']) {
+    t.not(await given(harmful), harmful);
+  }
+});
+
+test('an unknown path is 404 by any method, and a malformed id is as unknown as any other', async (t) => {
+  const punctual = await startApi(t);
+  const { key } = await newClient(punctual);
+  const headers = { authorization: `Bearer ${key}` };
+  const expect404 = async (method: string, path: string): Promise<void> => {
+    const reply = await rawCall(punctual.url + path, { method, headers });
+    t.is(reply.status, 404, `${method} ${path}`);
+    t.is(reply.body.code, 'not_found', `${method} ${path}`);
+  };
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+    for (const path of ['/api', '/api/v1', '/api/v1/', '/api/v1/nothing', '/api/v2/me']) {
+      await expect404(method, path);
+    }
+  }
+
+  const uuid = crypto.randomUUID();
+  const malformed = [
+    'x',
+    '1',
+    '%zz',
+    '%00',
+    '..%2F..',
+    `${uuid}x`,
+    uuid.toUpperCase(),
+    `{${uuid}}`,
+  ];
+  for (const id of [...malformed, uuid.replaceAll('-', ''), `'%20or%201=1`, 'constructor']) {
+    await expect404('GET', `/api/v1/posts/${id}`);
+    await expect404('GET', `/api/v1/webhooks/${id}`);
+  }
+});
+
+test('a known path with another method is 405, and Allow names the methods there are', async (t) => {
+  const { url } = await startApi(t);
+  const id = crypto.randomUUID();
+  const others: [string, string, string][] = [
+    ['DELETE', '/api/v1/me', 'GET'],
+    ['POST', '/api/v1/channels', 'GET'],
+    ['PUT', '/api/v1/posts', 'POST'],
+    ['PROPFIND', '/api/v1/posts', 'POST'],
+    ['DELETE', `/api/v1/posts/${id}`, 'GET'],
+    ['PUT', '/api/v1/webhooks', 'POST'],
+    ['POST', `/api/v1/webhooks/${id}`, 'GET'],
+    ['POST', '/healthz', 'GET'],
+    ['DELETE', '/readyz', 'GET'],
+  ];
+  for (const [method, path, allowed] of others) {
+    const reply = await rawCall(url + path, { method });
+    t.is(reply.status, 405, path);
+    t.is(reply.body.code, 'method_not_allowed', path);
+    const allow = reply.headers.get('allow')?.split(/, */v) ?? [];
+    t.true(allow.includes(allowed), `${path}: ${allow}`);
+    t.false(allow.includes(method), `${path}: ${allow}`);
+  }
+});
+
+test('only JSON is read: another content type is 415 and stores nothing', async (t) => {
+  const punctual = await startApi(t);
+  const { key } = await newClient(punctual);
+  const send = (
+    headers: Record<string, string>,
+    body: NonNullable<RequestInit['body']>,
+  ): Promise<Reply> =>
+    rawCall(`${punctual.url}/api/v1/posts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      body,
+    });
+  const types = ['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'json'];
+  for (const type of [...types, 'application/vnd.api+json', 'application/jsonx', 'text/json']) {
+    const reply = await send({ 'content-type': type }, '{"body":"x"}');
+    t.is(reply.status, 415, type);
+    t.is(reply.body.code, 'unsupported_media_type', type);
+  }
+
+  const form = new FormData();
+  form.set('body', 'x');
+  t.is((await send({}, form)).status, 415);
+  t.is((await send({}, new Uint8Array([0x7b, 0x7d]))).status, 415); // No content type at all.
+  t.is((await send({ ...json, 'content-encoding': 'zstd' }, '{"body":"x"}')).status, 415);
+  t.is((await storedRows(punctual.orm)).posts, 0);
+  const charset = { 'content-type': 'Application/JSON; charset=utf-8' };
+  t.is((await send(charset, '{"body":"x"}')).status, 201);
+});
+
+test('a body over 1 MB is 413, also in chunks and packed, and the connection goes on', async (t) => {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const large = { body: 'x'.repeat(1024 * 1024) };
+  const reply = await client.post('/posts', large);
+  t.is(reply.status, 413);
+  t.is(reply.body.code, 'payload_too_large');
+  t.is(await statusOfChunks(punctual.url, client.key, JSON.stringify(large)), 413);
+
+  const packed = await rawCall(`${punctual.url}/api/v1/posts`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${client.key}`, ...json, 'content-encoding': 'gzip' },
+    body: new Uint8Array(gzipSync(JSON.stringify(large))),
+  });
+  t.is(packed.status, 413);
+  t.is((await storedRows(punctual.orm)).posts, 0);
+  t.is((await client.post('/posts', { body: 'x'.repeat(1_000_000) })).status, 201);
+});
+
+async function statusOfChunks(url: string, key: string, body: string): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${key}`, ...json };
+  const sending = request(`${url}/api/v1/posts`, { method: 'POST', headers });
+  const answered = new Promise<number | undefined>((resolve, reject) => {
+    sending.on('response', (response) => {
+      void text(response).then(() => resolve(response.statusCode), reject);
+    });
+    sending.on('error', reject);
+  });
+  sending.write(body.slice(0, 1000));
+  sending.end(body.slice(1000));
+  return answered;
+}
+
+test('what claims to be packed and is not is the caller’s fault, not ours', async (t) => {
+  const punctual = await startApi(t);
+  const { key } = await newClient(punctual);
+  const packed = gzipSync(JSON.stringify({ body: crypto.randomUUID().repeat(20) }));
+  const broken: [string, Uint8Array<ArrayBuffer>][] = [
+    ['gzip', new TextEncoder().encode('not packed')],
+    ['gzip', new Uint8Array(packed.subarray(0, 40))],
+    ['deflate', new TextEncoder().encode('not packed')],
+    ['br', new TextEncoder().encode('not packed')],
+  ];
+  for (const [encoding, body] of broken) {
+    const reply = await rawCall(`${punctual.url}/api/v1/posts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, ...json, 'content-encoding': encoding },
+      body,
+    });
+    t.is(reply.status, 400, encoding);
+    t.is(reply.body.code, 'invalid_request', encoding);
+  }
+});

@@ -1,0 +1,90 @@
+import test from 'ava';
+import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
+import { finalizePost } from '../../activities/finalize-post.ts';
+import { loseAccess } from '../../activities/publish-channel/lose-access.ts';
+import type { PublishTarget } from '../../activities/publish-channel/target.ts';
+import { newClient, type Client } from '../support/client.ts';
+import { startApi, type Punctual } from '../support/punctual.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { Contract } from './contract.ts';
+import { storeChannel } from './stored-channel.ts';
+
+const outcomes = {
+  'post.published': ['published', 'published'],
+  'post.partial': ['published', 'failed'],
+  'post.failed': ['failed', 'unconfirmed'],
+} as const;
+const lost = 'channel.needs_reconnect';
+
+test('every event goes out as the document describes it', async (t) => {
+  const receiver = await startReceiver(t, (n) => (n === 2 ? 500 : 204));
+  const punctual = await startApi(t, { allowPorts: [receiver.port] });
+  const client = await newClient(punctual);
+  const contract = await Contract.of(punctual.url);
+  const sent = Object.keys(contract.document.webhooks);
+  t.deepEqual(sent.toSorted(), [...Object.keys(outcomes), lost].toSorted());
+  const webhook = (await client.post('/webhooks', { url: receiver.url, events: sent })).body
+    .webhook;
+
+  const deliveryIds = await makeEvents(punctual, client);
+  t.is(deliveryIds.length, sent.length);
+  for (const deliveryId of deliveryIds) {
+    await attemptDelivery(punctual.deps, { workspaceId: client.workspaceId, deliveryId }).catch(
+      () => 'to be tried again',
+    );
+  }
+
+  t.deepEqual(
+    receiver.received.map(({ headers }) => headers['service-event-type']),
+    [...Object.keys(outcomes), lost],
+  );
+  for (const { headers, body } of receiver.received) {
+    const at = ['webhooks', String(headers['service-event-type']), 'post'];
+    const schema = ['requestBody', 'content', String(headers['content-type']), 'schema'];
+    t.deepEqual(contract.faults([...at, ...schema], JSON.parse(body)), []);
+    const parameters = contract.at([...at, 'parameters']) as { name: string }[];
+    t.is(parameters.length, 5);
+    for (const [index, { name }] of parameters.entries()) {
+      const described = [...at, 'parameters', String(index), 'schema'];
+      t.deepEqual(contract.faults(described, headers[name.toLowerCase()]), [], name);
+    }
+  }
+
+  const seen = await client.get(`/webhooks/${webhook.id}`);
+  t.deepEqual(
+    new Set(seen.body.deliveries.map((one: { status: string }) => one.status)),
+    new Set(['delivered', 'pending']),
+  );
+  t.deepEqual(contract.answerFaults('/webhooks/{id}', 'get', seen), []);
+});
+
+/** One event of each kind, in the order of the list above. @returns the deliveries that wait. */
+async function makeEvents(punctual: Punctual, client: Client): Promise<string[]> {
+  const { orm, deps } = punctual;
+  const { workspaceId } = client;
+  const channels = [
+    await storeChannel(punctual, workspaceId),
+    await storeChannel(punctual, workspaceId),
+  ];
+  const deliveryIds: string[] = [];
+  for (const statuses of Object.values(outcomes)) {
+    const request = { body: 'Hello.', channel_ids: channels, schedule_in_minutes: 60 };
+    const postId: string = (await client.post('/posts', request)).body.post.id;
+    const em = orm.em.fork();
+    await em.execute(`update posts set status = 'publishing' where id = ?`, [postId]);
+    for (const [index, status] of statuses.entries()) {
+      await em.execute('update post_channels set status = ? where post_id = ? and channel_id = ?', [
+        status,
+        postId,
+        channels[index],
+      ]);
+    }
+
+    const end = { workspaceId, postId, revision: 1, canceled: false };
+    deliveryIds.push(...(await finalizePost(deps, end)).deliveryIds);
+  }
+
+  const target = { workspaceId, channelId: channels[0] } as PublishTarget;
+  deliveryIds.push(...(await loseAccess(deps, target, 'The access token was revoked.')));
+  return deliveryIds;
+}

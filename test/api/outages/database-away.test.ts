@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { createApiKey, createWorkspace } from '../../../cli/create-workspace.ts';
+import type { Orm } from '../../../db/orm.ts';
+import { clientFor, type Client, type Reply } from '../../support/client.ts';
+import { emptyDatabase, freshDatabase } from '../../support/database.ts';
+import { poll } from '../../support/poll.ts';
+import { targetOf, tcpGate, throughGate, type TcpGate } from '../../support/tcp-gate.ts';
+import { freshNamespace } from '../../support/temporal.ts';
+import { rawCall } from '../raw-call.ts';
+import { storedRows } from '../stored-rows.ts';
+import { startApiProcess, type ApiProcess } from './api-process.ts';
+
+const settings = async (databaseUrl: string, gate: TcpGate): Promise<Record<string, string>> => ({
+  ...(await freshNamespace()),
+  DATABASE_URL: throughGate(databaseUrl, gate),
+  SECRET_KEY: randomBytes(32).toString('hex'),
+});
+
+/** An API process behind a gate; the test itself reaches the database past it. */
+async function world(t: ExecutionContext) {
+  const { url: databaseUrl, orm } = await freshDatabase(t);
+  const gate = await tcpGate(t, targetOf(databaseUrl));
+  const api = await startApiProcess(t, await settings(databaseUrl, gate));
+  const em = orm.em.fork();
+  const workspaceId = await createWorkspace(em, 'Test');
+  const client = clientFor(api.url, workspaceId, await createApiKey(em, workspaceId));
+  return { orm, gate, api, client };
+}
+
+const hook = { url: 'https://8.8.8.8/hook', events: ['post.published'] };
+
+async function everyCall(client: Client, ids: { post: string; hook: string }): Promise<Reply[]> {
+  return Promise.all([
+    client.get('/me'),
+    client.get('/channels'),
+    client.get(`/posts/${ids.post}`),
+    client.get(`/webhooks/${ids.hook}`),
+    client.post('/posts', { body: 'secret words' }),
+    client.post('/posts', { body: 'secret words' }, { 'idempotency-key': crypto.randomUUID() }),
+    client.post('/webhooks', hook),
+  ]);
+}
+
+function mustBeAway(t: ExecutionContext, reply: Reply): void {
+  t.is(reply.status, 503);
+  t.is(reply.body.code, 'unavailable');
+  t.deepEqual(Object.keys(reply.body), ['error', 'code']);
+  t.regex(reply.headers.get('retry-after') ?? '', /^[1-9]\d?$/v);
+  t.truthy(reply.headers.get('x-request-id'));
+}
+
+async function mustSayWhichPart(t: ExecutionContext, { url }: ApiProcess): Promise<void> {
+  t.is((await rawCall(`${url}/healthz`)).status, 200);
+  const ready = await rawCall(`${url}/readyz`);
+  t.is(ready.status, 503);
+  t.like(ready.body, { ready: false, postgresql: 'does not answer', temporal: 'ok' });
+}
+
+test('without its database every call is 503, and the same process serves again as soon as it is back', async (t) => {
+  const { orm, gate, api, client } = await world(t);
+  const ids = {
+    post: (await client.post('/posts', { body: 'first' })).body.post.id,
+    hook: (await client.post('/webhooks', hook)).body.webhook.id,
+  };
+  const before = await storedRows(orm);
+  for (const outage of ['first', 'second']) {
+    await gate.close();
+    for (const reply of await everyCall(client, ids)) {
+      mustBeAway(t, reply);
+    }
+
+    await mustSayWhichPart(t, api);
+    t.is((await rawCall(`${api.url}/api/v1/me`)).status, 401);
+    t.is((await rawCall(`${api.url}/api/v1/nothing`)).status, 404);
+
+    await gate.open();
+    const replies = await Promise.all([client.get('/me'), client.get(`/posts/${ids.post}`)]);
+    t.deepEqual(
+      replies.map(({ status }) => status),
+      [200, 200],
+      outage,
+    );
+  }
+
+  t.deepEqual(await storedRows(orm), before);
+  t.true((await everyCall(client, ids)).every(({ status }) => status === 200 || status === 201));
+  t.is(api.child.exitCode, null);
+  t.false(api.log().includes('secret words'));
+});
+
+test('a process that starts before its database serves when that is there, with its schema', async (t) => {
+  const databaseUrl = await emptyDatabase(t);
+  const gate = await tcpGate(t, targetOf(databaseUrl));
+  await gate.close();
+  const api = await startApiProcess(t, await settings(databaseUrl, gate));
+  const headers = { authorization: 'Bearer svc_live_nobody' };
+  const ask = (): Promise<Reply> => rawCall(`${api.url}/api/v1/me`, { headers });
+  t.is((await rawCall(`${api.url}/healthz`)).status, 200);
+  mustBeAway(t, await ask());
+
+  await gate.open();
+
+  const reply = await poll(ask, ({ status }) => status === 401);
+  t.is(reply.body.code, 'unauthorized');
+});
+
+/** Holds what a new post needs, so that its request stays in the middle. */
+async function holdKeys(orm: Orm): Promise<{ waiting: () => Promise<number>; let: () => void }> {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const em = orm.em.fork();
+  await new Promise<void>((locked, failed) => {
+    em.transactional(async (tx) => {
+      await tx.execute('lock table idempotency_keys in exclusive mode');
+      locked();
+      await held;
+    }).catch(failed);
+  });
+  const waiting = async (): Promise<number> => {
+    const sql = `select 1 from pg_stat_activity
+                 where datname = current_database() and wait_event_type = 'Lock'`;
+    return (await orm.em.fork().execute<unknown[]>(sql)).length;
+  };
+  return { waiting, let: release };
+}
+
+test('a post that is being stored when the database goes is 503 and not stored, and its key works later', async (t) => {
+  const { orm, gate, client } = await world(t);
+  const post = { body: 'x', idempotency_key: 'k' };
+  const keys = await holdKeys(orm);
+  const sending = client.post('/posts', post);
+  await poll(keys.waiting, (count) => count === 1);
+
+  await gate.close();
+  mustBeAway(t, await sending);
+  keys.let();
+  await poll(keys.waiting, (count) => count === 0);
+  await gate.open();
+
+  t.like(await storedRows(orm), { posts: 0, idempotency_keys: 0 });
+  t.is((await client.post('/posts', post)).status, 201);
+  t.is((await client.post('/posts', post)).status, 200);
+  t.like(await storedRows(orm), { posts: 1, idempotency_keys: 1 });
+});

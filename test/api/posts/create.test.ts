@@ -1,0 +1,181 @@
+import test, { type ExecutionContext } from 'ava';
+import { newClient } from '../../support/client.ts';
+import { startApi } from '../../support/punctual.ts';
+import { storeChannel } from '../stored-channel.ts';
+
+async function world(t: ExecutionContext) {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const mastodon = await storeChannel(punctual, client.workspaceId);
+  const bluesky = await storeChannel(punctual, client.workspaceId, {
+    platform: 'bluesky',
+    handle: 'b.test',
+  });
+  return { punctual, client, mastodon, bluesky };
+}
+
+test('a post without a time is a draft, and its answer is the whole post', async (t) => {
+  const { client, mastodon, bluesky } = await world(t);
+  const before = Date.now();
+  const reply = await client.post('/posts', { body: 'Hello', channel_ids: [bluesky, mastodon] });
+
+  t.is(reply.status, 201);
+  const { id, created_at: createdAt, ...post } = reply.body.post;
+  t.is(reply.headers.get('location'), `/api/v1/posts/${id}`);
+  t.regex(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/v);
+  t.regex(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/v);
+  t.true(Date.parse(createdAt) >= before && Date.parse(createdAt) <= Date.now());
+  const channel = (channelId: string, platform: string, handle: string): object => ({
+    channel_id: channelId,
+    status: 'draft',
+    platform,
+    handle,
+    url: null,
+    error: null,
+    error_code: null,
+    warning: null,
+    retry_at: null,
+    body: 'Hello',
+    metrics: null,
+  });
+  t.deepEqual(post, {
+    status: 'draft',
+    body: 'Hello',
+    thread: null,
+    scheduled_at: null,
+    published_at: null,
+    updated_at: createdAt,
+    channels: [
+      channel(bluesky, 'bluesky', 'b.test'),
+      channel(mastodon, 'mastodon', '@ana@social.test'),
+    ],
+    summary: { published: 0, failed: 0, pending: 2 },
+    media: [],
+    video: null,
+    warning: null,
+  });
+});
+
+test('a scheduled post reads back from GET as POST answered it', async (t) => {
+  const { client, mastodon } = await world(t);
+  const at = new Date(Date.now() + 3_600_000);
+  const created = await client.post('/posts', {
+    body: 'Later',
+    channel_ids: [mastodon],
+    scheduled_at: at.toISOString(),
+  });
+
+  t.is(created.status, 201);
+  t.like(created.body.post, { status: 'scheduled', scheduled_at: at.toISOString() });
+  t.is(created.body.post.channels[0].status, 'scheduled');
+  const read = await client.get(`/posts/${created.body.post.id}`);
+  t.is(read.status, 200);
+  t.deepEqual(read.body, created.body);
+});
+
+test('a draft may have no channel, and a null time or an empty list of media is as none', async (t) => {
+  const { client } = await world(t);
+  const reply = await client.post('/posts', {
+    body: 'x',
+    scheduled_at: null,
+    media_ids: [],
+    media_urls: [],
+    channel_bodies: {},
+  });
+  t.is(reply.status, 201);
+  t.like(reply.body.post, { status: 'draft', scheduled_at: null, channels: [], media: [] });
+});
+
+test('a thread takes precedence over the body, and both are kept', async (t) => {
+  const { client, mastodon } = await world(t);
+  const thread = Array.from({ length: 25 }, (_, index) => `Part ${index + 1}`);
+  const reply = await client.post('/posts', {
+    body: 'Alone',
+    thread,
+    channel_ids: [mastodon],
+    schedule_in_minutes: 60,
+  });
+  t.is(reply.status, 201);
+  t.like(reply.body.post, { body: 'Alone', thread });
+  t.is(reply.body.post.channels[0].body, 'Part 1');
+
+  const only = await client.post('/posts', { thread: ['a', 'b'] });
+  t.like(only.body.post, { body: null, thread: ['a', 'b'] });
+});
+
+test('a channel’s own text is what that channel shows, and the others have the body', async (t) => {
+  const { client, mastodon, bluesky } = await world(t);
+  const reply = await client.post('/posts', {
+    body: 'For all, '.repeat(40),
+    channel_bodies: { [bluesky]: 'For Bluesky' },
+    channel_ids: [mastodon, bluesky],
+    schedule_in_minutes: 60,
+  });
+  t.is(reply.status, 201);
+  t.is(reply.body.post.channels[0].body, 'For all, '.repeat(40));
+  t.is(reply.body.post.channels[1].body, 'For Bluesky');
+
+  const only = await client.post('/posts', {
+    channel_bodies: { [bluesky]: 'Only here' },
+    channel_ids: [bluesky],
+    schedule_in_minutes: 60,
+  });
+  t.is(only.status, 201);
+  t.like(only.body.post, { body: null, thread: null });
+});
+
+test('a channel named twice is one channel, in the place of its first mention', async (t) => {
+  const { client, mastodon, bluesky } = await world(t);
+  const { body } = await client.post('/posts', {
+    body: 'x',
+    channel_ids: [bluesky, mastodon, bluesky, bluesky, mastodon],
+  });
+  const ids = body.post.channels.map((channel: { channel_id: string }) => channel.channel_id);
+  t.deepEqual(ids, [bluesky, mastodon]);
+});
+
+test('a draft is saved in spite of what its networks refuse, with the same words as a warning', async (t) => {
+  const { client, mastodon, bluesky } = await world(t);
+  const post = { body: 'x'.repeat(301), channel_ids: [mastodon, bluesky] };
+  const scheduled = await client.post('/posts', { ...post, schedule_in_minutes: 60 });
+  const draft = await client.post('/posts', post);
+
+  t.is(scheduled.status, 400);
+  t.is(draft.status, 201);
+  t.like(draft.body.post, { status: 'draft', warning: scheduled.body.error });
+  t.true(draft.body.post.warning.includes(bluesky));
+  t.regex(draft.body.post.warning, /300.*301/v);
+});
+
+test('a channel that needs reconnecting is a warning, for a draft and for a scheduled post', async (t) => {
+  const { punctual, client, mastodon } = await world(t);
+  await punctual.orm.em
+    .fork()
+    .execute(`update channels set state = 'needs_reconnect' where id = ?`, [mastodon]);
+  for (const time of [{}, { schedule_in_minutes: 60 }]) {
+    const reply = await client.post('/posts', { body: 'x', channel_ids: [mastodon], ...time });
+    t.is(reply.status, 201);
+    t.regex(reply.body.post.warning, /@ana@social\.test.*needs reconnecting/v);
+  }
+});
+
+test('a text of exactly the limit of a network is taken, and a family emoji counts as one', async (t) => {
+  const { punctual, client, bluesky } = await world(t);
+  const small = await storeChannel(punctual, client.workspaceId, {
+    settings: { maxCharacters: 5 },
+  });
+  const send = async (body: string, channel: string): Promise<number> =>
+    (await client.post('/posts', { body, channel_ids: [channel], schedule_in_minutes: 60 })).status;
+
+  t.is(await send('x'.repeat(300), bluesky), 201);
+  t.is(await send('👨‍👩‍👧‍👦'.repeat(5), small), 201);
+  t.is(await send('👨‍👩‍👧‍👦'.repeat(6), small), 400);
+});
+
+test('what is sent for a video network comes back as it was sent', async (t) => {
+  const { client } = await world(t);
+  const video = { title: 'x'.repeat(100), privacy: 'unlisted', made_for_kids: false };
+  const { body } = await client.post('/posts', { body: 'x', video });
+  t.deepEqual(body.post.video, video);
+  t.deepEqual((await client.post('/posts', { body: 'x', video: {} })).body.post.video, {});
+});

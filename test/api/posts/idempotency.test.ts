@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { newClient, type Client, type Reply } from '../../support/client.ts';
+import { startApi } from '../../support/punctual.ts';
+import { storeChannel } from '../stored-channel.ts';
+import { storedRows } from '../stored-rows.ts';
+
+async function world(t: ExecutionContext) {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  return { punctual, client, channel: await storeChannel(punctual, client.workspaceId) };
+}
+
+const withKey = (client: Client, key: string, body: unknown): Promise<Reply> =>
+  client.post('/posts', body, { 'idempotency-key': key });
+
+function mustReplay(t: ExecutionContext, first: Reply, second: Reply, what: string): void {
+  t.is(first.status, 201, what);
+  t.is(first.headers.get('idempotency-replayed'), null, what);
+  t.is(second.status, 200, what);
+  t.is(second.headers.get('idempotency-replayed'), 'true', what);
+  t.deepEqual(second.body, first.body, what);
+}
+
+test('the same request with the same key answers with the first post, however it is written', async (t) => {
+  const { punctual, client, channel } = await world(t);
+  const video = { title: 'a', privacy: 'public' };
+  const first = await withKey(client, 'k', {
+    body: 'Once',
+    channel_ids: [channel],
+    schedule_in_minutes: 60,
+    video,
+  });
+  const reordered = {
+    schedule_in_minutes: 60.0,
+    video: { privacy: 'public', title: 'a' },
+    channel_ids: [channel],
+    body: 'Once',
+  };
+  mustReplay(t, first, await withKey(client, 'k', reordered), 'reordered');
+  const inBody = await client.post('/posts', { idempotency_key: 'k', ...reordered });
+  mustReplay(t, first, inBody, 'key in the body');
+  const inBoth = await withKey(client, 'k', { ...reordered, idempotency_key: 'k' });
+  mustReplay(t, first, inBoth, 'key in both');
+  t.like(await storedRows(punctual.orm), { posts: 1, post_channels: 1, idempotency_keys: 1 });
+});
+
+test('a repeated request shows the post as it stands now', async (t) => {
+  const { punctual, client, channel } = await world(t);
+  const post = { body: 'x', channel_ids: [channel] };
+  const first = await withKey(client, 'k', post);
+  const { id } = first.body.post;
+  const em = punctual.orm.em.fork();
+  await em.execute(`update posts set status = 'failed' where id = ?`, [id]);
+  await em.execute(`update post_channels set status = 'failed', error = 'No.' where post_id = ?`, [
+    id,
+  ]);
+
+  const second = await withKey(client, 'k', post);
+
+  t.is(second.status, 200);
+  t.like(second.body.post, { id, status: 'failed', summary: { failed: 1 } });
+});
+
+test('a repeated request is answered also when its time has passed or the plan has ended', async (t) => {
+  const { punctual, client, channel } = await world(t);
+  const at = new Date(Date.now() - 5 * 60_000 + 4000).toISOString();
+  const post = { body: 'x', channel_ids: [channel], scheduled_at: at };
+  const first = await withKey(client, 'k', post);
+  t.is(first.status, 201);
+  await sleep(4100);
+  await punctual.orm.em.fork().execute('update workspaces set plan = null');
+
+  mustReplay(t, first, await withKey(client, 'k', post), 'later');
+  await punctual.orm.em.fork().execute(`update workspaces set plan = 'standard'`);
+  const late = await withKey(client, 'another', post);
+  t.is(late.body.code, 'invalid_scheduled_at');
+});
+
+test('the same key with another request is refused and names the first post', async (t) => {
+  const { punctual, client, channel } = await world(t);
+  const first = await withKey(client, 'k', { body: 'One', channel_ids: [channel] });
+  const others = [
+    { body: 'Two', channel_ids: [channel] },
+    { body: 'One' },
+    { body: 'One', channel_ids: [channel], schedule_in_minutes: 5 },
+    { thread: ['One'], channel_ids: [channel] },
+    { body: 'One', channel_ids: [channel], video: {} },
+  ];
+  for (const other of others) {
+    const reply = await withKey(client, 'k', other);
+    t.is(reply.status, 400, JSON.stringify(other));
+    t.is(reply.body.code, 'idempotency_key_reused');
+    t.true(reply.body.error.includes(first.body.post.id), reply.body.error);
+  }
+
+  t.like(await storedRows(punctual.orm), { posts: 1, idempotency_keys: 1 });
+});
+
+test('a key in the header and another in the body are refused', async (t) => {
+  const { punctual, client } = await world(t);
+  const reply = await withKey(client, 'one', { body: 'x', idempotency_key: 'two' });
+  t.is(reply.status, 400);
+  t.is(reply.body.code, 'invalid_request');
+  t.regex(reply.body.error, /differ/v);
+  t.is((await withKey(client, '', { body: 'x', idempotency_key: 'two' })).status, 400);
+  t.like(await storedRows(punctual.orm), { posts: 0, idempotency_keys: 0 });
+});
+
+test('keys of 1 and of 255 characters are taken, and differ by case', async (t) => {
+  const { punctual, client } = await world(t);
+  for (const key of ['k', 'K', 'x'.repeat(255), `${'x'.repeat(254)}y`]) {
+    t.is((await withKey(client, key, { body: 'x' })).status, 201, key);
+  }
+
+  t.is((await storedRows(punctual.orm)).posts, 4);
+});
+
+test('20 requests at once with one key make one post, in each of 5 rounds', async (t) => {
+  const { punctual, client, channel } = await world(t);
+  const post = { body: 'Once', channel_ids: [channel], schedule_in_minutes: 60 };
+  for (let round = 1; round <= 5; round += 1) {
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => withKey(client, `round ${round}`, post)),
+    );
+    const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
+    t.deepEqual(statuses, [...Array.from({ length: 19 }, () => 200), 201]);
+    t.is(new Set(replies.map(({ body }) => body.post.id)).size, 1);
+    const rows = { posts: round, post_channels: round, idempotency_keys: round };
+    t.like(await storedRows(punctual.orm), rows);
+  }
+});
+
+test('two different requests at once with one key: one is stored, the other is told of it', async (t) => {
+  const { punctual, client } = await world(t);
+  for (let round = 1; round <= 5; round += 1) {
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => withKey(client, `round ${round}`, { body: `text ${n}` })),
+    );
+    const [made, ...others] = replies.toSorted((a, b) => a.status - b.status);
+    t.is(made?.status, 201);
+    t.true(others.every(({ body }) => body.code === 'idempotency_key_reused'));
+    t.true(others.every(({ body }) => body.error.includes(made?.body.post.id)));
+    t.is((await storedRows(punctual.orm)).posts, round);
+  }
+});
+
+test('a refused request leaves its key free', async (t) => {
+  const { punctual, client, channel } = await world(t);
+  const refused = [
+    { body: ' ' },
+    { body: 'x', unknown: 1 },
+    { body: 'x', channel_ids: [crypto.randomUUID()] },
+    { body: 'x', scheduled_at: '2020-01-01T00:00:00Z' },
+    { body: 'x', schedule_in_minutes: 1 },
+    { body: 'x'.repeat(501), channel_ids: [channel], schedule_in_minutes: 1 },
+  ];
+  for (const post of refused) {
+    t.is((await withKey(client, 'k', post)).status, 400);
+  }
+
+  t.is((await storedRows(punctual.orm)).idempotency_keys, 0);
+  const post = { body: 'x', channel_ids: [channel] };
+  mustReplay(t, await withKey(client, 'k', post), await withKey(client, 'k', post), 'then');
+});
+
+test('the keys of another workspace do not matter', async (t) => {
+  const { punctual, client } = await world(t);
+  const other = await newClient(punctual);
+  const [mine, theirs] = await Promise.all([
+    withKey(client, 'k', { body: 'mine' }),
+    withKey(other, 'k', { body: 'theirs' }),
+  ]);
+  t.is(mine?.status, 201);
+  t.is(theirs?.status, 201);
+  t.not(mine?.body.post.id, theirs?.body.post.id);
+  t.is(
+    (await withKey(other, 'k', { body: 'mine' })).body.error.includes(mine?.body.post.id),
+    false,
+  );
+});
+
+test('without a key the same request makes a post each time', async (t) => {
+  const { punctual, client } = await world(t);
+  const ids = new Set<string>();
+  for (let n = 0; n < 3; n += 1) {
+    ids.add((await client.post('/posts', { body: 'x' })).body.post.id);
+  }
+
+  t.is(ids.size, 3);
+  t.is((await storedRows(punctual.orm)).posts, 3);
+});

@@ -1,0 +1,195 @@
+import test, { type ExecutionContext } from 'ava';
+import { newClient, type Client, type Reply } from '../../support/client.ts';
+import { startApi } from '../../support/punctual.ts';
+import { storedRows } from '../stored-rows.ts';
+
+/** Ports that the test's API may send webhooks to; nobody listens there. */
+const allowPorts = [18_443];
+const url = 'http://127.0.0.1:18443/hook';
+
+async function world(t: ExecutionContext) {
+  const punctual = await startApi(t, { allowPorts });
+  return { punctual, client: await newClient(punctual) };
+}
+
+const register = (client: Client, fields: object = {}): Promise<Reply> =>
+  client.post('/webhooks', { url, events: ['post.published'], ...fields });
+
+test('a new endpoint is shown whole, with its secret this once', async (t) => {
+  const { client } = await world(t);
+  const events = ['post.published', 'post.partial', 'post.failed', 'channel.needs_reconnect'];
+  const reply = await register(client, { events, description: 'Our log — “all”' });
+
+  t.is(reply.status, 201);
+  const { id, created_at: createdAt, secret, ...webhook } = reply.body.webhook;
+  t.regex(secret, /^whsec_[0-9A-Za-z]{32}$/v);
+  t.regex(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/v);
+  t.true(Math.abs(Date.parse(createdAt) - Date.now()) < 30_000);
+  t.is(reply.headers.get('location'), `/api/v1/webhooks/${id}`);
+  t.deepEqual(webhook, {
+    url,
+    events,
+    description: 'Our log — “all”',
+    secret_hint: `whsec_…${secret.slice(-4)}`,
+    last_delivery: null,
+  });
+
+  const shown = await client.get(`/webhooks/${id}`);
+  t.is(shown.status, 200);
+  t.deepEqual(shown.body, {
+    webhook: { ...webhook, id, created_at: createdAt },
+    deliveries: [],
+  });
+});
+
+test('the database holds the signing secret sealed only', async (t) => {
+  const { punctual, client } = await world(t);
+  const { id, secret } = (await register(client)).body.webhook;
+  const [row] = await punctual.orm.em
+    .fork()
+    .execute<{ sealed_secret: string }[]>('select * from webhook_endpoints where id = ?', [id]);
+
+  t.false(JSON.stringify(row).includes(secret.slice('whsec_'.length, -4)));
+  const sealed = row?.sealed_secret ?? '';
+  t.is(punctual.deps.sealer.open(sealed, `webhook/${id}/secret`), secret);
+  t.throws(() => punctual.deps.sealer.open(sealed, `webhook/${crypto.randomUUID()}/secret`));
+});
+
+test('without a description it is empty, and events named twice count once', async (t) => {
+  const { client } = await world(t);
+  const reply = await register(client, { events: ['webhook.test', 'post.failed', 'webhook.test'] });
+  t.is(reply.status, 201);
+  t.like(reply.body.webhook, { description: '', events: ['webhook.test', 'post.failed'] });
+});
+
+const refusedUrls = [
+  'http://example.com/hook',
+  'ftp://example.com/hook',
+  'https://127.0.0.1/hook',
+  'https://127.0.0.1:18444/hook',
+  'http://127.0.0.1:18444/hook',
+  'https://2130706433/',
+  'https://0x7f.1/',
+  'https://10.0.0.1/',
+  'https://192.168.1.1/',
+  'https://172.16.0.1/',
+  'https://169.254.169.254/latest/meta-data/',
+  'https://100.64.0.1/',
+  'https://0.0.0.0/',
+  'https://[::1]/',
+  'https://[::ffff:127.0.0.1]/',
+  'https://[fd00:ec2::254]/',
+  'https://[fe80::1]/',
+  'https://localhost/',
+  'https://localhost./',
+  'https://metadata/',
+  'https://metadata.google.internal/',
+  'https://user:secret@example.com/',
+  'https://example.com@127.0.0.1/',
+  'https://example.com:22/',
+  'https://exa mple.com/',
+  'https://example.com\\@127.0.0.1/',
+  'https://example.com/\0',
+  'https://example.com/\ud800',
+  'https://',
+  'https:example.com',
+  '//example.com/hook',
+  'example.com/hook',
+  'javascript:alert(1)',
+  'not a url',
+  '',
+  `https://example.com/${'x'.repeat(2048)}`,
+];
+
+test('a URL that is not public and https is refused with the reason, and nothing is stored', async (t) => {
+  const { punctual, client } = await world(t);
+  for (const refused of refusedUrls) {
+    const reply = await register(client, { url: refused });
+    t.is(reply.status, 400, refused);
+    t.is(reply.body.code, 'invalid_webhook_url', refused);
+    t.deepEqual(
+      reply.body.details.map(({ path }: { path: string }) => path),
+      ['/url'],
+    );
+    t.truthy(reply.body.error);
+  }
+
+  t.is((await storedRows(punctual.orm)).webhook_endpoints, 0);
+});
+
+test('a public address is taken without a look at who answers there', async (t) => {
+  const { client } = await world(t);
+  for (const accepted of ['https://8.8.8.8/hook?x=1', 'https://[2606:4700:4700::1111]/h']) {
+    const reply = await register(client, { url: accepted });
+    t.is(reply.status, 201, accepted);
+    t.is(reply.body.webhook.url, accepted);
+  }
+});
+
+test('what is not an event is refused and named', async (t) => {
+  const { punctual, client } = await world(t);
+  const lists = [
+    [],
+    ['post.publish'],
+    ['post.published', 'Post.Failed'],
+    [''],
+    ['__proto__'],
+    ['*'],
+  ];
+  for (const events of lists) {
+    const reply = await register(client, { events });
+    t.is(reply.status, 400, events.join());
+    t.is(reply.body.code, 'invalid_events', events.join());
+    t.is(reply.body.details[0].path, '/events');
+    t.true(reply.body.error.includes(events.at(-1) ?? 'empty'), reply.body.error);
+  }
+
+  t.is((await storedRows(punctual.orm)).webhook_endpoints, 0);
+});
+
+test('a request of another shape is refused where it is wrong', async (t) => {
+  const { punctual, client } = await world(t);
+  const events = ['post.published'];
+  const shapes: [object, string[]][] = [
+    [{}, ['/url', '/events']],
+    [{ url }, ['/events']],
+    [{ events }, ['/url']],
+    [{ url: 1, events }, ['/url']],
+    [{ url: null, events }, ['/url']],
+    [{ url, events: 'post.published' }, ['/events']],
+    [{ url, events: [1] }, ['/events/0']],
+    [{ url, events, description: 1 }, ['/description']],
+    [{ url, events, description: 'x'.repeat(501) }, ['/description']],
+    [{ url, events, description: 'a\0' }, ['/description']],
+    [{ url, events, description: 'a\ud800' }, ['/description']],
+    [{ url, events, secret: 'mine' }, ['/secret']],
+    [{ url, events, id: crypto.randomUUID() }, ['/id']],
+    [[], ['']],
+  ];
+  for (const [body, paths] of shapes) {
+    const reply = await client.post('/webhooks', body);
+    t.is(reply.status, 400, JSON.stringify(body));
+    t.is(reply.body.code, 'invalid_request', JSON.stringify(body));
+    const named = reply.body.details.map(({ path }: { path: string }) => path);
+    t.deepEqual(named.toSorted(), paths.toSorted(), JSON.stringify(body));
+  }
+
+  t.is((await storedRows(punctual.orm)).webhook_endpoints, 0);
+});
+
+test('a workspace has at most 10 endpoints, also when 20 are registered at once', async (t) => {
+  const { punctual, client } = await world(t);
+  const other = await newClient(punctual);
+  const replies = await Promise.all(Array.from({ length: 20 }, () => register(client)));
+
+  const [made, refused] = [201, 409].map((wanted) =>
+    replies.filter(({ status }) => status === wanted),
+  );
+  t.is(made?.length, 10);
+  t.is(refused?.length, 10);
+  t.true(refused?.every(({ body }) => body.code === 'webhook_limit_reached'));
+  t.is(new Set(made?.map(({ body }) => body.webhook.secret)).size, 10);
+  t.is((await register(client)).status, 409);
+  t.is((await register(other)).status, 201);
+  t.is((await storedRows(punctual.orm)).webhook_endpoints, 11);
+});

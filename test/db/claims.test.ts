@@ -1,0 +1,150 @@
+import test, { type ExecutionContext } from 'ava';
+import { createWorkspace } from '../../cli/create-workspace.ts';
+import { newId } from '../../db/new-id.ts';
+import type { Orm } from '../../db/orm.ts';
+import { recordEvent } from '../../db/record-event.ts';
+import { freshDatabase } from '../support/database.ts';
+
+type World = {
+  readonly orm: Orm;
+  readonly workspaceId: string;
+  readonly channelId: string;
+  readonly postId: string;
+  readonly postChannelId: string;
+};
+
+/** A workspace with a channel and a post on it. */
+async function world(t: ExecutionContext): Promise<World> {
+  const { orm } = await freshDatabase(t);
+  const em = orm.em.fork();
+  const workspaceId = await createWorkspace(em, 'Test');
+  const [postId, postChannelId] = [newId(), newId()];
+  await em.execute(
+    `insert into posts (id, workspace_id, body, status, created_at, updated_at)
+     values (?, ?, 'x', 'publishing', now(), now())`,
+    [postId, workspaceId],
+  );
+  const channelId = await insertChannel(orm, workspaceId);
+  await em.execute(
+    `insert into post_channels (id, workspace_id, post_id, channel_id, position, status)
+     values (?, ?, ?, ?, 0, 'publishing')`,
+    [postChannelId, workspaceId, postId, channelId],
+  );
+  return { orm, workspaceId, channelId, postId, postChannelId };
+}
+
+async function insertChannel(orm: Orm, workspaceId: string): Promise<string> {
+  const id = newId();
+  await orm.em.fork().execute(
+    `insert into channels (id, workspace_id, platform, handle, remote_id, base_url,
+       sealed_credentials, settings, created_at, updated_at)
+     values (?, ?, 'mastodon', '@a@b', ?, 'https://b', 'sealed', '{}', now(), now())`,
+    [id, workspaceId, id],
+  );
+  return id;
+}
+
+const insertAttempt = (
+  { orm, workspaceId, postChannelId, channelId }: World,
+  row: { part: number; remoteId: string | null; run?: number; channelId?: string },
+): Promise<unknown> =>
+  orm.em.fork().execute(
+    `insert into publish_attempts (id, workspace_id, post_channel_id, channel_id, run, part, key, state,
+       text, content_hash, remote_data, remote_id, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, 'key', 'sent', 'x', 'hash', '{}', ?, now(), now())`,
+    [
+      newId(),
+      workspaceId,
+      postChannelId,
+      row.channelId ?? channelId,
+      row.run ?? 1,
+      row.part,
+      row.remoteId,
+    ],
+  );
+
+const alreadyThere = { name: 'UniqueConstraintViolationException' };
+
+test('one post on a network is claimed by one part only', async (t) => {
+  const here = await world(t);
+  await insertAttempt(here, { part: 0, remoteId: 'status-1' });
+  await t.throwsAsync(insertAttempt(here, { part: 1, remoteId: 'status-1' }), alreadyThere);
+  await t.throwsAsync(insertAttempt(here, { part: 0, run: 2, remoteId: 'status-1' }), alreadyThere);
+  await t.notThrowsAsync(insertAttempt(here, { part: 1, remoteId: 'status-2' }));
+
+  const elsewhere = await insertChannel(here.orm, here.workspaceId);
+  const same = { part: 2, remoteId: 'status-1', channelId: elsewhere };
+  await t.notThrowsAsync(insertAttempt(here, same)); // Two servers may use the same ids.
+});
+
+test('two parts that claim one post at once: one of them fails', async (t) => {
+  const here = await world(t);
+  const claims = await Promise.allSettled(
+    [0, 1, 2, 3].map((part) => insertAttempt(here, { part, remoteId: 'status-1' })),
+  );
+  t.is(claims.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('parts without a post on the network do not stand in each other’s way', async (t) => {
+  const here = await world(t);
+  await insertAttempt(here, { part: 0, remoteId: null });
+  await t.notThrowsAsync(insertAttempt(here, { part: 1, remoteId: null }));
+  await t.notThrowsAsync(insertAttempt(here, { part: 0, run: 2, remoteId: null }));
+});
+
+test('a part has one row in each run', async (t) => {
+  const here = await world(t);
+  await insertAttempt(here, { part: 0, remoteId: null });
+  await t.throwsAsync(insertAttempt(here, { part: 0, remoteId: null }), alreadyThere);
+});
+
+test('a run of a post has one final event, however often and by how many it is recorded', async (t) => {
+  const { orm, workspaceId, postId } = await world(t);
+  await insertEndpoint(orm, workspaceId, ['post.published']);
+  const record = (run: number): Promise<string[]> =>
+    orm.em.fork().transactional((em) =>
+      recordEvent(em, {
+        workspaceId,
+        type: 'post.published',
+        createdAt: new Date(),
+        data: {},
+        final: { postId, run },
+      }),
+    );
+
+  const deliveries = await Promise.all([record(1), record(1), record(1), record(1)]);
+
+  t.is(deliveries.flat().length, 1);
+  t.deepEqual(await record(1), []);
+  t.is((await record(2)).length, 1);
+  const events = await orm.em.fork().execute('select run from events order by run');
+  t.deepEqual(events, [{ run: 1 }, { run: 2 }]);
+});
+
+const insertEndpoint = (orm: Orm, workspaceId: string, events: string[]): Promise<unknown> =>
+  orm.em.fork().execute(
+    `insert into webhook_endpoints (id, workspace_id, url, events, sealed_secret, secret_hint, created_at)
+     values (?, ?, 'https://b/hook', ?::jsonb, 'sealed', 'hint', now())`,
+    [newId(), workspaceId, JSON.stringify(events)],
+  );
+
+test('an event goes to each endpoint that subscribed to it, with one body for all', async (t) => {
+  const { orm, workspaceId } = await world(t);
+  await insertEndpoint(orm, workspaceId, ['post.failed', 'post.published']);
+  await insertEndpoint(orm, workspaceId, ['post.failed']);
+  await insertEndpoint(orm, workspaceId, ['post.published']);
+  const createdAt = new Date('2026-05-01T10:00:00.123Z');
+  const data = { text: `'"\\ ? $1 \u2028 😀`, z: 1, a: [1.5, null] };
+
+  const ids = await orm.em
+    .fork()
+    .transactional((em) => recordEvent(em, { workspaceId, type: 'post.failed', createdAt, data }));
+
+  t.is(new Set(ids).size, 2);
+  const [event, ...others] = await orm.em
+    .fork()
+    .execute<{ id: string; body: string }[]>('select id, body from events');
+  t.is(others.length, 0);
+  const body = { id: event?.id, type: 'post.failed', created_at: createdAt.toISOString() };
+  t.is(event?.body, JSON.stringify({ ...body, workspace_id: workspaceId, data }));
+});

@@ -1,0 +1,52 @@
+import test from 'ava';
+import { viewPost, type ChannelFacts, type PostFacts } from '../../domain/post-view.ts';
+
+const at = new Date('2026-05-01T10:00:00.007Z');
+
+const post: PostFacts = {
+  id: 'p',
+  status: 'draft',
+  body: null,
+  thread: null,
+  scheduledAt: null,
+  createdAt: at,
+  updatedAt: at,
+  publishedAt: null,
+  video: null,
+  warning: null,
+};
+
+const channel: ChannelFacts = {
+  channelId: 'c',
+  status: 'draft',
+  platform: 'mastodon',
+  handle: '@a@b',
+  body: null,
+  url: null,
+  error: null,
+  errorCode: null,
+  warning: null,
+  retryAt: null,
+  metrics: null,
+};
+
+test('a channel shows the text that it gets: its own, else the thread’s first part, else the body', (t) => {
+  const shown = (facts: Partial<PostFacts>, own: string | null): string | null | undefined =>
+    viewPost({ ...post, ...facts }, [{ ...channel, body: own }]).channels[0]?.body;
+
+  t.is(shown({ body: 'body', thread: ['one', 'two'] }, 'own'), 'own');
+  t.is(shown({ body: 'body', thread: ['one', 'two'] }, null), 'one');
+  t.is(shown({ body: 'body' }, null), 'body');
+  t.is(shown({}, 'own'), 'own');
+  t.is(shown({}, null), null);
+});
+
+test('times go out in UTC with milliseconds, and what is not there is null', (t) => {
+  const view = viewPost({ ...post, scheduledAt: at, publishedAt: at }, [
+    { ...channel, retryAt: at },
+  ]);
+  const iso = '2026-05-01T10:00:00.007Z';
+  t.like(view, { scheduled_at: iso, published_at: iso, created_at: iso, updated_at: iso });
+  t.is(view.channels[0]?.retry_at, iso);
+  t.false(Object.values(viewPost(post, [channel])).includes(undefined as never));
+});

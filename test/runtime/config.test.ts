@@ -1,0 +1,108 @@
+import test from 'ava';
+import { ConfigError, readConfig } from '../../runtime/config.ts';
+
+const needed = {
+  DATABASE_URL: 'postgresql://user:password@db.example:5432/punctual',
+  SECRET_KEY: 'AB'.repeat(32),
+};
+
+const problemsOf = (env: Record<string, string>): string[] => {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) {
+      throw error;
+    }
+
+    return error.message.split('\n- ').slice(1);
+  }
+};
+
+test('two settings are enough, and the others have defaults', (t) => {
+  t.deepEqual(readConfig(needed), {
+    production: false,
+    host: '127.0.0.1',
+    port: 3000,
+    databaseUrl: needed.DATABASE_URL,
+    databasePoolSize: 10,
+    secretKey: 'ab'.repeat(32),
+    logLevel: 'info',
+    egressAllow: '',
+    temporalUiUrl: '',
+  });
+});
+
+test('every setting is read, and an empty one is as none', (t) => {
+  const given = {
+    ...needed,
+    NODE_ENV: 'production',
+    HOST: ' 0.0.0.0 ',
+    PORT: '8080',
+    PUNCTUAL_DATABASE_POOL: '25',
+    LOG_LEVEL: 'debug',
+    PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080,[::1]/128:9000',
+    PUNCTUAL_TEMPORAL_UI_URL: 'http://127.0.0.1:8233',
+  };
+  t.like(readConfig(given), {
+    production: true,
+    host: '0.0.0.0',
+    port: 8080,
+    databasePoolSize: 25,
+    logLevel: 'debug',
+    egressAllow: given.PUNCTUAL_EGRESS_ALLOW,
+    temporalUiUrl: given.PUNCTUAL_TEMPORAL_UI_URL,
+  });
+  const blank = { ...needed, HOST: '', PORT: ' ', LOG_LEVEL: '', PUNCTUAL_EGRESS_ALLOW: '' };
+  t.deepEqual(readConfig(blank), readConfig(needed));
+});
+
+test('all that is wrong is named at once, and no secret is repeated', (t) => {
+  const secret = 'z'.repeat(63);
+  const problems = problemsOf({
+    DATABASE_URL: 'mysql://user:hunter2@db.example/punctual',
+    SECRET_KEY: secret,
+    PORT: 'web',
+    PUNCTUAL_DATABASE_POOL: '-1',
+    LOG_LEVEL: 'loud',
+    PUNCTUAL_EGRESS_ALLOW: '127.0.0.1',
+  });
+  const names = problems.map((problem) => /^\w+/v.exec(problem)?.[0] ?? problem).toSorted();
+  t.deepEqual(names, [
+    'DATABASE_URL',
+    'LOG_LEVEL',
+    'PORT',
+    'PUNCTUAL_DATABASE_POOL',
+    'PUNCTUAL_EGRESS_ALLOW',
+    'SECRET_KEY',
+  ]);
+  t.false(problems.join().includes('hunter2'));
+  t.false(problems.join().includes(secret));
+  t.is(problemsOf({}).length, 2);
+});
+
+test('a port is a whole number that a port can be', (t) => {
+  for (const PORT of ['65536', '-1', '1.5', '1e3', '0x10', '3000 ', '٣', '99999999999']) {
+    t.is(problemsOf({ ...needed, PORT }).length, PORT.trim() === '3000' ? 0 : 1, PORT);
+  }
+
+  t.is(readConfig({ ...needed, PORT: '0' }).port, 0);
+});
+
+test('a secret key is 32 bytes in hex', (t) => {
+  for (const SECRET_KEY of [
+    'ab'.repeat(31),
+    'ab'.repeat(33),
+    'zz'.repeat(32),
+    `${'a'.repeat(63)}!`,
+  ]) {
+    t.is(problemsOf({ ...needed, SECRET_KEY }).length, 1, SECRET_KEY);
+  }
+});
+
+test('a database may be named by either of its schemes', (t) => {
+  t.deepEqual(problemsOf({ ...needed, DATABASE_URL: 'postgres://db/punctual' }), []);
+  for (const DATABASE_URL of ['db.example:5432', 'http://db/punctual', 'postgresql:db']) {
+    t.is(problemsOf({ ...needed, DATABASE_URL }).length, 1, DATABASE_URL);
+  }
+});

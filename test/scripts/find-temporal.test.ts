@@ -1,0 +1,104 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { addToCache, cacheFolder } from '../../scripts/temporal/cache-folder.ts';
+import { findProgram } from '../../scripts/temporal/find-program.ts';
+import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
+import { builtTemporal, temporalFromGo } from '../../scripts/temporal/go-build.ts';
+import { temporalOnPath } from '../../scripts/temporal/on-path.ts';
+import { programFile } from './program-file.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** A machine of the test's own: its PATH and its cache are empty folders. No test here gets as far as a download. */
+async function machine(t: ExecutionContext) {
+  const folder = await temporaryFolder(t);
+  const bin = path.join(folder, 'bin');
+  const said: string[] = [];
+  const env = { PATH: `${bin}${path.delimiter}/bin`, XDG_CACHE_HOME: path.join(folder, 'cache') };
+  await mkdir(bin);
+  return { bin, env, said, search: { env, say: (line: string) => said.push(line) } };
+}
+
+const version = (server: string) =>
+  `echo "temporal version 0.0.0-DEV (Server ${server}, UI 2.42.1)"`;
+
+test('a temporal on PATH is used, whatever version it gives itself', async (t) => {
+  const { bin, search } = await machine(t);
+  const program = await programFile(bin, 'temporal', version('1.29.1'));
+  t.is(await findTemporal(search), program);
+});
+
+test('a temporal on PATH with a server that is too old is passed over for one built before', async (t) => {
+  const { bin, env, search } = await machine(t);
+  await programFile(bin, 'temporal', version('1.24.2'));
+  const built = await programFile(cacheFolder(env), builtTemporal, version('1.29.1'));
+  t.is(await findTemporal(search), built);
+});
+
+test('a temporal on PATH that does not say its server is passed over', async (t) => {
+  const { bin, env, search } = await machine(t);
+  await programFile(bin, 'temporal', 'exit 3');
+  const built = await programFile(cacheFolder(env), builtTemporal, version('1.29.1'));
+  t.is(await findTemporal(search), built);
+});
+
+test('where none can be had, the message tells what was tried and what to install', async (t) => {
+  const { search } = await machine(t);
+  const error = await t.throwsAsync(
+    findProgram('Temporal server', [temporalOnPath, temporalFromGo], search, 'Install something.'),
+  );
+  t.is(
+    error.message,
+    [
+      'No Temporal server could be had.',
+      '  temporal on PATH: not found',
+      '  built with Go: no go on PATH',
+      'Install something.',
+    ].join('\n'),
+  );
+});
+
+test('a build that fails gives the compiler’s last words as the reason, and leaves nothing behind', async (t) => {
+  const { bin, env, search } = await machine(t);
+  await programFile(bin, 'go', 'echo "no space left on device" >&2; exit 1');
+  t.deepEqual(await temporalFromGo.find(search), { reason: 'no space left on device' });
+  t.deepEqual(await readdir(cacheFolder(env)), []);
+});
+
+test('a build says what it does and is found by the next start', async (t) => {
+  const { bin, said, search } = await machine(t);
+  await programFile(bin, 'go', 'echo "#!/bin/sh" > "$GOBIN/temporal"; chmod +x "$GOBIN/temporal"');
+  const built = await temporalFromGo.find(search);
+  t.deepEqual(built, { path: await findTemporal(search) });
+  t.regex(said.join(), /Building Temporal 1\.5\.1 with Go/v);
+});
+
+test('two builds at once both end with a whole program', async (t) => {
+  const { env } = await machine(t);
+  const make = (text: string) => async (folder: string) => {
+    const file = path.join(folder, 'made');
+    await writeFile(file, text);
+    return file;
+  };
+  const paths = await Promise.all(
+    ['first', 'second'].map((text) => addToCache(env, 'program', make(text))),
+  );
+  t.is(new Set(paths).size, 1);
+  t.regex(await readFile(paths[0] ?? '', 'utf8'), /^(?:first|second)$/v);
+  t.deepEqual(await readdir(cacheFolder(env)), ['program']);
+});
+
+test('two who fetch the same folder at once both find it whole', async (t) => {
+  const { env } = await machine(t);
+  const make = async (folder: string) => {
+    const made = path.join(folder, 'made');
+    await mkdir(made);
+    await writeFile(path.join(made, 'library'), 'whole');
+    return made;
+  };
+  const paths = await Promise.all([1, 2].map(() => addToCache(env, 'libraries', make)));
+  for (const folder of paths) {
+    t.is(await readFile(path.join(folder, 'library'), 'utf8'), 'whole');
+  }
+  t.deepEqual(await readdir(cacheFolder(env)), ['libraries']);
+});

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { runCommand } from '../../scripts/run-command.ts';
+import { programFile } from './program-file.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const scripts = fileURLToPath(new URL('../../scripts', import.meta.url));
+
+/** A copy of the project's outermost layer, in which `set` was installed from the lock file that lies there. */
+async function project(t: ExecutionContext, set?: 'production' | 'full'): Promise<string> {
+  const root = await temporaryFolder(t);
+  const dependencies = { koa: '3.3.0' };
+  const lock = JSON.stringify({ packages: { '': { dependencies } } });
+  await writeFile(path.join(root, 'package.json'), JSON.stringify({ dependencies }));
+  await writeFile(path.join(root, 'package-lock.json'), lock);
+  await mkdir(path.join(root, 'scripts'));
+  await cp(path.join(scripts, 'install.mjs'), path.join(root, 'scripts', 'install.mjs'));
+  await cp(path.join(scripts, 'install'), path.join(root, 'scripts', 'install'), {
+    recursive: true,
+  });
+  if (set) {
+    await programFile(
+      path.join(root, 'node_modules', '.bin'),
+      'node',
+      `exec "${process.execPath}" "$@"`,
+    );
+    const stamp = {
+      lock: createHash('sha256').update(lock).digest('hex'),
+      platform: `${process.platform}-${process.arch}`,
+      set,
+    };
+    const file = path.join(root, 'node_modules', '.punctual-installed.json');
+    await writeFile(file, JSON.stringify(stamp));
+  }
+  return root;
+}
+
+/** Nobody listens on port 1, so an install that asks for a package fails, and says so. */
+function install(root: string, ...flags: string[]) {
+  return runCommand(process.execPath, [path.join(root, 'scripts', 'install.mjs'), ...flags], {
+    env: {
+      ...process.env,
+      npm_config_registry: 'http://127.0.0.1:1',
+      npm_config_cache: path.join(root, 'cache'),
+    },
+  });
+}
+
+const registryAway = /The package registry could not be reached \(ECONNREFUSED\)/v;
+
+test('a second start installs nothing and says nothing', async (t) => {
+  const root = await project(t, 'production');
+  t.deepEqual(await install(root, '--production'), { ok: true, stdout: '', stderr: '' });
+});
+
+test('what was installed for the tests is enough to start', async (t) => {
+  const root = await project(t, 'full');
+  t.true((await install(root, '--production')).ok);
+});
+
+test('what was installed to start is not enough for the tests', async (t) => {
+  const root = await project(t, 'production');
+  const { ok, stderr } = await install(root);
+  t.false(ok);
+  t.regex(stderr, registryAway);
+});
+
+test('a lock file that changed is installed anew', async (t) => {
+  const root = await project(t, 'full');
+  const lock = path.join(root, 'package-lock.json');
+  await writeFile(lock, `${await readFile(lock, 'utf8')}\n`);
+  t.false((await install(root, '--production')).ok);
+});
+
+test('a machine without the package registry is told so, not shown a stack', async (t) => {
+  const root = await project(t);
+  const { ok, stderr } = await install(root, '--production');
+  t.false(ok);
+  t.regex(stderr, registryAway);
+  t.notRegex(stderr, /install\.mjs:\d/v);
+});
+
+test('a dependency that the lock file lacks is named as the reason before anything is fetched', async (t) => {
+  const root = await project(t, 'full');
+  const dependencies = { koa: '3.3.0', left: '1.0.0' };
+  await writeFile(path.join(root, 'package.json'), JSON.stringify({ dependencies }));
+  const { ok, stderr } = await install(root);
+  t.false(ok);
+  t.regex(stderr, /package\.json and package-lock\.json do not agree about dependencies/v);
+});
+
+test('the lock of an install that was killed does not block the next one', async (t) => {
+  const root = await project(t);
+  await mkdir(path.join(root, '.data'));
+  await writeFile(path.join(root, '.data', 'installing'), '99999999');
+  t.regex((await install(root, '--production')).stderr, registryAway);
+});

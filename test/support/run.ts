@@ -1,0 +1,36 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startGuard } from '../../scripts/parts/guard.ts';
+import { runAva } from './run-ava.ts';
+import { startServices } from './services/all.ts';
+import { tallyLine } from './tally.ts';
+
+// `npm test [-- ava's arguments]`: starts what tests share, runs ava, stops it all, and ends with the count.
+
+const interrupted = new AbortController();
+const force = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  // ava gets it too and ends by itself; what is shared is stopped after it. A second time all ends at once.
+  process.on(signal, () => (interrupted.signal.aborted ? force : interrupted).abort());
+}
+
+const guard = startGuard();
+const folder = await mkdtemp(path.join(tmpdir(), 'punctual-test-'));
+// Where tests run as root, PostgreSQL runs as somebody else and has to pass.
+await chmod(folder, 0o711);
+const say = (line: string) => console.log(line);
+const stage = { guard, say, signal: interrupted.signal };
+const { running, missing } = await startServices(folder, stage);
+for (const [part, reason] of Object.entries(missing)) {
+  say(`\nTests that need ${part} are skipped. ${reason}`);
+}
+
+const env = Object.assign({}, ...running.map((service) => service.env)) as Record<string, string>;
+env['PUNCTUAL_TEST_MISSING'] = JSON.stringify(missing);
+const { exitCode, tally } = await runAva(process.argv.slice(2), env, interrupted.signal);
+await Promise.all(running.map((service) => service.stop().catch(() => undefined)));
+await guard.endAll(force.signal);
+await rm(folder, { recursive: true, force: true });
+say(`\n${tallyLine(tally)}`);
+process.exit(exitCode === 0 && tally.failed === 0 ? 0 : 1);

@@ -1,0 +1,45 @@
+import type { Stage } from '../../../scripts/parts/part.ts';
+import { findTestServer } from '../../../scripts/temporal/find-test-server.ts';
+import type { Part } from '../needs.ts';
+import { startGoToSocial } from './gotosocial.ts';
+import { startPds } from './pds.ts';
+import { startTestPostgres } from './postgres.ts';
+import { startTestTemporal } from './temporal.ts';
+import type { TestService } from './test-service.ts';
+
+/** What could be started, and why the rest could not. */
+export type Services = {
+  readonly running: readonly TestService[];
+  readonly missing: Readonly<Partial<Record<Part, string>>>;
+};
+
+/** Starts everything that test files share, side by side. Never throws: what is missing is a reason to skip tests. */
+export async function startServices(folder: string, stage: Stage): Promise<Services> {
+  const starters: Readonly<Record<Part, () => Promise<TestService>>> = {
+    postgres: () => startTestPostgres(folder, stage),
+    temporal: () => startTestTemporal(folder, stage),
+    'test-server': () => testServer(stage),
+    gotosocial: startGoToSocial,
+    pds: startPds,
+  };
+  const running: TestService[] = [];
+  const missing: Partial<Record<Part, string>> = {};
+  await Promise.all(
+    (Object.entries(starters) as [Part, () => Promise<TestService>][]).map(
+      async ([part, start]) => {
+        try {
+          running.push(await start());
+        } catch (error) {
+          missing[part] = error instanceof Error ? error.message : String(error);
+        }
+      },
+    ),
+  );
+  return { running, missing };
+}
+
+/** Each test that skips time starts a server of its own, so only the program is shared. */
+async function testServer({ say, signal }: Stage): Promise<TestService> {
+  const program = await findTestServer({ env: process.env, say, signal });
+  return { env: { PUNCTUAL_TEST_SERVER_PATH: program }, stop: async () => undefined };
+}

@@ -1,0 +1,36 @@
+import path from 'node:path';
+import type { Stage } from '../../../scripts/parts/part.ts';
+import { startPostgres } from '../../../scripts/parts/postgres.ts';
+import { freePort } from '../../../scripts/ports.ts';
+import type { TestService } from './test-service.ts';
+
+/** Each test file has pools of its own, and a file runs on each core. */
+const connections = '300';
+
+/**
+ * A PostgreSQL for this run alone, which forgets everything at a crash and is the faster for it.
+ *
+ * @throws Error with the reason when it cannot be had.
+ */
+export async function startTestPostgres(folder: string, stage: Stage): Promise<TestService> {
+  const url = await startPostgres(
+    {
+      cluster: path.join(folder, 'postgres'),
+      port: await freePort(),
+      password: crypto.randomUUID(),
+      database: 'postgres',
+      logFile: path.join(folder, 'postgres.log'),
+      env: process.env,
+      rank: 1,
+      settings: {
+        fsync: 'off',
+        full_page_writes: 'off',
+        synchronous_commit: 'off',
+        max_connections: connections,
+      },
+    },
+    // Tests provoke errors on purpose, which are nobody's concern.
+    { ...stage, say: () => undefined },
+  );
+  return { env: { PUNCTUAL_TEST_DATABASE_URL: url }, stop: async () => undefined };
+}
