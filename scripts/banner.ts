@@ -1,0 +1,48 @@
+import type { Demo } from './demo.ts';
+
+/** Where everything is, once all of it runs. */
+export type Addresses = {
+  readonly api: string;
+  readonly sandbox: string;
+  /** Undefined when Temporal is the user's own and its Web UI is not known. */
+  readonly temporalUi: string | undefined;
+};
+
+/** What `npm start` shows when all is ready. */
+export function banner(addresses: Addresses, demo: Demo, seconds: number, logs: string): string {
+  const { api, sandbox, temporalUi } = addresses;
+  const rows = [
+    ['API', `${api}/api/v1`],
+    ['Docs', `${api}/docs`],
+    ['Temporal UI', temporalUi ?? 'of your own server (PUNCTUAL_TEMPORAL_UI_URL is not set)'],
+    ['Sandbox', `${sandbox}/ (what the demo channels post appears here)`],
+    ['API key', keyText(demo)],
+  ];
+  const width = Math.max(...rows.map(([name = '']) => name.length)) + 2;
+  const table = rows.map(([name = '', value]) => `  ${name.padEnd(width)}${value}`).join('\n');
+  return [
+    `\nPunctual is ready (${seconds.toFixed(1)} s).\n`,
+    table,
+    '\nSchedule a post to the demo channels, six seconds ahead:\n',
+    curl(api, demo),
+    `\nLogs are in ${logs}. Ctrl-C stops everything; "npm start" goes on from there.\n`,
+  ].join('\n');
+}
+
+function keyText({ apiKey, workspaceId }: Demo): string {
+  return apiKey
+    ? `${apiKey} (of the demo workspace; shown this once)`
+    : `was shown at the first start; another one: npm run admin -- key create ${workspaceId}`;
+}
+
+/** Ready to paste, but for the key once that is no longer known. */
+function curl(api: string, { apiKey, channels }: Demo): string {
+  const key = apiKey ?? 'YOUR_API_KEY';
+  const ids = channels.map(({ id }) => `"${id}"`).join(', ');
+  const body = `{"body": "Hello from Punctual", "channel_ids": [${ids}], "schedule_in_minutes": 0.1}`;
+  return [
+    `curl -X POST ${api}/api/v1/posts \\`,
+    `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
+    `  -d '${body}'`,
+  ].join('\n');
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { PlainError } from './plain-error.ts';
+
+/** Where `npm start` keeps everything: deleting it is a fresh start. */
+export type DataFolder = {
+  readonly path: (name: string) => string;
+  readonly logFile: (name: string) => string;
+  /** A secret that is made once and kept. @param bytes how many; it is twice as many hexadecimal characters. */
+  readonly secret: (name: string, bytes: number) => Promise<string>;
+  readonly readPorts: () => Promise<Readonly<Record<string, number>>>;
+  readonly writePorts: (ports: Readonly<Record<string, number>>) => Promise<void>;
+};
+
+/** `.data` in the project, unless `PUNCTUAL_DATA` names another folder. */
+export function dataFolder(
+  root: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  return path.resolve(root, env['PUNCTUAL_DATA'] || '.data');
+}
+
+/** @throws PlainError when it cannot be made or written to. */
+export async function openDataFolder(folder: string): Promise<DataFolder> {
+  const inside = (name: string) => path.join(folder, name);
+  const ports = inside('ports.json');
+  try {
+    await mkdir(inside('logs'), { recursive: true });
+    // Others may pass through, as PostgreSQL must when this is root's, but not look around.
+    await chmod(folder, 0o711);
+    await chmod(inside('logs'), 0o700);
+  } catch (error) {
+    throw new PlainError(
+      `${folder} cannot be used: ${(error as Error).message}.\n` +
+        'If it belongs to another user because Punctual was started as root before, hand it over with ' +
+        `"sudo chown -R ${process.getuid?.()} ${folder}".`,
+    );
+  }
+
+  return {
+    path: inside,
+    logFile: (name) => inside(path.join('logs', `${name}.log`)),
+    secret: (name, bytes) => keptSecret(inside(name), bytes),
+    readPorts: async () => {
+      const text = await readFile(ports, 'utf8').catch(() => '{}');
+      return onlyPorts(text);
+    },
+    writePorts: (chosen) => writeFile(ports, `${JSON.stringify(chosen, undefined, 2)}\n`),
+  };
+}
+
+/** @throws PlainError when a secret is there that is not whole. Another one would not open what it has sealed. */
+async function keptSecret(file: string, bytes: number): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch(() => undefined);
+  if (kept === undefined) {
+    const secret = randomBytes(bytes).toString('hex');
+    await writeFile(file, `${secret}\n`, { mode: 0o600, flag: 'wx' });
+    return secret;
+  }
+
+  const secret = kept.trim();
+  if (!/^[0-9a-f]+$/v.test(secret) || secret.length !== bytes * 2) {
+    throw new PlainError(
+      `${file} should hold ${bytes * 2} hexadecimal characters and does not. Put back what was there, or delete it ` +
+        'together with the rest of the folder to begin anew.',
+    );
+  }
+  return secret;
+}
+
+function onlyPorts(text: string): Record<string, number> {
+  try {
+    const entries = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    const ports = entries.filter((entry): entry is [string, number] => Number.isInteger(entry[1]));
+    return Object.fromEntries(ports);
+  } catch {
+    return {}; // Only a preference: others are chosen.
+  }
+}

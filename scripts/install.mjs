@@ -1,0 +1,45 @@
+// Installs what package-lock.json names: `node scripts/install.mjs [--production]`.
+//
+// Runs before `npm start` and `npm test`, so it is plain JavaScript for the Node that the user has (20 or
+// newer) and uses no package. When all is there already it does nothing and takes a few milliseconds.
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { InstallError } from './install/install-error.mjs';
+import { withInstallLock } from './install/install-lock.mjs';
+import { installPackages } from './install/packages.mjs';
+import { currentStamp, isInstalled, writeStamp } from './install/stamp.mjs';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const set = process.argv.includes('--production') ? 'production' : 'full';
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof InstallError)) {
+    throw error;
+  }
+
+  console.error(`\n${error.message}`);
+  process.exitCode = 1;
+}
+
+async function main() {
+  if (Number.parseInt(process.versions.node, 10) < 20) {
+    throw new InstallError(
+      `Punctual needs Node 20 or newer to begin with. This is ${process.version}.`,
+    );
+  }
+
+  const stamp = currentStamp(root);
+  if (isInstalled(root, stamp, set)) {
+    return;
+  }
+
+  await withInstallLock(root, async () => {
+    // Another install may have done the work while this one waited for it.
+    if (!isInstalled(root, stamp, set)) {
+      const installed = await installPackages(root, set);
+      writeStamp(root, { ...stamp, set: installed });
+    }
+  });
+}

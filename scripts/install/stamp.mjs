@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { InstallError } from './install-error.mjs';
+
+/**
+ * @typedef {'production' | 'full'} PackageSet `full` adds the dev dependencies.
+ * @typedef {{ lock: string, platform: string, set?: PackageSet }} Stamp What lies in node_modules.
+ */
+
+/** Inside node_modules, so that deleting that folder is a fresh start. */
+const stampFile = (root) => path.join(root, 'node_modules', '.punctual-installed.json');
+
+/**
+ * What should lie in node_modules here. The version of Node is part of the lock file.
+ *
+ * @param {string} root
+ * @returns {Stamp}
+ * @throws InstallError when package.json asks for something that the lock file does not have.
+ */
+export function currentStamp(root) {
+  const lockText = readFileSync(path.join(root, 'package-lock.json'), 'utf8');
+  const wanted = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+  const locked = JSON.parse(lockText).packages[''];
+  for (const kind of ['dependencies', 'devDependencies']) {
+    if (!sameEntries(wanted[kind] ?? {}, locked[kind] ?? {})) {
+      throw new InstallError(
+        `package.json and package-lock.json do not agree about ${kind}.\n` +
+          'Run "npm install --ignore-scripts" and commit the lock file.',
+      );
+    }
+  }
+
+  return {
+    lock: createHash('sha256').update(lockText).digest('hex'),
+    platform: `${process.platform}-${process.arch}`,
+  };
+}
+
+/**
+ * Whether `set` was installed for exactly this lock file. `full` holds all that `production` does.
+ *
+ * @param {string} root
+ * @param {Stamp} stamp
+ * @param {PackageSet} set
+ */
+export function isInstalled(root, stamp, set) {
+  const found = readStamp(root);
+  return (
+    found !== undefined &&
+    found.lock === stamp.lock &&
+    found.platform === stamp.platform &&
+    (found.set === set || found.set === 'full') &&
+    existsSync(path.join(root, 'node_modules', '.bin', 'node'))
+  );
+}
+
+/** @param {string} root @param {Stamp} stamp */
+export function writeStamp(root, stamp) {
+  writeFileSync(stampFile(root), `${JSON.stringify(stamp, undefined, 2)}\n`);
+}
+
+/** @param {string} root @returns {Stamp | undefined} */
+function readStamp(root) {
+  try {
+    return JSON.parse(readFileSync(stampFile(root), 'utf8'));
+  } catch {
+    return undefined; // None yet, or one that was cut off while it was written.
+  }
+}
+
+function sameEntries(a, b) {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}

@@ -1,0 +1,71 @@
+import type { DataFolder } from './data-folder.ts';
+import type { Stage } from './parts/part.ts';
+import { startPostgres, type DatabaseAddress } from './parts/postgres.ts';
+import { startTemporal, withoutTemporal } from './parts/temporal.ts';
+import { ranks } from './ranks.ts';
+import type { StartPlan } from './start-all.ts';
+import { findTemporal } from './temporal/find-temporal.ts';
+
+/** How to reach the embedded PostgreSQL, now or when it is started. */
+export async function ownDatabase(data: DataFolder, port: number): Promise<DatabaseAddress> {
+  return { port, password: await data.secret('postgres-password', 16), database: 'punctual' };
+}
+
+/** The embedded PostgreSQL, unless the user has one. @returns the database's address. */
+export async function startOwnPostgres(plan: StartPlan, stage: Stage): Promise<string> {
+  const { settings, ports, data, env } = plan;
+  if (settings.databaseUrl) {
+    return settings.databaseUrl;
+  }
+
+  const url = await startPostgres(
+    {
+      cluster: data.path('postgres'),
+      ...(await ownDatabase(data, ports.postgres)),
+      logFile: data.logFile('postgres'),
+      env,
+      rank: ranks.postgres,
+      settings: { max_connections: '80' },
+    },
+    stage,
+  );
+  stage.say(`PostgreSQL is ready on port ${ports.postgres}.`);
+  return url;
+}
+
+/** The Temporal dev server, unless the user has one. @returns how processes reach it, and people its Web UI. */
+export async function startOwnTemporal(
+  plan: StartPlan,
+  stage: Stage,
+): Promise<{ env: NodeJS.ProcessEnv; uiUrl: string | undefined }> {
+  const { settings, ports, data, env } = plan;
+  const namespace = settings.temporalNamespace;
+  if (settings.temporalAddress) {
+    return { env, uiUrl: settings.temporalUiUrl };
+  }
+
+  const program = await findTemporal({ env, say: stage.say, signal: stage.signal });
+  await startTemporal(
+    {
+      program,
+      namespace,
+      ports: { grpc: ports.temporal, http: ports.temporalHttp, ui: ports.temporalUi },
+      stateFile: data.path('temporal.db'),
+      logFile: data.logFile('temporal'),
+      env,
+      rank: ranks.temporal,
+    },
+    stage,
+  );
+  stage.say(`Temporal is ready on port ${ports.temporal}.`);
+  const uiUrl = `http://127.0.0.1:${ports.temporalUi}`;
+  return {
+    env: {
+      ...withoutTemporal(env),
+      TEMPORAL_ADDRESS: `127.0.0.1:${ports.temporal}`,
+      TEMPORAL_NAMESPACE: namespace,
+      PUNCTUAL_TEMPORAL_UI_URL: uiUrl,
+    },
+    uiUrl,
+  };
+}

@@ -1,0 +1,106 @@
+import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { PlainError } from '../plain-error.ts';
+import { runCommand, type CommandResult } from '../run-command.ts';
+import { commandAs, type Account } from './postgres-account.ts';
+import { postgresMajor, type PostgresPrograms } from './postgres-programs.ts';
+
+export const superuser = 'punctual';
+
+export type NewCluster = {
+  readonly cluster: string;
+  readonly programs: PostgresPrograms;
+  readonly account: Account;
+  readonly env: NodeJS.ProcessEnv;
+  readonly password: string;
+  readonly database: string;
+};
+
+/**
+ * Makes an empty cluster unless there is one. It gets its name only when it is whole, so that a set-up that was cut
+ * off leaves nothing that looks like a database.
+ *
+ * @throws PlainError when it cannot be made, or the one there cannot be opened.
+ */
+export async function ensureCluster(plan: NewCluster): Promise<void> {
+  const { cluster, account } = plan;
+  if (await isUsable(cluster)) {
+    return;
+  }
+
+  const half = `${cluster}.new`;
+  const passwordFile = `${cluster}.password`;
+  await rm(half, { recursive: true, force: true });
+  await mkdir(half, { recursive: true, mode: 0o700 });
+  await writeFile(passwordFile, `${plan.password}\n`, { mode: 0o600 });
+  try {
+    if (account.ids) {
+      const { uid, gid } = account.ids;
+      await Promise.all([chown(half, uid, gid), chown(passwordFile, uid, gid)]);
+    }
+    await initialize(plan, half, passwordFile);
+    if (plan.database !== 'postgres') {
+      await addDatabase(plan, half, plan.database);
+    }
+    await rename(half, cluster);
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+}
+
+/** @throws PlainError when a cluster is there that is not ours to open. */
+async function isUsable(cluster: string): Promise<boolean> {
+  const owner = await stat(cluster).catch(() => undefined);
+  const me = process.getuid?.();
+  if (owner && me !== undefined && me !== 0 && owner.uid !== me) {
+    throw new PlainError(
+      `${cluster} belongs to another user (${owner.uid}); was Punctual started as root before? ` +
+        `Start as that user again, or run "sudo chown -R ${me} ${path.dirname(cluster)}".`,
+    );
+  }
+
+  const version = await readFile(path.join(cluster, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  if (version !== undefined && version.trim() !== postgresMajor) {
+    throw new PlainError(
+      `${cluster} was made by PostgreSQL ${version.trim()}, and this is PostgreSQL ${postgresMajor}. ` +
+        'Move it away to begin with an empty database, or set DATABASE_URL.',
+    );
+  }
+  return version !== undefined;
+}
+
+async function initialize(plan: NewCluster, folder: string, passwordFile: string): Promise<void> {
+  const options = [
+    `--pgdata=${folder}`,
+    `--username=${superuser}`,
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    // Sorts the same on every system, whatever languages that has.
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--no-instructions',
+  ];
+  const result = await runAs(plan, [plan.programs.initdb, ...options]);
+  if (!result.ok) {
+    throw new PlainError(`PostgreSQL could not make its files:\n${result.stderr.trim()}`);
+  }
+}
+
+/** Without a server: `postgres --single` reads statements from its input, one a line. */
+async function addDatabase(plan: NewCluster, folder: string, name: string): Promise<void> {
+  const command = [plan.programs.postgres, '--single', '-D', folder, 'postgres'];
+  const result = await runAs(plan, command, `CREATE DATABASE "${name}";\n`);
+  if (!result.ok) {
+    throw new PlainError(
+      `PostgreSQL could not make the database ${name}:\n${result.stderr.trim()}`,
+    );
+  }
+}
+
+function runAs(plan: NewCluster, command: readonly string[], input = ''): Promise<CommandResult> {
+  const { command: whole, ...ids } = commandAs(plan.account, command);
+  const [file = '', ...args] = whole;
+  return runCommand(file, args, { env: { ...plan.env, LC_ALL: 'C' }, input, ...ids });
+}

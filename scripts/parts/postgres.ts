@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PartFailedError, startPart, untilReady, type Part, type Stage } from './part.ts';
+import { commandAs, postgresAccount } from './postgres-account.ts';
+import { ensureCluster, superuser } from './postgres-cluster.ts';
+import { forgetStalePid } from './postgres-leftover.ts';
+import { postgresPrograms } from './postgres-programs.ts';
+
+export type DatabaseAddress = {
+  readonly port: number;
+  readonly password: string;
+  /** `postgres`, or one that is made together with the cluster. */
+  readonly database: string;
+};
+
+export type PostgresPlan = DatabaseAddress & {
+  /** The folder of the data; made when it is not there. */
+  readonly cluster: string;
+  readonly logFile: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly rank: number;
+  /** Settings by name, as in postgresql.conf. */
+  readonly settings: Readonly<Record<string, string>>;
+};
+
+/** Milliseconds until it serves, also after a crash, when it first repeats what its log holds. */
+const readyWithinMs = 60_000;
+
+/** Milliseconds that the children of a killed PostgreSQL may take to notice. */
+const leftoversGoneWithinMs = 10_000;
+
+/**
+ * Starts PostgreSQL on the loopback, with the data of before.
+ *
+ * @returns the database's address
+ * @throws PlainError
+ */
+export async function startPostgres(plan: PostgresPlan, stage: Stage): Promise<string> {
+  const { cluster, port, env } = plan;
+  const programs = await postgresPrograms();
+  const account = await postgresAccount(cluster, path.dirname(programs.postgres), env);
+  await ensureCluster({ ...plan, programs, account });
+  await forgetStalePid(cluster);
+  const settings = {
+    ...plan.settings,
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const run = commandAs(account, [programs.postgres, '-D', cluster, ...flags]);
+  const part = await insistent(plan, run, stage);
+  void part.ended.then((how) => stage.onEnd?.(part, how));
+  return databaseUrl(plan);
+}
+
+/** The address of a database for the cluster's superuser. */
+export function databaseUrl({ port, password, database }: DatabaseAddress): string {
+  return `postgresql://${superuser}:${password}@127.0.0.1:${port}/${database}`;
+}
+
+/** Tries again while what a killed PostgreSQL left behind is still going away. */
+async function insistent(
+  { cluster, logFile, env, rank }: PostgresPlan,
+  run: ReturnType<typeof commandAs>,
+  stage: Stage,
+): Promise<Part> {
+  const deadline = Date.now() + leftoversGoneWithinMs;
+  for (;;) {
+    const part = await startPart(
+      {
+        name: 'PostgreSQL',
+        ...run,
+        env: { ...env, LC_ALL: 'C' },
+        logFile,
+        rank,
+        // Ends sessions that are open, where SIGTERM would wait for them.
+        signal: 'SIGINT',
+        graceMs: 30_000,
+        complaint: (line) => /(?:FATAL|PANIC): .*/v.exec(line)?.[0],
+      },
+      stage,
+    );
+    try {
+      await untilReady(part, () => isReady(cluster, part.pid), readyWithinMs, stage.signal);
+      return part;
+    } catch (error) {
+      const isLeftover =
+        error instanceof PartFailedError && /still in use|postmaster\.pid/v.test(error.message);
+      if (!isLeftover || Date.now() > deadline) {
+        throw error;
+      }
+    }
+    await sleep(250);
+  }
+}
+
+/** The first line of its lock file is its number, the eighth its state: so does `pg_ctl --wait` look. */
+async function isReady(cluster: string, pid: number): Promise<boolean> {
+  const text = await readFile(path.join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+  const lines = text.split('\n');
+  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+}

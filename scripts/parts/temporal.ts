@@ -1,0 +1,67 @@
+import { fileURLToPath } from 'node:url';
+import { answers, startPart, untilReady, type Part, type Stage } from './part.ts';
+
+export type TemporalPlan = {
+  /** The `temporal` program. */
+  readonly program: string;
+  readonly namespace: string;
+  /** `http` serves the same API as JSON, which is how we see that it is up. */
+  readonly ports: { readonly grpc: number; readonly http: number; readonly ui?: number };
+  /** Keeps its state in this file; in memory when left out. */
+  readonly stateFile?: string;
+  readonly logFile: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly rank: number;
+};
+
+/** Milliseconds. It takes 0.2 s on an idle machine. */
+const readyWithinMs = 60_000;
+
+/** No such file: without it, Temporal's tools would look into the one in the user's home. */
+const noProfiles = fileURLToPath(new URL('no-profiles.toml', import.meta.url));
+
+/** Starts Temporal's dev server on the loopback and waits until workflows can be started. */
+export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<Part> {
+  const { program, namespace, ports, stateFile, logFile, env, rank } = plan;
+  const command = [program, 'server', 'start-dev', '--ip', '127.0.0.1', '--namespace', namespace];
+  command.push('--port', String(ports.grpc), '--http-port', String(ports.http));
+  command.push(...(ports.ui ? ['--ui-port', String(ports.ui)] : ['--headless']));
+  command.push(...(stateFile ? ['--db-filename', stateFile] : []));
+  command.push('--log-format', 'json', '--log-level', 'warn');
+  const part = await startPart(
+    {
+      name: 'Temporal',
+      command,
+      env: withoutTemporal(env),
+      logFile,
+      rank,
+      graceMs: 15_000,
+      complaint,
+    },
+    stage,
+  );
+  // Nobody has a workflow of this name: to say so, every service behind the API must work.
+  const nowhere = `http://127.0.0.1:${ports.http}/api/v1/namespaces/${namespace}/workflows/none`;
+  await untilReady(part, () => answers(nowhere, 404), readyWithinMs, stage.signal);
+  void part.ended.then((how) => stage.onEnd?.(part, how));
+  return part;
+}
+
+/**
+ * The environment for a server of our own, and for those who use it: what a person has set for another Temporal, such
+ * as a certificate or a profile, must not reach it.
+ */
+export function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'));
+  return { ...Object.fromEntries(others), TEMPORAL_CONFIG_FILE: noProfiles };
+}
+
+/** What is not JSON is the list of its addresses, or what it says as it dies, which is shown then. */
+function complaint(line: string): string | undefined {
+  try {
+    const { level, msg, error } = JSON.parse(line) as Record<string, unknown>;
+    return level === 'ERROR' ? [msg, error].filter(Boolean).join(': ') : undefined;
+  } catch {
+    return undefined;
+  }
+}

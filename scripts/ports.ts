@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { PlainError } from './plain-error.ts';
+
+/** A port that something needs. */
+export type PortWish = {
+  /** For people: "the API". */
+  readonly what: string;
+  /** The setting by which a person chooses it. */
+  readonly variable: string;
+  /** Set by a person, so no other will do. */
+  readonly fixed?: number;
+  /** Taken again when it is free: it was used before, and people keep addresses. */
+  readonly preferred?: number;
+  /** The address it will listen on; the loopback when left out. */
+  readonly host?: string;
+};
+
+const loopback = '127.0.0.1';
+
+/**
+ * Finds a port for each wish.
+ *
+ * @throws PlainError naming the port and the setting, when one that a person has set is taken
+ */
+export async function choosePorts<Name extends string>(
+  wishes: Readonly<Record<Name, PortWish>>,
+): Promise<Record<Name, number>> {
+  const chosen = {} as Record<Name, number>;
+  const taken = new Set<number>();
+  for (const [name, wish] of Object.entries(wishes) as [Name, PortWish][]) {
+    const port = await choosePort(wish, taken);
+    taken.add(port);
+    chosen[name] = port;
+  }
+  return chosen;
+}
+
+async function choosePort(wish: PortWish, taken: ReadonlySet<number>): Promise<number> {
+  const { what, variable, fixed, preferred, host = loopback } = wish;
+  if (fixed !== undefined) {
+    if (taken.has(fixed) || !(await isFree(fixed, host))) {
+      throw new PlainError(
+        `Port ${fixed} is in use, and ${what} needs it. Stop what uses it, or set ${variable} to another port.`,
+      );
+    }
+
+    return fixed;
+  }
+
+  if (preferred !== undefined && !taken.has(preferred) && (await isFree(preferred))) {
+    return preferred;
+  }
+
+  let port = await freePort();
+  while (taken.has(port)) {
+    port = await freePort();
+  }
+  return port;
+}
+
+/** Whether a server could listen on that port now. */
+export async function isFree(port: number, host = loopback): Promise<boolean> {
+  return listenOn(port, host).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A port of the loopback that nobody listened on a moment ago. */
+export function freePort(): Promise<number> {
+  return listenOn(0, loopback);
+}
+
+async function listenOn(wanted: number, host: string): Promise<number> {
+  const server = createServer();
+  server.listen(wanted, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,78 @@
+import { banner } from './banner.ts';
+import type { DataFolder } from './data-folder.ts';
+import { ensureDemo } from './demo.ts';
+import { startApp } from './parts/app.ts';
+import { answers, untilReady, type Stage } from './parts/part.ts';
+import { startOwnPostgres, startOwnTemporal } from './own-servers.ts';
+import { ranks } from './ranks.ts';
+import type { StartPorts } from './start-ports.ts';
+import type { StartSettings } from './start-settings.ts';
+
+/** Milliseconds until an app answers. The worker bundles its workflows first. */
+const readyWithinMs = 120_000;
+
+export type StartPlan = {
+  readonly root: string;
+  readonly settings: StartSettings;
+  readonly ports: StartPorts;
+  readonly data: DataFolder;
+  readonly env: NodeJS.ProcessEnv;
+};
+
+/** Starts everything in its order. @returns what to show when all of it is ready. */
+export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
+  const startedMs = Date.now();
+  const { root, settings, ports, data } = plan;
+  const sandboxUrl = `http://127.0.0.1:${ports.sandbox}`;
+  const apiUrl = `http://${reachable(settings.host)}:${ports.api}`;
+  const app = (name: string, env: NodeJS.ProcessEnv, rank: number, graceMs: number) =>
+    startApp(
+      { name, main: `${name}/main.ts`, env, logFile: data.logFile(name), rank, graceMs },
+      root,
+      stage,
+    );
+
+  const sandbox = await app('sandbox', sandboxEnvironment(plan), ranks.sandbox, 5000);
+  const [databaseUrl, temporal] = await Promise.all([
+    startOwnPostgres(plan, stage),
+    startOwnTemporal(plan, stage),
+    untilReady(sandbox, () => answers(`${sandboxUrl}/`), readyWithinMs, stage.signal),
+  ]);
+  const env = {
+    ...temporal.env,
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: settings.secretKey ?? (await data.secret('secret-key', 32)),
+    PUNCTUAL_EGRESS_ALLOW: [settings.egressAllow, `127.0.0.1/32:${ports.sandbox}`]
+      .filter(Boolean)
+      .join(','),
+    PUNCTUAL_SANDBOX_URL: sandboxUrl,
+  };
+  await app('worker', env, ranks.work, 60_000);
+  const apiEnv = { ...env, PORT: String(ports.api), HOST: settings.host };
+  const api = await app('api', apiEnv, ranks.work, 20_000);
+  const [demo] = await Promise.all([
+    ensureDemo(root, sandboxUrl, env, stage.signal),
+    untilReady(api, () => answers(`${apiUrl}/readyz`), readyWithinMs, stage.signal),
+  ]);
+  const addresses = { api: apiUrl, sandbox: sandboxUrl, temporalUi: temporal.uiUrl };
+  return banner(addresses, demo, (Date.now() - startedMs) / 1000, data.path('logs'));
+}
+
+/** The sandbox plays strangers, who know none of our secrets. */
+function sandboxEnvironment({ env, ports, data }: StartPlan): NodeJS.ProcessEnv {
+  return {
+    PATH: env['PATH'],
+    HOST: '127.0.0.1',
+    PORT: String(ports.sandbox),
+    PUNCTUAL_SANDBOX_DATA: data.path('sandbox.json'),
+  };
+}
+
+/** Where a person on this machine finds what listens on `host`. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') {
+    return '127.0.0.1';
+  }
+
+  return host.includes(':') ? `[${host}]` : host;
+}

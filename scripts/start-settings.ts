@@ -1,0 +1,52 @@
+import { PlainError } from './plain-error.ts';
+
+/** What a person may set for `npm start`. Undefined: `npm start` sees to it. */
+export type StartSettings = {
+  readonly host: string;
+  readonly apiPort: number;
+  readonly postgresPort: number | undefined;
+  readonly temporalPort: number | undefined;
+  readonly temporalUiPort: number | undefined;
+  readonly sandboxPort: number | undefined;
+  readonly databaseUrl: string | undefined;
+  readonly temporalAddress: string | undefined;
+  readonly temporalNamespace: string;
+  readonly temporalUiUrl: string | undefined;
+  readonly secretKey: string | undefined;
+  readonly egressAllow: string | undefined;
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** @throws PlainError with a line per port that is not one. Other settings are judged by those who use them. */
+export function readStartSettings(env: Env): StartSettings {
+  const problems: string[] = [];
+  const text = (name: string) => env[name]?.trim() || undefined;
+  const port = (name: string) => {
+    const given = text(name);
+    const isPort = given === undefined || (/^\d{1,5}$/v.test(given) && Number(given) <= 65_535);
+    if (!isPort || given === '0') {
+      problems.push(`${name} must be a port from 1 to 65535, not "${given}".`);
+    }
+    return given === undefined ? undefined : Number(given);
+  };
+  const settings = {
+    host: text('HOST') ?? '127.0.0.1',
+    apiPort: port('PORT') ?? 3000,
+    postgresPort: port('PUNCTUAL_POSTGRES_PORT'),
+    temporalPort: port('PUNCTUAL_TEMPORAL_PORT'),
+    temporalUiPort: port('PUNCTUAL_TEMPORAL_UI_PORT'),
+    sandboxPort: port('PUNCTUAL_SANDBOX_PORT'),
+    databaseUrl: text('DATABASE_URL'),
+    temporalAddress: text('TEMPORAL_ADDRESS'),
+    temporalNamespace: text('TEMPORAL_NAMESPACE') ?? 'default',
+    temporalUiUrl: text('PUNCTUAL_TEMPORAL_UI_URL'),
+    secretKey: text('SECRET_KEY'),
+    egressAllow: text('PUNCTUAL_EGRESS_ALLOW'),
+  };
+  if (problems.length > 0) {
+    throw new PlainError(problems.join('\n'));
+  }
+
+  return settings;
+}

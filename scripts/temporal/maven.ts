@@ -1,0 +1,112 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { withProgress } from '../progress.ts';
+import { runCommand } from '../run-command.ts';
+import { addToCache, cacheFolder } from './cache-folder.ts';
+import type { Search, Source } from './find-program.ts';
+import { onPath } from './on-path.ts';
+
+const version = '1.38.0';
+const entry = `temporal-test-server-${version}-java`;
+
+/** The program's path inside the cache. */
+export const testServerForJava = path.join(entry, 'temporal-test-server');
+
+const copyLibraries = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
+
+const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>punctual</groupId>
+  <artifactId>test-server</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>io.temporal</groupId>
+      <artifactId>temporal-test-server</artifactId>
+      <version>${version}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.slf4j</groupId>
+      <artifactId>slf4j-nop</artifactId>
+      <version>1.7.36</version>
+    </dependency>
+  </dependencies>
+</project>
+`;
+
+/** Tells java to start fast: the SDK gives the server five seconds. */
+const launcher = `#!/bin/sh
+exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$(dirname "$0")/lib/*" io.temporal.testserver.TestServer "$@"
+`;
+
+/** The time-skipping test server from Maven Central, behind a small launcher. */
+export const testServerFromMaven: Source = {
+  name: 'Maven Central with Java 17',
+  async find({ env, say, signal }) {
+    const reason = await missing(env);
+    if (reason) {
+      return { reason };
+    }
+
+    let failure = '';
+    const make = (folder: string) =>
+      withProgress(
+        say,
+        'Fetching the time-skipping test server from Maven Central (once)',
+        async () => {
+          const made = path.join(folder, 'made');
+          await mkdir(made);
+          await writeFile(path.join(folder, 'pom.xml'), project);
+          const lib = path.join(made, 'lib');
+          const goal = [copyLibraries, `-DoutputDirectory=${lib}`, '-DincludeScope=runtime'];
+          const result = await runCommand('mvn', ['--batch-mode', '--quiet', ...goal], {
+            cwd: folder,
+            env: { ...env },
+            ...(signal ? { signal } : {}),
+          });
+          if (!result.ok) {
+            failure = `${result.stdout}\n${result.stderr}`
+              .trim()
+              .split('\n')
+              .slice(0, 5)
+              .join('\n    ');
+            throw new Error(failure);
+          }
+
+          const program = path.join(made, path.basename(testServerForJava));
+          await writeFile(program, launcher);
+          await chmod(program, 0o755);
+          return made;
+        },
+      );
+    try {
+      await addToCache(env, entry, make);
+      return { path: path.join(cacheFolder(env), testServerForJava) };
+    } catch (error) {
+      return { reason: failure || String(error) };
+    }
+  },
+};
+
+async function missing(env: Search['env']): Promise<string | undefined> {
+  if (!(await onPath('mvn', env))) {
+    return 'no mvn on PATH';
+  }
+
+  return javaMissing(env);
+}
+
+/** Why the server could not run here: the cached program needs Java as much as the fresh one. */
+export async function javaMissing(env: Search['env']): Promise<string | undefined> {
+  const { ok, stdout } = await runCommand('java', ['--version'], {
+    env: { ...env },
+    timeoutMs: 10_000,
+  });
+  const [, major] = /^\S+ (\d+)/v.exec(stdout) ?? [];
+  if (!ok || !major) {
+    return 'no java on PATH';
+  }
+
+  return Number(major) < 17 ? `java is version ${major}; 17 or newer is needed` : undefined;
+}
