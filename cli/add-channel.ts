@@ -2,7 +2,7 @@ import { connectChannel } from './connect-channel.ts';
 import { connectBluesky } from '../networks/bluesky/connect.ts';
 import { connectMastodon } from '../networks/mastodon/connect.ts';
 import type { Account } from '../networks/network.ts';
-import type { CommandAnswer, CommandDeps } from './commands.ts';
+import type { CommandAnswer, CommandDeps } from './command.ts';
 import { mustExist } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { createApiKey, createWorkspace } from './create-workspace.ts';
 import { Workspace } from '../db/entities/workspace.ts';
 import { connectBluesky } from '../networks/bluesky/connect.ts';
 import { connectMastodon } from '../networks/mastodon/connect.ts';
-import type { CommandAnswer, CommandDeps } from './commands.ts';
+import type { CommandAnswer, CommandDeps } from './command.ts';
 
 const demoName = 'Demo';
 

@@ -6,7 +6,8 @@ import { ConfigError, readConfig } from '../runtime/config.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createSealer } from '../runtime/sealer.ts';
-import { commands, type Command } from './commands.ts';
+import type { Command } from './command.ts';
+import { commands } from './commands.ts';
 import { readArguments, UsageError } from './read-arguments.ts';
 import { usage } from './usage.ts';
 

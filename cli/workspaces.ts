@@ -2,7 +2,7 @@ import { createApiKey, createWorkspace } from './create-workspace.ts';
 import { Workspace } from '../db/entities/workspace.ts';
 import type { Em } from '../db/orm.ts';
 import { AppError } from '../domain/errors.ts';
-import type { CommandAnswer, CommandDeps } from './commands.ts';
+import type { CommandAnswer, CommandDeps } from './command.ts';
 
 type Values = Readonly<Record<string, string>>;
 

@@ -25,28 +25,18 @@ async function channelFacts(em: Em, workspaceId: string, postId: string): Promis
   const byId = new Map(channels.map((channel) => [channel.id, channel]));
   return results.map((result) => {
     const { platform = '', handle = '' } = byId.get(result.channelId) ?? {};
-    return Object.assign(pick(result), { platform, handle });
+    return {
+      channelId: result.channelId,
+      status: result.status,
+      platform,
+      handle,
+      body: result.body,
+      url: result.url,
+      error: result.error,
+      errorCode: result.errorCode,
+      warning: result.warning,
+      retryAt: result.retryAt,
+      metrics: result.metrics,
+    };
   });
 }
-
-const pick = ({
-  channelId,
-  status,
-  body,
-  url,
-  error,
-  errorCode,
-  warning,
-  retryAt,
-  metrics,
-}: PostChannel) => ({
-  channelId,
-  status,
-  body,
-  url,
-  error,
-  errorCode,
-  warning,
-  retryAt,
-  metrics,
-});

@@ -2,7 +2,6 @@ import { parseAllowList } from './egress/allow-list.ts';
 
 /** The one place that reads `process.env`. README lists every setting; a test holds the two together. */
 export type Config = {
-  readonly production: boolean;
   readonly host: string;
   readonly port: number;
   readonly databaseUrl: string;
@@ -12,8 +11,6 @@ export type Config = {
   readonly logLevel: string;
   /** Addresses, with ports, that are let through although they are not public: `127.0.0.1/32:8080,…`. */
   readonly egressAllow: string;
-  /** Where people find the Temporal Web UI, for links in what operators read; empty when unknown. */
-  readonly temporalUiUrl: string;
 };
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -27,7 +24,6 @@ export class ConfigError extends Error {
 export function readConfig(env: Env = process.env): Config {
   const problems: string[] = [];
   const config = {
-    production: env['NODE_ENV'] === 'production',
     host: text(env, 'HOST', '127.0.0.1'),
     port: wholeNumber(env, 'PORT', 3000, problems),
     databaseUrl: databaseUrl(env, problems),
@@ -35,7 +31,6 @@ export function readConfig(env: Env = process.env): Config {
     secretKey: secretKey(env, problems),
     logLevel: logLevel(env, problems),
     egressAllow: egressAllow(env, problems),
-    temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', ''),
   };
   if (problems.length > 0) {
     throw new ConfigError(`Settings that must be mended:\n- ${problems.join('\n- ')}`);

@@ -9,13 +9,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { ExecutionContext } from 'ava';
-import { connectChannel } from '../../cli/connect-channel.ts';
 import { postWorkflowId, cancel, reschedule } from '../../workflows/messages.ts';
 import { newClient, type Client } from '../support/client.ts';
+import { addFakeChannel } from '../support/fake-channel.ts';
 import { fakeNetwork } from '../support/fake-network.ts';
-import { poll } from '../support/poll.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { untilBegun } from '../support/until-begun.ts';
 
 const folder = process.argv[2] ?? 'test/histories';
 const teardowns: (() => unknown)[] = [];
@@ -27,7 +27,10 @@ const receiver = await startReceiver(t, (n) => (n === 1 ? 500 : 204));
 const networks = { mastodon: fakeNetwork(), bluesky: fakeNetwork() };
 const punctual = await startPunctual(t, { allowPorts: [receiver.port], networks });
 const client = await newClient(punctual);
-const channels = [await addChannel('mastodon'), await addChannel('bluesky')];
+const channels = [
+  await addFakeChannel(punctual.deps, client.workspaceId, 'mastodon'),
+  await addFakeChannel(punctual.deps, client.workspaceId, 'bluesky'),
+];
 await mkdir(folder, { recursive: true });
 
 await record('sleeping-post', await schedule(60), 5);
@@ -44,20 +47,6 @@ for (const teardown of teardowns) {
 
 process.exit(0);
 
-async function addChannel(platform: string): Promise<string> {
-  const { orm, deps } = punctual;
-  const account = {
-    baseUrl: 'https://fake.example',
-    remoteId: 'me',
-    handle: '@me',
-    credentials: null,
-    session: null,
-    settings: {},
-  };
-  const em = orm.em.fork();
-  return (await connectChannel(em, deps.sealer, client.workspaceId, platform, account)).id;
-}
-
 async function schedule(minutes: number): Promise<string> {
   const { body } = await client.post('/posts', {
     body: 'A text that must not be in any history',
@@ -69,15 +58,13 @@ async function schedule(minutes: number): Promise<string> {
 
 async function rescheduled(workflowId: string): Promise<string> {
   const dueAt = new Date(Date.now() + 7_200_000).toISOString();
-  await handleOf(workflowId, 5);
-  const handle = punctual.temporal.client.workflow.getHandle(workflowId);
+  const handle = await handleOf(workflowId, 5);
   await handle.signal(reschedule, { revision: 2, dueAt });
   return workflowId;
 }
 
 async function cancelled(workflowId: string): Promise<string> {
-  await handleOf(workflowId, 5);
-  const handle = punctual.temporal.client.workflow.getHandle(workflowId);
+  const handle = await handleOf(workflowId, 5);
   await handle.signal(cancel, { revision: 2 });
   await handle.result();
   return workflowId;
@@ -89,16 +76,11 @@ async function finished(of: Client, workflowId: string): Promise<string> {
   return workflowId;
 }
 
-function handleOf(workflowId: string, minEvents: number) {
-  const handle = punctual.temporal.client.workflow.getHandle(workflowId);
-  return poll(
-    () => handle.fetchHistory(),
-    ({ events }) => (events?.length ?? 0) >= minEvents,
-  );
-}
+const handleOf = (workflowId: string, events: number) =>
+  untilBegun(punctual.temporal.client.workflow.getHandle(workflowId), events);
 
 async function record(name: string, workflowId: string, minEvents = 1): Promise<void> {
-  const history = await handleOf(workflowId, minEvents);
+  const history = await (await handleOf(workflowId, minEvents)).fetchHistory();
   // Who recorded it, on which machine, is nobody's business.
   const json = historyToJSON(history).replaceAll(/"identity": "[^"]*"/gv, '"identity": "recorder"');
   await writeFile(path.join(folder, `${name}.json`), `${json}\n`);

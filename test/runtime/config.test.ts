@@ -21,7 +21,6 @@ const problemsOf = (env: Record<string, string>): string[] => {
 
 test('two settings are enough, and the others have defaults', (t) => {
   t.deepEqual(readConfig(needed), {
-    production: false,
     host: '127.0.0.1',
     port: 3000,
     databaseUrl: needed.DATABASE_URL,
@@ -29,29 +28,24 @@ test('two settings are enough, and the others have defaults', (t) => {
     secretKey: 'ab'.repeat(32),
     logLevel: 'info',
     egressAllow: '',
-    temporalUiUrl: '',
   });
 });
 
 test('every setting is read, and an empty one is as none', (t) => {
   const given = {
     ...needed,
-    NODE_ENV: 'production',
     HOST: ' 0.0.0.0 ',
     PORT: '8080',
     PUNCTUAL_DATABASE_POOL: '25',
     LOG_LEVEL: 'debug',
     PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080,[::1]/128:9000',
-    PUNCTUAL_TEMPORAL_UI_URL: 'http://127.0.0.1:8233',
   };
   t.like(readConfig(given), {
-    production: true,
     host: '0.0.0.0',
     port: 8080,
     databasePoolSize: 25,
     logLevel: 'debug',
     egressAllow: given.PUNCTUAL_EGRESS_ALLOW,
-    temporalUiUrl: given.PUNCTUAL_TEMPORAL_UI_URL,
   });
   const blank = { ...needed, HOST: '', PORT: ' ', LOG_LEVEL: '', PUNCTUAL_EGRESS_ALLOW: '' };
   t.deepEqual(readConfig(blank), readConfig(needed));

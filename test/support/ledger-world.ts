@@ -8,13 +8,13 @@ import {
   publishChannel,
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
-import { connectChannel } from '../../cli/connect-channel.ts';
 import { createWorkspace } from '../../cli/create-workspace.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import { Post } from '../../db/entities/post.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { freshDatabase } from './database.ts';
+import { addFakeChannel } from './fake-channel.ts';
 import type { FakeNetwork } from './fake-network.ts';
 import { testLog } from './temporal.ts';
 
@@ -53,23 +53,15 @@ export async function ledgerWorld(t: ExecutionContext, network: FakeNetwork): Pr
   const now = (): Date => new Date(nowMs);
   const deps = { orm, sealer, egress, now, log: testLog, networks: { fake: network } };
   const workspaceId = await createWorkspace(orm.em.fork(), 'Ledger');
-  const account = {
-    baseUrl: 'https://fake.example',
-    remoteId: 'me',
-    handle: '@me',
-    credentials: { token: 'secret' },
-    session: null,
-    settings: {},
-  };
-  const channel = await connectChannel(orm.em.fork(), sealer, workspaceId, 'fake', account);
+  const channelId = await addFakeChannel(deps, workspaceId);
   return {
     deps,
     workspaceId,
-    channelId: channel.id,
+    channelId,
     pass: (ms) => {
       nowMs += ms;
     },
-    newPost: (texts) => newPost(deps, workspaceId, channel.id, texts),
+    newPost: (texts) => newPost(deps, workspaceId, channelId, texts),
   };
 }
 

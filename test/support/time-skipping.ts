@@ -1,6 +1,5 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ExecutionContext } from 'ava';
-import { connectChannel } from '../../cli/connect-channel.ts';
 import { env } from './env.ts';
 import type { FakeNetwork } from './fake-network.ts';
 import { startApi, startWorkers, type Punctual } from './punctual.ts';
@@ -8,8 +7,6 @@ import { installRuntime } from './temporal.ts';
 
 export type SkippingPunctual = Punctual & {
   readonly environment: TestWorkflowEnvironment;
-  /** Connects an account of the fake network. @returns the channel's id. */
-  readonly addChannel: (workspaceId: string) => Promise<string>;
 };
 
 /**
@@ -28,21 +25,5 @@ export async function startTimeSkipping(
   const temporalEnv = { TEMPORAL_ADDRESS: environment.address, TEMPORAL_NAMESPACE: 'default' };
   const punctual = await startApi(t, { allowPorts, temporalEnv, networks: { fake: network } });
   await startWorkers(t, punctual);
-  return {
-    ...punctual,
-    environment,
-    addChannel: async (workspaceId) => {
-      const account = {
-        baseUrl: 'https://fake.example',
-        remoteId: crypto.randomUUID(),
-        handle: '@me',
-        credentials: { token: 'secret' },
-        session: null,
-        settings: {},
-      };
-      const { orm, deps } = punctual;
-      const em = orm.em.fork();
-      return (await connectChannel(em, deps.sealer, workspaceId, 'fake', account)).id;
-    },
-  };
+  return { ...punctual, environment };
 }

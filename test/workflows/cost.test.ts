@@ -2,7 +2,7 @@ import test from 'ava';
 import { blueskyAccount } from '../support/bluesky-account.ts';
 import { addBlueskyChannel, networkPorts } from '../support/channels.ts';
 import { newClient } from '../support/client.ts';
-import { poll } from '../support/poll.ts';
+import { untilBegun } from '../support/until-begun.ts';
 import { startPunctual } from '../support/punctual.ts';
 
 test('a post on one channel without webhooks costs at most 18 history events', async (t) => {
@@ -15,15 +15,13 @@ test('a post on one channel without webhooks costs at most 18 history events', a
     channel_ids: [channel],
     scheduled_at: new Date(Date.now() + 1500).toISOString(),
   });
-  const handle = punctual.temporal.client.workflow.getHandle(`post-${body.post.id}`);
-  const asleep = await poll(
-    async () => (await handle.fetchHistory()).events ?? [],
-    (events) => events.length >= 5,
-  );
+  const { workflow } = punctual.temporal.client;
+  const handle = await untilBegun(workflow.getHandle(`post-${body.post.id}`), 5);
+  const asleep = (await handle.fetchHistory()).events;
   t.is(await handle.result(), 'published');
   const { events = [] } = await handle.fetchHistory();
 
-  t.log(`asleep: ${asleep.length} events; finished: ${events?.length} events`);
+  t.log(`asleep: ${asleep?.length} events; finished: ${events?.length} events`);
   t.true((events?.length ?? 99) <= 18);
-  t.is(asleep.length, 5);
+  t.is(asleep?.length, 5);
 });

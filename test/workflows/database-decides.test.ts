@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { connectChannel } from '../../cli/connect-channel.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient, type Client } from '../support/client.ts';
+import { addFakeChannel } from '../support/fake-channel.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
-import { poll } from '../support/poll.ts';
+import { untilBegun } from '../support/until-begun.ts';
 import { startPunctual, type Punctual } from '../support/punctual.ts';
 
 test('a post that was made a draft is not sent, even if the message about it was lost', async (t) => {
@@ -15,7 +15,9 @@ test('a post that was made a draft is not sent, even if the message about it was
     [id],
   );
 
-  t.is(await punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).result(), 'gone');
+  const { workflow } = punctual.temporal.client;
+  const handle = await untilBegun(workflow.getHandle(postWorkflowId(id)));
+  t.is(await handle.result(), 'gone');
   t.is(network.sends.length, 0);
   t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
 });
@@ -39,10 +41,7 @@ test('Cancel in the Temporal UI turns a sleeping post into a draft', async (t) =
   const { network, punctual, client, schedule } = await world(t);
   const id = await schedule(60_000);
   const handle = punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
-  await poll(
-    async () => (await handle.fetchHistory().catch(() => null))?.events?.length ?? 0,
-    (events) => events >= 5,
-  );
+  await untilBegun(handle, 5);
 
   await handle.cancel();
 
@@ -85,10 +84,7 @@ test('an earlier time wins over a later one that arrives after it with a lower r
     [dueAt, id],
   );
   const handle = punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
-  await poll(
-    async () => (await handle.fetchHistory().catch(() => null))?.events?.length ?? 0,
-    (events) => events >= 11,
-  );
+  await untilBegun(handle, 11);
   const late = new Date(Date.now() + 600_000).toISOString();
   await handle.signal('reschedule', { revision: 2, dueAt: late });
 
@@ -108,21 +104,7 @@ async function world(t: ExecutionContext): Promise<World> {
   const network = fakeNetwork();
   const punctual = await startPunctual(t, { networks: { fake: network } });
   const client = await newClient(punctual);
-  const { orm, deps } = punctual;
-  const { id: channel } = await connectChannel(
-    orm.em.fork(),
-    deps.sealer,
-    client.workspaceId,
-    'fake',
-    {
-      baseUrl: 'https://fake.example',
-      remoteId: 'me',
-      handle: '@me',
-      credentials: null,
-      session: null,
-      settings: {},
-    },
-  );
+  const channel = await addFakeChannel(punctual.deps, client.workspaceId);
   const schedule = async (inMs: number): Promise<string> => {
     const { body } = await client.post('/posts', {
       body: 'Hello',

@@ -1,7 +1,9 @@
 import { newClient } from '../support/client.ts';
+import { addFakeChannel } from '../support/fake-channel.ts';
 import { fakeNetwork } from '../support/fake-network.ts';
 import { needs } from '../support/needs.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
+import { untilBegun } from '../support/until-begun.ts';
 import { startTimeSkipping } from '../support/time-skipping.ts';
 
 const test = needs('test-server');
@@ -81,11 +83,11 @@ async function deliver(
   });
   const { body } = await client.post('/posts', {
     body: 'Hello',
-    channel_ids: [await punctual.addChannel(client.workspaceId)],
+    channel_ids: [await addFakeChannel(punctual.deps, client.workspaceId)],
     schedule_in_minutes: 0,
   });
   const { workflow } = punctual.environment.client;
-  await workflow.getHandle(`post-${body.post.id}`).result();
+  await (await untilBegun(workflow.getHandle(`post-${body.post.id}`))).result();
   const [row] = await punctual.orm.em.execute<{ id: string }[]>('select id from deliveries');
   await workflow.getHandle(`delivery-${row?.id}`).result();
   return { punctual, client, webhook: hook.webhook, attemptedAtMs };

@@ -1,6 +1,8 @@
 import { newClient } from '../support/client.ts';
+import { addFakeChannel } from '../support/fake-channel.ts';
 import { fakeNetwork } from '../support/fake-network.ts';
 import { needs } from '../support/needs.ts';
+import { untilBegun } from '../support/until-begun.ts';
 import { startTimeSkipping } from '../support/time-skipping.ts';
 
 const test = needs('test-server');
@@ -16,7 +18,7 @@ test('a post that is scheduled a year ahead goes out in a year, and not before',
     return send(...args);
   };
   const client = await newClient(punctual);
-  const channel = await punctual.addChannel(client.workspaceId);
+  const channel = await addFakeChannel(punctual.deps, client.workspaceId);
   const dueAt = new Date(Date.now() + 365 * day);
 
   const { body } = await client.post('/posts', {
@@ -24,7 +26,9 @@ test('a post that is scheduled a year ahead goes out in a year, and not before',
     channel_ids: [channel],
     scheduled_at: dueAt.toISOString(),
   });
-  const handle = punctual.environment.client.workflow.getHandle(`post-${body.post.id}`);
+  const handle = await untilBegun(
+    punctual.environment.client.workflow.getHandle(`post-${body.post.id}`),
+  );
   t.is(await handle.result(), 'published');
 
   t.like(await client.finalPost(body.post.id), { status: 'published' });

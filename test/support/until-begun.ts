@@ -1,0 +1,23 @@
+import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
+import { poll } from './poll.ts';
+
+/**
+ * Waits until a workflow exists and has at least so many events: the API answers before Temporal has heard.
+ *
+ * @returns the same handle.
+ */
+export async function untilBegun<H extends WorkflowHandle>(handle: H, events = 1): Promise<H> {
+  await poll(
+    () => handle.fetchHistory().then((history) => history.events?.length ?? 0, zeroIfMissing),
+    (count) => count >= events,
+  );
+  return handle;
+}
+
+function zeroIfMissing(error: unknown): number {
+  if (error instanceof WorkflowNotFoundError) {
+    return 0;
+  }
+
+  throw error;
+}
