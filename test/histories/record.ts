@@ -76,8 +76,9 @@ async function finished(of: Client, workflowId: string): Promise<string> {
   return workflowId;
 }
 
-const handleOf = (workflowId: string, events: number) =>
-  untilBegun(punctual.temporal.client.workflow.getHandle(workflowId), events);
+function handleOf(workflowId: string, events: number) {
+  return untilBegun(punctual.temporal.client.workflow.getHandle(workflowId), events);
+}
 
 async function record(name: string, workflowId: string, minEvents = 1): Promise<void> {
   const history = await (await handleOf(workflowId, minEvents)).fetchHistory();

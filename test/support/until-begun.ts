@@ -1,5 +1,8 @@
-import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
+import { isGrpcServiceError, type WorkflowHandle } from '@temporalio/client';
 import { poll } from './poll.ts';
+
+/** gRPC's own number. */
+const notFound = 5;
 
 /**
  * Waits until a workflow exists and has at least so many events: the API answers before Temporal has heard.
@@ -15,7 +18,7 @@ export async function untilBegun<H extends WorkflowHandle>(handle: H, events = 1
 }
 
 function zeroIfMissing(error: unknown): number {
-  if (error instanceof WorkflowNotFoundError) {
+  if (isGrpcServiceError(error) && error.code === notFound) {
     return 0;
   }
 
