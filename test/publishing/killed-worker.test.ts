@@ -1,10 +1,12 @@
-import test from 'ava';
 import { addMastodonChannel, networkPorts } from '../support/channels.ts';
 import { newClient } from '../support/client.ts';
 import { lossyProxy } from '../support/lossy-proxy.ts';
 import { mastodonAccount } from '../support/mastodon-account.ts';
 import { startApi } from '../support/punctual.ts';
 import { killed, startWorkerProcess } from '../support/worker-process.ts';
+import { needs } from '../support/needs.ts';
+
+const test = needs('gotosocial');
 
 test('the worker is killed in the middle of a thread: after a restart every part is there once, in order', async (t) => {
   const account = await mastodonAccount();

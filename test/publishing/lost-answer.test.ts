@@ -1,10 +1,12 @@
-import test from 'ava';
 import { blueskyAccount } from '../support/bluesky-account.ts';
 import { addBlueskyChannel, addMastodonChannel, networkPorts } from '../support/channels.ts';
 import { newClient } from '../support/client.ts';
 import { lossyProxy } from '../support/lossy-proxy.ts';
 import { mastodonAccount } from '../support/mastodon-account.ts';
 import { startPunctual } from '../support/punctual.ts';
+import { needs } from '../support/needs.ts';
+
+const test = needs('gotosocial', 'pds');
 
 test('Mastodon: the answer is lost after the server took the post: it is there once, and published', async (t) => {
   const account = await mastodonAccount();

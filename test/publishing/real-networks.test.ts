@@ -1,10 +1,12 @@
-import test from 'ava';
 import { blueskyAccount } from '../support/bluesky-account.ts';
 import { addBlueskyChannel, addMastodonChannel, networkPorts } from '../support/channels.ts';
 import { newClient } from '../support/client.ts';
 import { mastodonAccount } from '../support/mastodon-account.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
+import { needs } from '../support/needs.ts';
+
+const test = needs('gotosocial', 'pds');
 
 test('a scheduled post is live on Mastodon and Bluesky at its time, where its results say', async (t) => {
   const punctual = await startPunctual(t, { allowPorts: networkPorts() });

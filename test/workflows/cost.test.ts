@@ -1,9 +1,11 @@
-import test from 'ava';
 import { blueskyAccount } from '../support/bluesky-account.ts';
 import { addBlueskyChannel, networkPorts } from '../support/channels.ts';
 import { newClient } from '../support/client.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { startPunctual } from '../support/punctual.ts';
+import { needs } from '../support/needs.ts';
+
+const test = needs('pds');
 
 test('a post on one channel without webhooks costs at most 18 history events', async (t) => {
   const punctual = await startPunctual(t, { allowPorts: networkPorts() });
@@ -13,7 +15,7 @@ test('a post on one channel without webhooks costs at most 18 history events', a
   const { body } = await client.post('/posts', {
     body: 'Counted',
     channel_ids: [channel],
-    scheduled_at: new Date(Date.now() + 1500).toISOString(),
+    scheduled_at: new Date(Date.now() + 8000).toISOString(),
   });
   const { workflow } = punctual.temporal.client;
   const handle = await untilBegun(workflow.getHandle(`post-${body.post.id}`), 5);
