@@ -1,8 +1,10 @@
 import { migrate } from '../db/migrate.ts';
+import { isDatabaseAway } from '../db/is-away.ts';
 import { createOrm } from '../db/orm.ts';
 import { AppError } from '../domain/errors.ts';
 import { NetworkError } from '../networks/network.ts';
 import { ConfigError, readConfig } from '../runtime/config.ts';
+import { describeError } from '../runtime/describe-error.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createSealer } from '../runtime/sealer.ts';
@@ -42,7 +44,8 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
   }
 }
 
-function fail(error: unknown, json: boolean): number {
+function fail(thrown: unknown, json: boolean): number {
+  const error = sayWhenAway(thrown);
   const known =
     error instanceof UsageError ||
     error instanceof ConfigError ||
@@ -57,6 +60,16 @@ function fail(error: unknown, json: boolean): number {
   }
 
   return error instanceof UsageError ? 2 : 1;
+}
+
+/** A database that is away is no surprise, and needs no stack. */
+function sayWhenAway(error: unknown): unknown {
+  if (error instanceof NetworkError || !isDatabaseAway(error)) {
+    return error;
+  }
+
+  const { message, code } = describeError(error);
+  return new AppError('unavailable', `The database cannot be reached: ${message || code}.`);
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -7,11 +7,13 @@ const awayCodes = new Set([
   'ETIMEDOUT',
   'EPIPE',
   'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'EAI_AGAIN',
 ]);
 
 const awayMessages =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|client has encountered a connection error/iv;
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|is not queryable/iv;
 
 /** Whether an error means that the database cannot be reached at the moment, so that trying later helps. */
 export function isDatabaseAway(error: unknown): boolean {

@@ -2,12 +2,16 @@ import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
+import { takeBackLost } from './take-back-lost.ts';
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];
 
 /** Connects lazily: the first query opens the pool, so a process starts and recovers without its database. */
-export function createOrm(databaseUrl: string, options: { poolSize?: number } = {}): Orm {
+export function createOrm(
+  databaseUrl: string,
+  options: { poolSize?: number; queryTimeoutMs?: number } = {},
+): Orm {
   const settings: Options = {
     entities,
     clientUrl: databaseUrl,
@@ -15,7 +19,11 @@ export function createOrm(databaseUrl: string, options: { poolSize?: number } = 
     migrations: { migrationsList: migrations, snapshot: false, tableName: 'migrations' },
     pool: { min: 0, max: options.poolSize ?? 10 },
     // In milliseconds. A database that is away or hangs becomes an error, not a request that never ends.
-    driverOptions: { connectionTimeoutMillis: 3000, query_timeout: 20_000 },
+    driverOptions: {
+      connectionTimeoutMillis: 3000,
+      query_timeout: options.queryTimeoutMs ?? 20_000,
+      onPoolCreated: takeBackLost,
+    },
     forceUtcTimezone: true,
     // Errors carry the statement without its values: a post's text or a sealed token never reaches a log.
     logger: () => undefined,

@@ -10,7 +10,7 @@ const readJson = koaBody({
   text: false,
 });
 
-/** Reads a JSON body of at most 1 MB into `ctx.request.body`. */
+/** Reads a JSON body of at most 1 MB. */
 export async function readBody(ctx: Context): Promise<unknown> {
   if (ctx.request.length === 0 || !ctx.get('content-type')) {
     if (ctx.get('content-type') === '' && (ctx.request.length ?? 0) > 0) {
@@ -27,21 +27,50 @@ export async function readBody(ctx: Context): Promise<unknown> {
     throw wrongType();
   }
 
-  await readJson(ctx, () => Promise.resolve()).catch(blameEncoding);
+  const isUtf8 = watchUtf8(ctx);
+  await readJson(ctx, () => Promise.resolve()).catch((error: unknown) => {
+    ctx.req.resume(); // What is left of it must go by, or the client never comes to read the answer.
+    throw blamed(error);
+  });
+  if (!isUtf8()) {
+    throw new AppError('invalid_request', 'The request body is not UTF-8.');
+  }
+
   return ctx.request.body;
 }
 
-/** What the reader finds wrong has a status; what has none comes from unpacking a compressed body. */
-function blameEncoding(error: unknown): never {
-  if (error instanceof Error && 'status' in error) {
-    throw error;
+/**
+ * Looks at the bytes as they come in: the reader puts U+FFFD in the place of what is not UTF-8, and a post would
+ * go out with it. Bytes of a compressed body are not text yet and pass.
+ *
+ * @returns whether all that came was UTF-8.
+ */
+function watchUtf8(ctx: Context): () => boolean {
+  if (ctx.get('content-encoding') !== '') {
+    return () => true;
   }
 
-  throw new AppError(
-    'invalid_request',
-    'The request body does not unpack as its Content-Encoding says.',
-    { cause: error },
-  );
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let sound = true;
+  ctx.req.on('data', (chunk: Buffer) => {
+    try {
+      decoder.decode(chunk, { stream: true });
+    } catch {
+      sound = false;
+    }
+  });
+  return () => sound;
+}
+
+/** What the reader finds wrong has a status; what has none comes from unpacking a compressed body. */
+function blamed(error: unknown): unknown {
+  return error instanceof Error && 'status' in error
+    ? error
+    : new AppError(
+        'invalid_request',
+        'The request body does not unpack as its Content-Encoding says.',
+        { cause: error },
+      );
 }
 
 const wrongType = (): AppError =>

@@ -159,24 +159,3 @@ async function statusOfChunks(url: string, key: string, body: string): Promise<n
   sending.end(body.slice(1000));
   return answered;
 }
-
-test('what claims to be packed and is not is the caller’s fault, not ours', async (t) => {
-  const punctual = await startApi(t);
-  const { key } = await newClient(punctual);
-  const packed = gzipSync(JSON.stringify({ body: crypto.randomUUID().repeat(20) }));
-  const broken: [string, Uint8Array<ArrayBuffer>][] = [
-    ['gzip', new TextEncoder().encode('not packed')],
-    ['gzip', new Uint8Array(packed.subarray(0, 40))],
-    ['deflate', new TextEncoder().encode('not packed')],
-    ['br', new TextEncoder().encode('not packed')],
-  ];
-  for (const [encoding, body] of broken) {
-    const reply = await rawCall(`${punctual.url}/api/v1/posts`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, ...json, 'content-encoding': encoding },
-      body,
-    });
-    t.is(reply.status, 400, encoding);
-    t.is(reply.body.code, 'invalid_request', encoding);
-  }
-});

@@ -18,10 +18,10 @@ const settings = async (databaseUrl: string, gate: TcpGate): Promise<Record<stri
 });
 
 /** An API process behind a gate; the test itself reaches the database past it. */
-async function world(t: ExecutionContext) {
+async function world(t: ExecutionContext, more: Record<string, string> = {}) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
-  const api = await startApiProcess(t, await settings(databaseUrl, gate));
+  const api = await startApiProcess(t, { ...(await settings(databaseUrl, gate)), ...more });
   const em = orm.em.fork();
   const workspaceId = await createWorkspace(em, 'Test');
   const client = clientFor(api.url, workspaceId, await createApiKey(em, workspaceId));
@@ -127,21 +127,27 @@ async function holdKeys(orm: Orm): Promise<{ waiting: () => Promise<number>; let
   return { waiting, let: release };
 }
 
-test('a post that is being stored when the database goes is 503 and not stored, and its key works later', async (t) => {
-  const { orm, gate, client } = await world(t);
-  const post = { body: 'x', idempotency_key: 'k' };
+test('posts that are being stored when the database goes are 503 and not stored, and their keys work later', async (t) => {
+  const { orm, gate, client } = await world(t, { PUNCTUAL_DATABASE_POOL: '3' });
+  const posts = ['a', 'b', 'c'].map((key) => ({ body: 'x', idempotency_key: key }));
   const keys = await holdKeys(orm);
-  const sending = client.post('/posts', post);
-  await poll(keys.waiting, (count) => count === 1);
+  const sending = posts.map((post) => client.post('/posts', post));
+  await poll(keys.waiting, (count) => count === 3);
 
   await gate.close();
-  mustBeAway(t, await sending);
+  for (const reply of await Promise.all(sending)) {
+    mustBeAway(t, reply);
+  }
+
   keys.let();
   await poll(keys.waiting, (count) => count === 0);
   await gate.open();
 
   t.like(await storedRows(orm), { posts: 0, idempotency_keys: 0 });
-  t.is((await client.post('/posts', post)).status, 201);
-  t.is((await client.post('/posts', post)).status, 200);
-  t.like(await storedRows(orm), { posts: 1, idempotency_keys: 1 });
+  for (const post of posts) {
+    t.is((await client.post('/posts', post)).status, 201);
+    t.is((await client.post('/posts', post)).status, 200);
+  }
+
+  t.like(await storedRows(orm), { posts: 3, idempotency_keys: 3 });
 });

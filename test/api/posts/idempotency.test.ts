@@ -167,17 +167,16 @@ test('a refused request leaves its key free', async (t) => {
 test('the keys of another workspace do not matter', async (t) => {
   const { punctual, client } = await world(t);
   const other = await newClient(punctual);
-  const [mine, theirs] = await Promise.all([
-    withKey(client, 'k', { body: 'mine' }),
-    withKey(other, 'k', { body: 'theirs' }),
-  ]);
-  t.is(mine?.status, 201);
-  t.is(theirs?.status, 201);
-  t.not(mine?.body.post.id, theirs?.body.post.id);
-  t.is(
-    (await withKey(other, 'k', { body: 'mine' })).body.error.includes(mine?.body.post.id),
-    false,
-  );
+  const [mine, theirs] = [
+    await withKey(client, 'k', { body: 'same' }),
+    await withKey(other, 'k', { body: 'same' }),
+  ];
+  t.is(theirs.status, 201);
+  t.not(mine.body.post.id, theirs.body.post.id);
+  mustReplay(t, mine, await withKey(client, 'k', { body: 'same' }), 'mine');
+  mustReplay(t, theirs, await withKey(other, 'k', { body: 'same' }), 'theirs');
+  const reused = await withKey(other, 'k', { body: 'another' });
+  t.true(reused.body.error.includes(theirs.body.post.id));
 });
 
 test('without a key the same request makes a post each time', async (t) => {

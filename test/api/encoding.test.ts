@@ -1,0 +1,92 @@
+import { request } from 'node:http';
+import { json as jsonOf } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import { newClient, type Reply } from '../support/client.ts';
+import { startApi } from '../support/punctual.ts';
+import { rawCall } from './raw-call.ts';
+import { storedRows } from './stored-rows.ts';
+
+async function world(t: ExecutionContext) {
+  const punctual = await startApi(t);
+  const { key } = await newClient(punctual);
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const send = (body: Buffer, more: Record<string, string> = {}): Promise<Reply> =>
+    rawCall(`${punctual.url}/api/v1/posts`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body: new Uint8Array(body),
+    });
+  return { punctual, headers, send };
+}
+
+const post = (text: Buffer): Buffer =>
+  Buffer.concat([Buffer.from('{"body":"'), text, Buffer.from('"}')]);
+
+test('bytes that are not UTF-8 are refused instead of published as question marks', async (t) => {
+  const { punctual, send } = await world(t);
+  const broken = [
+    Buffer.from('café', 'latin1'),
+    Buffer.from([0x80]),
+    Buffer.from([0xc0, 0xaf]), // An overlong slash.
+    Buffer.from([0xed, 0xa0, 0x80]), // Half of a surrogate pair.
+    Buffer.from([0xf0, 0x9f, 0x98]), // An emoji without its end.
+    Buffer.from([0xf5, 0x80, 0x80, 0x80]),
+  ];
+  for (const text of broken) {
+    const reply = await send(post(text));
+    t.is(reply.status, 400, text.toString('hex'));
+    t.is(reply.body.code, 'invalid_request');
+    t.regex(reply.body.error, /UTF-8/v);
+  }
+
+  t.is((await send(Buffer.from('{"body":"x"}', 'utf16le'))).status, 400);
+  t.is((await storedRows(punctual.orm)).posts, 0);
+});
+
+test('UTF-8 is read whole, also in pieces that cut a character, after a byte order mark or packed', async (t) => {
+  const { punctual, headers, send } = await world(t);
+  const text = 'café 😀 � \ufeff 日本';
+  const whole = post(Buffer.from(text));
+  const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), whole]);
+  const packed = { 'content-encoding': 'gzip' };
+  for (const reply of [
+    await send(whole),
+    await send(marked),
+    await send(gzipSync(whole), packed),
+  ]) {
+    t.is(reply.status, 201);
+    t.is(reply.body.post.body, text);
+  }
+
+  const sending = request(`${punctual.url}/api/v1/posts`, { method: 'POST', headers });
+  const answer = new Promise<unknown>((resolve, reject) => {
+    sending.on('response', (response) => resolve(jsonOf(response))).on('error', reject);
+  });
+  for (const byte of whole) {
+    sending.write(Buffer.from([byte]));
+    await new Promise(setImmediate);
+  }
+
+  sending.end();
+  t.like(await answer, { post: { body: text } });
+});
+
+test('what claims to be packed and is not is the caller’s fault, not ours', async (t) => {
+  const { punctual, send } = await world(t);
+  const packed = gzipSync(post(Buffer.from(crypto.randomUUID().repeat(20))));
+  const broken: [string, Buffer][] = [
+    ['gzip', Buffer.from('not packed')],
+    ['gzip', packed.subarray(0, 40)],
+    ['deflate', Buffer.from('not packed')],
+    ['br', Buffer.from('not packed')],
+  ];
+  for (const [encoding, body] of broken) {
+    const reply = await send(body, { 'content-encoding': encoding });
+    t.is(reply.status, 400, encoding);
+    t.is(reply.body.code, 'invalid_request', encoding);
+  }
+
+  t.is((await send(packed, { 'content-encoding': 'gzip' })).status, 201);
+  t.is((await storedRows(punctual.orm)).posts, 1);
+});

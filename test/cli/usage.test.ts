@@ -1,0 +1,81 @@
+import test from 'ava';
+import { readArguments, UsageError } from '../../cli/read-arguments.ts';
+import { usage } from '../../cli/usage.ts';
+import { runAdmin } from './run-admin.ts';
+
+const none = {};
+
+test('without a command, or asked for help, the commands are shown and nothing needs to be set', async (t) => {
+  t.deepEqual(await runAdmin([], none), { code: 0, stdout: `${usage()}\n`, stderr: '' });
+  for (const args of [['help'], ['--help'], ['workspace', 'create', '--help']]) {
+    t.is(readArguments(args).command, 'help');
+  }
+
+  for (const name of ['workspace create NAME', 'key create', 'add-mastodon', 'add-bluesky']) {
+    t.true(usage().includes(name), name);
+  }
+});
+
+test('an unknown command ends with 2, for people and for programs', async (t) => {
+  const { code, stdout, stderr } = await runAdmin(['workspace', 'delete', 'x'], none);
+  t.deepEqual([code, stdout], [2, '']);
+  t.regex(stderr, /no command "workspace delete"/v);
+
+  const json = await runAdmin(['nope', '--json'], none);
+  t.is(json.code, 2);
+  t.regex(JSON.parse(json.stdout).error, /no command "nope"/v);
+});
+
+test('a missing word or option is named', (t) => {
+  const wrong: [string[], RegExp][] = [
+    [['nope'], /no command "nope"/v],
+    [['workspace', 'create'], /NAME is missing/v],
+    [['key', 'create'], /WORKSPACE_ID is missing/v],
+    [['channel', 'add-mastodon', 'w', '--url', 'https://a.example'], /--token is missing/v],
+    [['channel', 'add-bluesky', 'w', '--url', 'https://a.example'], /--handle is missing/v],
+  ];
+  for (const [args, message] of wrong) {
+    t.throws(() => readArguments(args), { instanceOf: UsageError, message }, args.join(' '));
+  }
+});
+
+test('settings that are wrong end with 1 and are all named at once', async (t) => {
+  const settings = { PORT: 'web', SECRET_KEY: 'short', PUNCTUAL_EGRESS_ALLOW: 'localhost' };
+  const { code, stdout, stderr } = await runAdmin(['workspace', 'list'], settings);
+  t.is(code, 1);
+  t.is(stdout, '');
+  for (const name of ['DATABASE_URL', 'SECRET_KEY', 'PORT', 'PUNCTUAL_EGRESS_ALLOW']) {
+    t.regex(stderr, new RegExp(`^- ${name}\\b`, 'mv'));
+  }
+
+  t.notRegex(stderr, /\n\s+at /v);
+});
+
+test('options may stand anywhere, in both spellings', (t) => {
+  const expected = {
+    command: 'channel add-mastodon',
+    values: { WORKSPACE_ID: 'w', url: 'https://a.example', token: '-t' },
+  };
+  const rest = ['--url', 'https://a.example', '--token=-t'];
+  t.deepEqual(readArguments(['channel', 'add-mastodon', 'w', ...rest]), expected);
+  t.deepEqual(readArguments(['channel', 'add-mastodon', ...rest, 'w']), expected);
+});
+
+test('a word too many, an unknown option and an option without its value are refused', (t) => {
+  for (const args of [
+    ['workspace', 'list', 'x'],
+    ['workspace', 'create', 'a', 'b'],
+    ['workspace', 'create', 'a', '--plan', 'gold'],
+    ['channel', 'add-mastodon', 'w', '--url', 'https://a.example', '--token'],
+    ['channel', 'add-mastodon', 'w', '--url', 'https://a.example', '--token='],
+    ['channel', 'add-mastodon', 'w', '--url', '--token', 't'],
+  ]) {
+    t.throws(() => readArguments(args), { instanceOf: UsageError }, args.join(' '));
+  }
+});
+
+test('names that every object inherits are no commands', (t) => {
+  for (const args of [['constructor'], ['toString'], ['__proto__'], ['workspace', 'constructor']]) {
+    t.throws(() => readArguments(args), { instanceOf: UsageError }, args.join(' '));
+  }
+});
