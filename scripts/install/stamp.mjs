@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { InstallError } from './install-error.mjs';
+import { hasPinnedNode } from './pinned-node.mjs';
 
 /**
  * @typedef {'production' | 'full'} PackageSet `full` adds the dev dependencies.
@@ -45,14 +46,26 @@ export function currentStamp(root) {
  * @param {PackageSet} set
  */
 export function isInstalled(root, stamp, set) {
-  const found = readStamp(root);
+  const found = readJson(stampFile(root));
   return (
     found !== undefined &&
     found.lock === stamp.lock &&
     found.platform === stamp.platform &&
     (found.set === set || found.set === 'full') &&
-    existsSync(path.join(root, 'node_modules', '.bin', 'node'))
+    hasPinnedNode(root)
   );
+}
+
+/**
+ * The set to install when `set` is asked for: what lies there for the tests stays, whoever put it there.
+ *
+ * @param {string} root
+ * @param {PackageSet} set
+ * @returns {PackageSet}
+ */
+export function setToInstall(root, set) {
+  const { packages = {} } = readJson(path.join(root, 'node_modules', '.package-lock.json')) ?? {};
+  return Object.values(packages).some(({ dev }) => dev) ? 'full' : set;
 }
 
 /** @param {string} root @param {Stamp} stamp */
@@ -60,12 +73,12 @@ export function writeStamp(root, stamp) {
   writeFileSync(stampFile(root), `${JSON.stringify(stamp, undefined, 2)}\n`);
 }
 
-/** @param {string} root @returns {Stamp | undefined} */
-function readStamp(root) {
+/** Undefined when there is no such file, or one that was cut off while it was written. */
+function readJson(file) {
   try {
-    return JSON.parse(readFileSync(stampFile(root), 'utf8'));
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return undefined; // None yet, or one that was cut off while it was written.
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { runCommand } from '../run-command.ts';
 
 /**
@@ -21,10 +21,12 @@ function fromProc(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // A zombie has ended, but not before the last of its threads: until then it holds its ports.
     // The name in parentheses may hold anything, so fields are counted from behind it: state first, the start
     // time in clock ticks since boot as the twentieth (proc_pid_stat(5)).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? undefined : `${boot} ${fields[19]}`;
+    const isOver = fields[0] === 'Z' && readdirSync(`/proc/${pid}/task`).length <= 1;
+    return isOver ? undefined : `${boot} ${fields[19]}`;
   } catch {
     return undefined;
   }

@@ -98,3 +98,15 @@ test('the lock of an install that was killed does not block the next one', async
   await writeFile(path.join(root, '.data', 'installing'), '99999999');
   t.regex((await install(root, '--production')).stderr, registryAway);
 });
+
+test('a start whose lock file changed keeps the packages that only the tests need', async (t) => {
+  const { setToInstall } = await import(path.join(scripts, 'install', 'stamp.mjs'));
+  const root = await project(t);
+  await mkdir(path.join(root, 'node_modules'));
+  t.is(setToInstall(root, 'production'), 'production');
+  // npm's own list of what it has installed.
+  const installed = { packages: { 'node_modules/koa': {}, 'node_modules/ava': { dev: true } } };
+  const file = path.join(root, 'node_modules', '.package-lock.json');
+  await writeFile(file, JSON.stringify(installed));
+  t.is(setToInstall(root, 'production'), 'full');
+});

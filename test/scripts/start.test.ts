@@ -54,7 +54,7 @@ test('the curl that npm start prints puts a post on the demo networks, also afte
   const curl = /curl -X POST[\s\S]+?\}'/v.exec(printed)?.[0] ?? 'false';
   const text = 'from the first start';
   // Later than the stop below, so that only the second start can publish it.
-  const soon = curl.replace('Hello from Punctual', text).replace('": 0.1', '": 0.15');
+  const soon = curl.replace('Hello from Punctual', text).replace('": 0.1', '": 0.25');
   const { stdout, stderr } = await runCommand('sh', ['-c', soon]);
   t.regex(stdout, /"status":\s*"scheduled"/v, stderr);
   for (const name of ['Docs', 'Temporal UI', 'Sandbox']) {

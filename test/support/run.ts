@@ -22,7 +22,7 @@ await chmod(folder, 0o711);
 const say = (line: string) => console.log(line);
 const stage = { guard, say, signal: interrupted.signal };
 const { running, missing } = await startServices(folder, stage);
-for (const [part, reason] of Object.entries(missing)) {
+for (const [part, reason] of interrupted.signal.aborted ? [] : Object.entries(missing)) {
   say(`\nTests that need ${part} are skipped. ${reason}`);
 }
 
