@@ -43,7 +43,8 @@ server.on('error', (error) => {
   process.exit(1);
 });
 
-await Promise.race([stop, insist('the database', () => migrate(orm), log)]);
+const migrated = insist('the database', () => migrate(orm), log);
+await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
 await stop;
 log.info('stopping: open requests are answered first');
 setTimeout(() => server.closeAllConnections(), 10_000).unref();

@@ -1,5 +1,8 @@
-/** PostgreSQL's own words for "not now": connection trouble, shutting down, starting up, out of connections. */
-const awayStates = /^(?:08|57P0[1-5]|53300)/v;
+/**
+ * PostgreSQL's own words for "not now": connection trouble, shutting down, starting up, out of connections. A
+ * table that is missing (42P01) is so because the schema is being made at this moment.
+ */
+const awayStates = /^(?:08|57P0[1-5]|53300|42P01)/v;
 
 const awayCodes = new Set([
   'ECONNREFUSED',

@@ -25,9 +25,9 @@ export function readConfig(env: Env = process.env): Config {
   const problems: string[] = [];
   const config = {
     host: text(env, 'HOST', '127.0.0.1'),
-    port: wholeNumber(env, 'PORT', 3000, problems),
+    port: port(env, problems),
     databaseUrl: databaseUrl(env, problems),
-    databasePoolSize: wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', 10, problems),
+    databasePoolSize: databasePoolSize(env, problems),
     secretKey: secretKey(env, problems),
     logLevel: logLevel(env, problems),
     egressAllow: egressAllow(env, problems),
@@ -41,10 +41,24 @@ export function readConfig(env: Env = process.env): Config {
 
 const text = (env: Env, name: string, otherwise: string): string => env[name]?.trim() || otherwise;
 
-function wholeNumber(env: Env, name: string, otherwise: number, problems: string[]): number {
+const port = (env: Env, problems: string[]): number =>
+  wholeNumber(env, 'PORT', { otherwise: 3000, least: 0, most: 65_535 }, problems);
+
+/** Two at least: a migration holds its lock with one connection and works with another. */
+const databasePoolSize = (env: Env, problems: string[]): number =>
+  wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', { otherwise: 10, least: 2, most: 10_000 }, problems);
+
+type Bounds = { readonly otherwise: number; readonly least: number; readonly most: number };
+
+function wholeNumber(
+  env: Env,
+  name: string,
+  { otherwise, least, most }: Bounds,
+  problems: string[],
+): number {
   const given = text(env, name, String(otherwise));
-  if (!/^\d{1,5}$/v.test(given) || Number(given) > 65_535) {
-    problems.push(`${name} must be a whole number from 0 to 65535, not "${given}".`);
+  if (!/^\d{1,5}$/v.test(given) || Number(given) < least || Number(given) > most) {
+    problems.push(`${name} must be a whole number from ${least} to ${most}, not "${given}".`);
   }
 
   return Number(given);

@@ -30,7 +30,7 @@ async function askDatabase(orm: Orm): Promise<string> {
   });
   const answer = orm.em
     .fork()
-    .execute('select 1')
+    .execute('select 1 from workspaces limit 1') // A table, since without its schema it is not ready.
     .then(
       () => 'ok',
       () => 'does not answer',

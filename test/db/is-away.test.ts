@@ -50,6 +50,11 @@ test('a session that the operator ends means the same', async (t) => {
   t.true(isDatabaseAway(await sleeping));
 });
 
+test('a database whose schema is not there yet is as good as away', async (t) => {
+  const { orm } = await freshDatabase(t);
+  t.true(isDatabaseAway(await thrown(orm.em.fork().execute('select * from nowhere'))));
+});
+
 test('a database that has no connection left, starts up or cannot be routed to is away as well', (t) => {
   const codes = ['53300', '57P03', '57P01', '08006', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'];
   for (const code of codes) {
@@ -62,7 +67,7 @@ test('a database that has no connection left, starts up or cannot be routed to i
 
 test('a mistake in a statement, or any other failure, is none of that', async (t) => {
   const { orm } = await freshDatabase(t);
-  for (const sql of ['selec 1', 'select * from nowhere', `select 'x'::uuid`, 'select 1/0']) {
+  for (const sql of ['selec 1', 'select nothing from posts', `select 'x'::uuid`, 'select 1/0']) {
     t.false(isDatabaseAway(await thrown(orm.em.fork().execute(sql))), sql);
   }
 

@@ -6,7 +6,7 @@ import { startApi } from '../support/punctual.ts';
 import { killed, startWorkerProcess } from '../support/worker-process.ts';
 import { needs } from '../support/needs.ts';
 
-const test = needs('gotosocial');
+const test = needs('temporal', 'gotosocial');
 
 test('the worker is killed in the middle of a thread: after a restart every part is there once, in order', async (t) => {
   const account = await mastodonAccount();

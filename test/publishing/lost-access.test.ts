@@ -6,7 +6,7 @@ import { needs } from '../support/needs.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
 
-const test = needs('gotosocial', 'pds');
+const test = needs('temporal', 'gotosocial', 'pds');
 
 test('a token that its owner revoked: the post fails with the reason, the channel asks for reconnecting, and both are told', async (t) => {
   const receiver = await startReceiver(t);

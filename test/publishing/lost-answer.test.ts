@@ -6,7 +6,7 @@ import { mastodonAccount } from '../support/mastodon-account.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { needs } from '../support/needs.ts';
 
-const test = needs('gotosocial', 'pds');
+const test = needs('temporal', 'gotosocial', 'pds');
 
 test('Mastodon: the answer is lost after the server took the post: it is there once, and published', async (t) => {
   const account = await mastodonAccount();

@@ -6,7 +6,7 @@ import { startPunctual } from '../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
 import { needs } from '../support/needs.ts';
 
-const test = needs('gotosocial', 'pds');
+const test = needs('temporal', 'gotosocial', 'pds');
 
 test('a scheduled post is live on Mastodon and Bluesky at its time, where its results say', async (t) => {
   const punctual = await startPunctual(t, { allowPorts: networkPorts() });

@@ -83,6 +83,14 @@ test('a port is a whole number that a port can be', (t) => {
   t.is(readConfig({ ...needed, PORT: '0' }).port, 0);
 });
 
+test('a process has two database connections at least, since a migration needs them', (t) => {
+  for (const PUNCTUAL_DATABASE_POOL of ['0', '1', '1.5', 'ten', '10001']) {
+    t.is(problemsOf({ ...needed, PUNCTUAL_DATABASE_POOL }).length, 1, PUNCTUAL_DATABASE_POOL);
+  }
+
+  t.is(readConfig({ ...needed, PUNCTUAL_DATABASE_POOL: '2' }).databasePoolSize, 2);
+});
+
 test('a secret key is 32 bytes in hex', (t) => {
   for (const SECRET_KEY of [
     'ab'.repeat(31),

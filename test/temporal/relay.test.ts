@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { createOrm } from '../../db/orm.ts';
 import { relayOnce, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { storeChannel } from '../api/stored-channel.ts';
@@ -10,6 +10,9 @@ import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { testLog } from '../support/temporal.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { runOf, startedWith } from './started-with.ts';
+import { needs } from '../support/needs.ts';
+
+const test = needs('temporal');
 
 const dueAt = new Date(Date.now() + 24 * 3_600_000).toISOString();
 

@@ -5,7 +5,7 @@ import { untilBegun } from '../support/until-begun.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { needs } from '../support/needs.ts';
 
-const test = needs('pds');
+const test = needs('temporal', 'pds');
 
 test('a post on one channel without webhooks costs at most 18 history events', async (t) => {
   const punctual = await startPunctual(t, { allowPorts: networkPorts() });

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { addFakeChannel } from '../support/fake-channel.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { startPunctual, type Punctual } from '../support/punctual.ts';
+import { needs } from '../support/needs.ts';
+
+const test = needs('temporal');
 
 test('a post that was made a draft is not sent, even if the message about it was lost', async (t) => {
   const { network, punctual, client, schedule } = await world(t);

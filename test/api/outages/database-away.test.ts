@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { createApiKey, createWorkspace } from '../../../cli/create-workspace.ts';
-import type { Orm } from '../../../db/orm.ts';
+import { createOrm } from '../../../db/orm.ts';
 import { clientFor, type Client, type Reply } from '../../support/client.ts';
 import { emptyDatabase, freshDatabase } from '../../support/database.ts';
 import { poll } from '../../support/poll.ts';
@@ -10,6 +10,7 @@ import { freshNamespace } from '../../support/temporal.ts';
 import { rawCall } from '../raw-call.ts';
 import { storedRows } from '../stored-rows.ts';
 import { startApiProcess, type ApiProcess } from './api-process.ts';
+import { holdLock } from './hold-lock.ts';
 
 const settings = async (databaseUrl: string, gate: TcpGate): Promise<Record<string, string>> => ({
   ...(await freshNamespace()),
@@ -22,6 +23,10 @@ async function world(t: ExecutionContext, more: Record<string, string> = {}) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
   const api = await startApiProcess(t, { ...(await settings(databaseUrl, gate)), ...more });
+  await poll(
+    () => Promise.resolve(api.log()),
+    (log) => log.includes('the database is ready'),
+  );
   const em = orm.em.fork();
   const workspaceId = await createWorkspace(em, 'Test');
   const client = clientFor(api.url, workspaceId, await createApiKey(em, workspaceId));
@@ -105,32 +110,30 @@ test('a process that starts before its database serves when that is there, with 
   t.is(reply.body.code, 'unauthorized');
 });
 
-/** Holds what a new post needs, so that its request stays in the middle. */
-async function holdKeys(orm: Orm): Promise<{ waiting: () => Promise<number>; let: () => void }> {
-  let release = (): void => undefined;
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const em = orm.em.fork();
-  await new Promise<void>((locked, failed) => {
-    em.transactional(async (tx) => {
-      await tx.execute('lock table idempotency_keys in exclusive mode');
-      locked();
-      await held;
-    }).catch(failed);
-  });
-  const waiting = async (): Promise<number> => {
-    const sql = `select 1 from pg_stat_activity
-                 where datname = current_database() and wait_event_type = 'Lock'`;
-    return (await orm.em.fork().execute<unknown[]>(sql)).length;
-  };
-  return { waiting, let: release };
-}
+test('until the schema is there every call is 503, and readyz does not call the database ready', async (t) => {
+  const databaseUrl = await emptyDatabase(t);
+  const orm = createOrm(databaseUrl, { poolSize: 2 });
+  t.teardown(() => orm.close());
+  // The lock under which processes migrate; see db/migrate.ts.
+  const lock = await holdLock(t, orm, 'select pg_advisory_xact_lock(7203118446)');
+  const gate = await tcpGate(t, targetOf(databaseUrl));
+  const api = await startApiProcess(t, await settings(databaseUrl, gate));
+  await poll(lock.waiting, (count) => count === 1);
+
+  const headers = { authorization: 'Bearer svc_live_nobody' };
+  const ask = (): Promise<Reply> => rawCall(`${api.url}/api/v1/me`, { headers });
+  mustBeAway(t, await ask());
+  await mustSayWhichPart(t, api);
+
+  lock.release();
+  await poll(ask, ({ status }) => status === 401);
+  t.is((await rawCall(`${api.url}/readyz`)).body.postgresql, 'ok');
+});
 
 test('posts that are being stored when the database goes are 503 and not stored, and their keys work later', async (t) => {
   const { orm, gate, client } = await world(t, { PUNCTUAL_DATABASE_POOL: '3' });
   const posts = ['a', 'b', 'c'].map((key) => ({ body: 'x', idempotency_key: key }));
-  const keys = await holdKeys(orm);
+  const keys = await holdLock(t, orm, 'lock table idempotency_keys in exclusive mode');
   const sending = posts.map((post) => client.post('/posts', post));
   await poll(keys.waiting, (count) => count === 3);
 
@@ -139,7 +142,7 @@ test('posts that are being stored when the database goes are 503 and not stored,
     mustBeAway(t, reply);
   }
 
-  keys.let();
+  keys.release();
   await poll(keys.waiting, (count) => count === 0);
   await gate.open();
 

@@ -1,7 +1,9 @@
-import test from 'ava';
 import { poll } from '../../support/poll.ts';
 import { startApi, startWorkers } from '../../support/punctual.ts';
 import { rawCall } from '../raw-call.ts';
+import { needs } from '../../support/needs.ts';
+
+const test = needs('temporal');
 
 test('readyz says that no worker polls, and is ready as soon as one does', async (t) => {
   const punctual = await startApi(t);

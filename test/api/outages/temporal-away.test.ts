@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { startRelay } from '../../../worker/relay.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { poll } from '../../support/poll.ts';
@@ -9,6 +9,9 @@ import { freshNamespace, testLog } from '../../support/temporal.ts';
 import { startedWith } from '../../temporal/started-with.ts';
 import { rawCall } from '../raw-call.ts';
 import { storeChannel } from '../stored-channel.ts';
+import { needs } from '../../support/needs.ts';
+
+const test = needs('temporal');
 
 /** An API that reaches Temporal by way of a gate. */
 async function world(t: ExecutionContext) {
