@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Orm } from '../db/orm.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { isTemporalAway } from '../temporal/is-away.ts';
 import { syncPost } from '../temporal/sync-post.ts';
 
 export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly log: Logger };
@@ -49,7 +50,10 @@ export async function relayOnce({ orm, client, log }: RelayDeps): Promise<number
           { post: row.id, error: describeError(error) },
           'Temporal could not be told of a post',
         );
-        break; // Most likely Temporal is away: let go of the rows and come back later.
+        if (isTemporalAway(error)) {
+          break; // Let go of the rows and come back later.
+        }
+        // It is this post that Temporal does not take: the others must not wait for it.
       }
     }
 
