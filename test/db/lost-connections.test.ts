@@ -55,7 +55,7 @@ test('transactions that cannot even begin cost no connection', async (t) => {
 });
 
 test('connections over which no answer comes any more are replaced, in a transaction or not', async (t) => {
-  const here = await world(t, 300);
+  const here = await world(t, 1000);
   await mustServe(t, here);
   here.gate.freeze();
   const silent = await Promise.allSettled([
@@ -68,20 +68,22 @@ test('connections over which no answer comes any more are replaced, in a transac
   );
   await mustServe(t, here);
 
-  await t.throwsAsync(loseTransaction(here, here.gate.freeze));
-  await t.throwsAsync(loseTransaction(here, here.gate.freeze));
-  await t.throwsAsync(loseTransaction(here, here.gate.freeze));
-  await mustServe(t, here);
+  for (let round = 0; round < 2; round += 1) {
+    const lost = [1, 2].map(() => loseTransaction(here, here.gate.freeze));
+    const ends = await Promise.allSettled(lost);
+    t.true(ends.some(({ status }) => status === 'rejected'));
+    await mustServe(t, here);
+  }
 });
 
 test('a statement that takes too long is an error, and the pool goes on', async (t) => {
-  const here = await world(t, 300);
+  const here = await world(t, 1000);
   const slow = (): Promise<unknown> => here.orm.em.fork().execute('select pg_sleep(5)');
   const begun = performance.now();
   for (let n = 0; n < 3; n += 1) {
     await t.throwsAsync(slow(), { message: /timeout/v });
   }
 
-  t.true(performance.now() - begun < 4000);
+  t.true(performance.now() - begun < 12_000);
   await mustServe(t, here);
 });
