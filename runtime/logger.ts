@@ -5,11 +5,15 @@ export type { Logger } from 'pino';
 /**
  * One JSON line per entry on standard output. Log ids, codes and times; never a request's body, a header or
  * a credential. The paths below are a second lock on that door, not the first.
+ *
+ * Lines are written at once: pino's buffered way tries for ever to get rid of the last ones when nobody reads
+ * the output any more, and a process that was told to stop would not end.
  */
 export function createLogger(name: string, level: string): Logger {
-  return pino({
+  const options = {
     name,
     level,
     redact: ['*.authorization', '*.password', '*.accessToken', '*.appPassword', '*.secret'],
-  });
+  };
+  return pino(options, pino.destination({ sync: true }));
 }
