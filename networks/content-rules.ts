@@ -1,0 +1,53 @@
+import type { VideoOptions } from '../domain/post-view.ts';
+import type { Json } from './network.ts';
+
+/** What is known of an attached file, read from its bytes. */
+export type MediaFacts = {
+  /** The file's name in the media library, for messages. */
+  readonly name: string;
+  /** MIME type, such as `image/jpeg` or `video/mp4`. */
+  readonly type: string;
+  readonly sizeBytes: number;
+  /** In pixels, as displayed (after EXIF orientation); null when it could not be told. */
+  readonly width: number | null;
+  readonly height: number | null;
+  /** Of a video or an animation, in milliseconds; null for a still image, or when it could not be told. */
+  readonly durationMs: number | null;
+};
+
+/** What one channel is to publish: its own texts, in order, with the files of the first one. */
+export type Content = {
+  /** One text for a single post. Empty, or one empty string, for a post of media only. */
+  readonly texts: readonly string[];
+  readonly media: readonly MediaFacts[];
+  readonly video: VideoOptions | null;
+};
+
+/** How long a text is in the network's own counting. */
+export type Measure = {
+  readonly length: number;
+  readonly limit: number;
+  /** What is counted, for people: `characters`, `graphemes`, `bytes`. */
+  readonly unit: string;
+};
+
+export type Verdict = {
+  /** What the network would refuse: a sentence each, with the rule, the limit and the actual value. Empty: all is well. */
+  readonly errors: readonly string[];
+  /** What it would publish otherwise than one may think. */
+  readonly warnings: readonly string[];
+  /** One for each text, in order. */
+  readonly texts: readonly Measure[];
+};
+
+/** What a network accepts, judged without asking it, so that a post is refused at scheduling and not at its time. */
+export type Rules = {
+  /** Whether it has threads. Where not, a thread's texts are joined by a blank line before they are judged. */
+  readonly threads: boolean;
+  /**
+   * Judges what a channel is to publish. Pure; never throws.
+   *
+   * @param settings The channel's settings; what is missing or malformed there counts as the network's default.
+   */
+  judge(content: Content, settings: Json): Verdict;
+};
