@@ -6,6 +6,9 @@ export const errorCodes = [
   'invalid_scheduled_at',
   'no_channels',
   'invalid_content',
+  'invalid_media_ids',
+  'invalid_media_url',
+  'invalid_media',
   'idempotency_key_reused',
   'invalid_webhook_url',
   'invalid_events',
@@ -14,6 +17,11 @@ export const errorCodes = [
   'not_found',
   'method_not_allowed',
   'webhook_limit_reached',
+  'post_not_editable',
+  'post_not_cancellable',
+  'nothing_to_retry',
+  'media_in_use',
+  'delivery_not_final',
   'payload_too_large',
   'unsupported_media_type',
   'rate_limited',
@@ -30,14 +38,17 @@ export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
+  /** In how many seconds to ask again, where that is known. */
+  readonly retryAfter: number | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { details?: readonly ErrorDetail[]; cause?: unknown } = {},
+    options: { details?: readonly ErrorDetail[]; retryAfter?: number; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.details = options.details;
+    this.retryAfter = options.retryAfter;
   }
 }

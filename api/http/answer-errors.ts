@@ -58,15 +58,16 @@ function named(error: unknown): AppError {
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');
 }
 
-function answer(ctx: Context, { code, message, details }: AppError, cause: unknown, log: Logger) {
+function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
+  const { code, message, details } = error;
   ctx.status = statusOf[code];
   ctx.body = { error: message, code, ...(details ? { details } : {}) };
   if (code === 'unauthorized') {
     ctx.set('WWW-Authenticate', 'Bearer');
   }
 
-  if (code === 'unavailable') {
-    ctx.set('Retry-After', String(retryAfter));
+  if (code === 'unavailable' || code === 'rate_limited') {
+    ctx.set('Retry-After', String(error.retryAfter ?? retryAfter));
   }
 
   if (ctx.status >= 500) {

@@ -3,14 +3,15 @@ import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { parser } from '../../runtime/parser.ts';
 import { authenticate } from './authenticate.ts';
-import { readBody } from './read-body.ts';
+import { readBody, readNoBody } from './read-body.ts';
+import { queryReader } from './read-query.ts';
 import type { Route } from './route.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/v;
 
 /** A router for these calls: who is it, is the request well formed, then the use case. */
 export function mount(routes: readonly Route[], fork: () => Em): Router {
-  const router = new Router({ prefix: '/api/v1' });
+  const router = new Router({ prefix: '/api/v1', sensitive: true, strict: true });
   for (const route of routes) {
     const handler = handlerOf(route, fork);
     router[route.method](route.path.replaceAll(/\{(?<name>\w+)\}/gv, ':$<name>'), handler);
@@ -20,25 +21,36 @@ export function mount(routes: readonly Route[], fork: () => Em): Router {
 }
 
 function handlerOf(route: Route, fork: () => Em) {
-  const parseBody = route.body ? parser<unknown>(route.body) : undefined;
+  const readQuery = queryReader(route.query);
+  const body = bodyReader(route);
   return async (ctx: RouterContext): Promise<void> => {
     const caller = await authenticate(fork(), ctx.get('authorization'));
     const params = ids(ctx.params);
-    const [unknown] = Object.keys(ctx.query);
-    if (unknown !== undefined) {
-      throw new AppError('invalid_request', `This call takes no query parameter "${unknown}".`, {
-        details: [{ path: `?${unknown}`, message: 'is not a known query parameter' }],
-      });
-    }
-
-    const body = parseBody?.(await readBody(ctx));
+    const query = readQuery(ctx.query);
     const header = (name: string): string | undefined =>
       name in ctx.request.headers ? ctx.request.get(name) : undefined;
-    const answer = await route.handle({ caller, params, body, header });
+    const answer = await route.handle({
+      caller,
+      params,
+      query,
+      body: await body(ctx),
+      header,
+      incoming: ctx.req,
+    });
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
   };
+}
+
+/** How this call's body is read and checked. */
+function bodyReader({ method, body, bodyKind }: Route): (ctx: RouterContext) => Promise<unknown> {
+  if (body === undefined || bodyKind === 'multipart') {
+    return async (ctx) => (method === 'post' && body === undefined ? readNoBody(ctx) : undefined);
+  }
+
+  const parse = parser<unknown>(body);
+  return async (ctx) => parse(await readBody(ctx));
 }
 
 /** A malformed id is as unknown as any other. @throws AppError `not_found` */

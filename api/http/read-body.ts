@@ -40,6 +40,21 @@ export async function readBody(ctx: Context): Promise<unknown> {
 }
 
 /**
+ * For a call that takes no body: lets an empty one pass, and an empty object, which some clients always send.
+ *
+ * @throws AppError for anything else, so that nobody believes a field of it was heard.
+ */
+export async function readNoBody(ctx: Context): Promise<void> {
+  const comes = (ctx.request.length ?? 0) > 0 || ctx.get('transfer-encoding') !== '';
+  if (comes && !isEmptyObject(await readBody(ctx))) {
+    throw new AppError('invalid_request', 'This call takes no body.');
+  }
+}
+
+const isEmptyObject = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && Object.keys(body).length === 0;
+
+/**
  * Looks at the bytes as they come in: the reader puts U+FFFD in the place of what is not UTF-8, and a post would
  * go out with it. Bytes of a compressed body are not text yet and pass.
  *

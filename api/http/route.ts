@@ -1,4 +1,5 @@
 import type { AnySchema } from 'ajv';
+import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Tag } from '../openapi/tags.ts';
 
@@ -9,10 +10,14 @@ export type Request = {
   readonly caller: Caller;
   /** Path parameters; a malformed id never gets here. */
   readonly params: Readonly<Record<string, string>>;
+  /** Query parameters, checked against the route's schemas; numbers are numbers. */
+  readonly query: Readonly<Record<string, unknown>>;
   /** Checked against the route's schema. */
   readonly body: unknown;
   /** @param name In lower case. @returns a header's value, which may be empty, or undefined. */
   readonly header: (name: string) => string | undefined;
+  /** The request itself, for a call that reads its body by itself. */
+  readonly incoming: IncomingMessage;
 };
 
 export type Answer = {
@@ -23,6 +28,9 @@ export type Answer = {
 
 /** What the OpenAPI document says of a header: its JSON Schema, and what it means. */
 export type HeaderSpec = { readonly description: string; readonly schema: object };
+
+/** A query parameter: a JSON Schema of a string, a number or an integer. None is required. */
+export type QuerySpec = { readonly description: string; readonly schema: object };
 
 /** For the OpenAPI document, by a name in camelCase. A test holds every value against its schema. */
 export type Examples = Readonly<
@@ -40,7 +48,7 @@ export type AnswerSpec = {
 
 /** One call of the API, as data: the server and the OpenAPI document are made from the same list. */
 export type Route = {
-  readonly method: 'get' | 'post';
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** As in OpenAPI, relative to `/api/v1`: `/posts/{id}`. */
   readonly path: string;
   /** What generated clients call it. Stable, and unique over all calls. */
@@ -48,9 +56,13 @@ export type Route = {
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
+  /** The query parameters that it takes, by name. */
+  readonly query?: Readonly<Record<string, QuerySpec>>;
   /** JSON Schema of the body; a route without one takes none. */
   readonly body?: AnySchema;
   readonly bodyExamples?: Examples;
+  /** `multipart`: `body` only describes it, and `handle` reads `incoming` by itself. JSON otherwise. */
+  readonly bodyKind?: 'multipart';
   readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;
   /** By status, the good ones. */
   readonly answers: Readonly<Record<number, AnswerSpec>>;

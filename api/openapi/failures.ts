@@ -48,6 +48,26 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
         'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31), the text: The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 512.',
     },
   },
+  invalid_media_ids: {
+    when: 'A media id is malformed or unknown, or its file was deleted.',
+    example: {
+      error: 'No media file of this workspace has the id 42.',
+      ...at('/media_ids', 'No media file of this workspace has the id 42.'),
+    },
+  },
+  invalid_media_url: {
+    when: 'A file could not be taken from its URL: not https, not public, too large, silent, or no image or video.',
+    example: {
+      error: 'https://example.com/cat.jpg: the server answered 404.',
+      ...at('/media_urls/0', 'the server answered 404'),
+    },
+  },
+  invalid_media: {
+    when: 'The upload has no file in it, or one that is no image or video which any of the networks takes.',
+    example: {
+      error: 'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).',
+    },
+  },
   idempotency_key_reused: {
     when: 'The idempotency key made another post before, from another body.',
     example: {
@@ -88,6 +108,28 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
   webhook_limit_reached: {
     when: 'The workspace has 10 webhook endpoints already.',
     example: { error: 'A workspace has at most 10 webhook endpoints. Delete one first.' },
+  },
+  post_not_editable: {
+    when: 'The post is being published or has ended; only a draft or a scheduled post can be changed.',
+    example: { error: 'The post is publishing; only a draft or a scheduled post can be changed.' },
+  },
+  post_not_cancellable: {
+    when: 'The post is a draft or has ended, so there is nothing to stop.',
+    example: { error: 'The post is published; there is nothing left to stop.' },
+  },
+  nothing_to_retry: {
+    when: 'The post has not ended, or no channel of it failed.',
+    example: { error: 'No channel of this post has failed.' },
+  },
+  media_in_use: {
+    when: 'A scheduled post uses the file.',
+    example: {
+      error: 'Post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d, which is scheduled, uses this file.',
+    },
+  },
+  delivery_not_final: {
+    when: 'The delivery is still being tried.',
+    example: { error: 'This delivery is still being tried.' },
   },
   payload_too_large: {
     when: 'The request body is larger than 1 MB.',

@@ -11,7 +11,14 @@ const DeliverySchema = defineEntity({
   name: 'Delivery',
   tableName: 'deliveries',
   uniques: [{ properties: ['endpointId', 'eventId'] }],
-  indexes: [{ name: 'deliveries_newest', properties: ['endpointId', 'createdAt', 'id'] }],
+  indexes: [
+    { name: 'deliveries_newest', properties: ['endpointId', 'createdAt', 'id'] },
+    {
+      name: 'deliveries_unsynced',
+      expression:
+        'create index "deliveries_unsynced" on "deliveries" ("id") where "synced_round" < "round"',
+    },
+  ],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
@@ -19,6 +26,12 @@ const DeliverySchema = defineEntity({
       p.manyToOne(WebhookEndpoint).mapToPk().name('endpoint_id').deleteRule('cascade'),
     eventId: () => p.manyToOne(Event).mapToPk().name('event_id').index(),
     status: p.text().$type<DeliveryStatus>().default('pending'),
+    /** 1, and one more for each replay. A round has six attempts. */
+    round: p.integer().default(1),
+    /** The round that Temporal was told of; the first is told of by the post's workflow. Behind `round`, the row is the outbox. */
+    syncedRound: p.integer().default(1),
+    /** Attempts of the rounds before this one. */
+    attemptsBefore: p.integer().default(0),
     nextAttemptAt: instant().strictNullable(),
     createdAt: createdAt(),
   },

@@ -4,9 +4,12 @@ import { DeliveryAttempt } from './delivery-attempt.ts';
 import { Delivery } from './delivery.ts';
 import { Event } from './event.ts';
 import { IdempotencyKey } from './idempotency-key.ts';
+import { MediaFile } from './media-file.ts';
 import { PostChannel } from './post-channel.ts';
+import { PostMedia } from './post-media.ts';
 import { Post } from './post.ts';
 import { PublishAttempt } from './publish-attempt.ts';
+import { RateLimit } from './rate-limit.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { Workspace } from './workspace.ts';
 
@@ -16,10 +19,13 @@ export const entities = [
   Channel,
   Post,
   PostChannel,
+  MediaFile,
+  PostMedia,
   PublishAttempt,
   IdempotencyKey,
   WebhookEndpoint,
   Event,
   Delivery,
   DeliveryAttempt,
+  RateLimit,
 ];

@@ -27,7 +27,11 @@ const PostChannelSchema = defineEntity({
     retryAt: instant().strictNullable(),
     /** Tries that counted, in this run: waits imposed by a rate limit do not. */
     tries: p.integer().default(0),
+    /** The text that went out, as a later edit of the post must not change what this says. */
+    sentText: p.text().strictNullable(),
     metrics: p.json<Readonly<Record<string, number>>>().strictNullable(),
+    /** When `metrics` were last read from the network. */
+    metricsUpdatedAt: instant().strictNullable(),
     publishedAt: instant().strictNullable(),
   },
 });

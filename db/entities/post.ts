@@ -10,6 +10,15 @@ const PostSchema = defineEntity({
   indexes: [
     { name: 'posts_newest', properties: ['workspaceId', 'createdAt', 'id'] },
     {
+      name: 'posts_newest_by_status',
+      properties: ['workspaceId', 'status', 'createdAt', 'id'],
+    },
+    {
+      name: 'posts_published',
+      expression:
+        'create index "posts_published" on "posts" ("workspace_id", "published_at", "id") where "published_at" is not null',
+    },
+    {
       name: 'posts_unsynced',
       expression:
         'create index "posts_unsynced" on "posts" ("updated_at") where "synced_revision" < "revision"',
@@ -28,6 +37,8 @@ const PostSchema = defineEntity({
     syncedRevision: p.integer().default(0),
     /** Counts publishings: 1, and one more for each retry. */
     run: p.integer().default(1),
+    /** When a retry was asked for: its channels have a day from then, not from `scheduledAt`. */
+    retriedAt: instant().strictNullable(),
     video: p.json<VideoOptions>().strictNullable(),
     warning: p.text().strictNullable(),
     publishedAt: instant().strictNullable(),

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { EventType } from '../../domain/events.ts';
-import { createdAt, id } from './columns.ts';
+import { createdAt, id, instant } from './columns.ts';
 import { Workspace } from './workspace.ts';
 
 const WebhookEndpointSchema = defineEntity({
@@ -15,6 +15,10 @@ const WebhookEndpointSchema = defineEntity({
     sealedSecret: p.text(),
     /** `whsec_…` and the last four characters. */
     secretHint: p.text(),
+    /** While a secret is being replaced: the new one signs beside the old one until `rotatesAt`, then alone. */
+    nextSealedSecret: p.text().strictNullable(),
+    nextSecretHint: p.text().strictNullable(),
+    rotatesAt: instant().strictNullable(),
     createdAt: createdAt(),
   },
 });

@@ -1,4 +1,8 @@
 import { Migration0001Initial } from './migration-0001-initial.ts';
+import { Migration0002WholeApi } from './migration-0002-whole-api.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
-export const migrations = [{ name: 'migration-0001-initial', class: Migration0001Initial }];
+export const migrations = [
+  { name: 'migration-0001-initial', class: Migration0001Initial },
+  { name: 'migration-0002-whole-api', class: Migration0002WholeApi },
+];

@@ -14,7 +14,7 @@ const schema = {
     at: { type: 'string', format: 'date-time' },
   },
 };
-const parse = parser<{ name: string }>(schema, 'The letter');
+const parse = parser<{ name: string }>(schema, { what: 'The letter' });
 
 function refusal(value: unknown): AppError {
   try {

@@ -1,0 +1,38 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { MediaFile } from './media-file.ts';
+import { Post } from './post.ts';
+import { Workspace } from './workspace.ts';
+
+const PostMediaSchema = defineEntity({
+  name: 'PostMedia',
+  tableName: 'post_media',
+  primaryKeys: ['postId', 'mediaId'],
+  properties: {
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    postId: () =>
+      p
+        .manyToOne(Post)
+        .mapToPk()
+        .name('post_id')
+        .primary()
+        .updateRule('no action')
+        .deleteRule('no action'),
+    mediaId: () =>
+      p
+        .manyToOne(MediaFile)
+        .mapToPk()
+        .name('media_id')
+        .primary()
+        .index()
+        .updateRule('no action')
+        .deleteRule('no action'),
+    /** The order in which the files were given, from 0. */
+    position: p.integer(),
+    /** Whether it came by `media_urls`: an edit replaces these and those of `media_ids` apart. */
+    fromUrl: p.boolean(),
+  },
+});
+
+/** A file that a post publishes. */
+export class PostMedia extends PostMediaSchema.class {}
+PostMediaSchema.setClass(PostMedia);

@@ -1,0 +1,11 @@
+/** What a link to a file is made of. */
+export type LinkedFile = { readonly linkToken: string; readonly name: string };
+
+/**
+ * The link under which a browser opens a file without an API key: who has it may see the file.
+ *
+ * @param publicUrl Where browsers reach the API, without a slash at the end.
+ * @param file Its name is well-formed Unicode; it only makes the link readable.
+ */
+export const linkOf = (publicUrl: string, { linkToken, name }: LinkedFile): string =>
+  `${publicUrl}/files/${linkToken}/${encodeURIComponent(name)}`;

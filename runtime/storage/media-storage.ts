@@ -1,0 +1,24 @@
+import type { Readable } from 'node:stream';
+
+/** Which bytes, counted from 0; `end` is the last of them, as in HTTP. */
+export type ByteRange = { readonly start: number; readonly end: number };
+
+/** Where the bytes of media files lie. A key is one that `storageKey` made, and is written once. */
+export type MediaStorage = {
+  /**
+   * Stores a copy of a local file, whole or not at all.
+   *
+   * @throws AppError `unavailable` when there is no room, or the storage does not answer.
+   */
+  put(key: string, filePath: string, file: { type: string; sizeBytes: number }): Promise<void>;
+  /**
+   * The bytes of a file as they come, never all at once. The stream fails when the storage does.
+   *
+   * @returns null when there is no such file.
+   * @throws AppError `unavailable` when the storage does not answer.
+   */
+  open(key: string, range?: ByteRange): Promise<Readable | null>;
+  /** Succeeds too when there is no such file. @throws AppError `unavailable` */
+  remove(key: string): Promise<void>;
+  close(): void;
+};
