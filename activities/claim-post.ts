@@ -27,7 +27,8 @@ type ChannelRow = { id: string; channel_id: string; platform: string; status: ne
 
 /**
  * The moment from which a post cannot be edited any more: under the row's lock, it goes from `scheduled` to
- * `publishing`. Safe to repeat: a post that is already publishing is claimed again, without its final channels.
+ * `publishing`. Each channel follows when its own sending begins, so that a cancel knows which have not begun. Safe
+ * to repeat: a post that is already publishing is claimed again, without its final channels.
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
   const { workspaceId, postId, nowMs } = request;
@@ -45,11 +46,6 @@ export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Prom
       return { kind: 'not_due', revision: post.revision, dueAt: dueAt.toISOString() };
     }
 
-    await em.execute(
-      `update post_channels set status = 'publishing'
-       where post_id = ? and workspace_id = ? and status = 'scheduled'`,
-      [postId, workspaceId],
-    );
     await em.execute(
       `update posts set status = 'publishing', updated_at = ?
        where id = ? and workspace_id = ? and status = 'scheduled'`,

@@ -10,6 +10,8 @@ export type ActivityDeps = {
   readonly sealer: Sealer;
   readonly networks: Readonly<Record<string, Network>>;
   readonly egress: Egress;
+  /** Where browsers reach the API, without a slash at the end: events link to files. */
+  readonly publicUrl: string;
   readonly log: Logger;
   readonly now: () => Date;
 };

@@ -55,7 +55,7 @@ export async function finalizePost(
     const status = statusOfBegunPost(channels) === 'published' ? 'published' : 'failed';
     await setStatus(em, scope, status, deps.now());
     const type = finalEventType(channels);
-    const view = await loadPostView(em, scope.workspaceId, scope.postId);
+    const view = await loadPostView(em, scope.workspaceId, scope.postId, deps.publicUrl);
     const final = { postId: scope.postId, run: post.run };
     const { workspaceId } = scope;
     const event = { workspaceId, createdAt: deps.now(), data: { post: view }, final };

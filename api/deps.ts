@@ -1,21 +1,35 @@
 import type { Orm } from '../db/orm.ts';
-import type { Network } from '../networks/network.ts';
+import type { Rules } from '../networks/content-rules.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/sealer.ts';
+import type { Egress } from '../runtime/egress/egress.ts';
+import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
+import type { Admission } from './http/admission.ts';
 
 /** What use cases work with, built once in `api/main.ts`. */
 export type ApiDeps = {
   readonly orm: Orm;
   readonly sealer: Sealer;
-  readonly networks: Readonly<Record<string, Network>>;
+  /** What each network accepts, by platform. */
+  readonly rules: Readonly<Record<string, Rules>>;
+  /** Where browsers reach the API, without a slash at the end. */
+  readonly publicUrl: string;
   readonly log: Logger;
   readonly now: () => Date;
   /** Tells Temporal of a committed post, in the background; what fails here the relay makes up for. */
   readonly tellTemporal: (post: PostToSync) => void;
+  /** The same for a webhook delivery that was replayed. */
+  readonly tellDelivery: (delivery: DeliveryToSync) => void;
+  /** The way out to webhook endpoints. */
+  readonly egress: Egress;
   /** Why a webhook may not be sent to this address, in a sentence; null when it may. */
   readonly refuseUrl: (url: string) => Promise<string | null>;
   readonly readiness: () => Promise<Readiness>;
+  /** Whose call it is, and whether it is one too many. */
+  readonly admit: Admission;
+  /** How many proxies before the API are believed about whom they forward for. */
+  readonly trustedProxies: number;
 };
 
 /** `ok`, or what is wrong in a few words. */

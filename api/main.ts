@@ -1,6 +1,6 @@
 import { migrate } from '../db/migrate.ts';
 import { createOrm } from '../db/orm.ts';
-import { networks } from '../networks/index.ts';
+import { rulesOf } from '../networks/rules.ts';
 import { readConfig } from '../runtime/config.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
@@ -14,6 +14,8 @@ import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal } from '../temporal/connect.ts';
 import { createApp } from './app.ts';
 import { readiness } from './health/readiness.ts';
+import { createAdmission } from './http/admission.ts';
+import { createPool } from './rate-limits/create-pool.ts';
 
 const config = readConfig();
 const log = createLogger('api', config.logLevel);
@@ -22,16 +24,20 @@ const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize })
 const temporal = connectTemporal();
 const sync = backgroundSync(temporal.client, orm, log);
 const allow = parseAllowList(config.egressAllow);
+const pool = createPool(config.databaseUrl, log);
 
 const app = createApp({
   orm,
-  networks,
+  rules: rulesOf,
+  publicUrl: config.publicUrl,
   log,
   sealer: createSealer(config.secretKey),
   now: () => new Date(),
   tellTemporal: sync.tell,
   refuseUrl: (url) => checkDestination(url, { allow, resolve: createResolver() }),
   readiness: () => readiness(orm, temporal),
+  admit: createAdmission(pool, config.rateLimits),
+  trustedProxies: config.trustedProxies,
 });
 
 // Serves at once; until the database has its schema, calls that need it answer 503.
@@ -50,6 +56,6 @@ log.info('stopping: open requests are answered first');
 setTimeout(() => server.closeAllConnections(), 10_000).unref();
 await new Promise((resolve) => server.close(resolve));
 await sync.drain();
-await Promise.all([temporal.close(), orm.close()]);
+await Promise.all([temporal.close(), pool.end(), orm.close()]);
 log.info('stopped');
 process.exit(0);

@@ -7,7 +7,10 @@ export type VideoOptions = {
   readonly made_for_kids?: boolean;
 };
 
-/** A post as its row holds it. */
+/** A post's file: a link that a browser opens, and its MIME type. */
+export type MediaLink = { readonly url: string; readonly type: string };
+
+/** A post as its rows hold it. */
 export type PostFacts = {
   readonly id: string;
   readonly status: PostStatus;
@@ -19,6 +22,8 @@ export type PostFacts = {
   readonly publishedAt: Date | null;
   readonly video: VideoOptions | null;
   readonly warning: string | null;
+  /** In order. */
+  readonly media: readonly MediaLink[];
 };
 
 /** A post's channel as its rows hold it. */
@@ -28,6 +33,8 @@ export type ChannelFacts = {
   readonly platform: string;
   readonly handle: string;
   readonly body: string | null;
+  /** Once it was published. */
+  readonly sentText: string | null;
   readonly url: string | null;
   readonly error: string | null;
   readonly errorCode: ChannelErrorCode | null;
@@ -62,7 +69,7 @@ export type PostView = {
   readonly updated_at: string;
   readonly channels: readonly ChannelResult[];
   readonly summary: Summary;
-  readonly media: readonly { readonly url: string; readonly type: string }[];
+  readonly media: readonly MediaLink[];
   readonly video: VideoOptions | null;
   readonly warning: string | null;
 };
@@ -80,7 +87,7 @@ export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): Po
     updated_at: post.updatedAt.toISOString(),
     channels: channels.map((channel) => viewChannel(post, channel)),
     summary: summarize(channels.map(({ status }) => status)),
-    media: [],
+    media: post.media,
     video: post.video,
     warning: post.warning,
   };
@@ -97,7 +104,7 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
     error_code: channel.errorCode,
     warning: channel.warning,
     retry_at: iso(channel.retryAt),
-    body: channel.body ?? post.thread?.[0] ?? post.body,
+    body: channel.sentText ?? channel.body ?? post.thread?.[0] ?? post.body,
     metrics: channel.metrics,
   };
 }

@@ -1,5 +1,6 @@
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
+import type { Rules } from './content-rules.ts';
 
 /** JSON as it comes back from the database: what a network freezes must survive a round trip. */
 export type Json =
@@ -60,18 +61,6 @@ export type Finding =
   | { readonly kind: 'found'; readonly candidates: readonly (readonly SentPart[])[] }
   /** They are not there now. */
   | { readonly kind: 'absent' };
-
-/** What a network accepts, judged without asking it, so that a post is refused at scheduling and not at its time. */
-export type Rules = {
-  /**
-   * Checks one text, which stands alone in its post.
-   *
-   * Null when it fits, otherwise a sentence that names the rule, the limit and the actual value. Pure; never throws.
-   *
-   * @param settings The channel's settings; what is missing or malformed there counts as the network's default.
-   */
-  checkText(text: string, settings: Json): string | null;
-};
 
 /**
  * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a

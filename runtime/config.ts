@@ -1,9 +1,13 @@
+import { rateLimits, trustedProxies, type RateLimits } from './config/rate-limits.ts';
+import { text, wholeNumber, type Env } from './config/read-values.ts';
 import { parseAllowList } from './egress/allow-list.ts';
 
 /** The one place that reads `process.env`. README lists every setting; a test holds the two together. */
 export type Config = {
   readonly host: string;
   readonly port: number;
+  /** Where browsers reach the API, without a slash at the end: `https://punctual.example`. */
+  readonly publicUrl: string;
   readonly databaseUrl: string;
   readonly databasePoolSize: number;
   /** 32 bytes in hex. Seals tokens and signing secrets in the database. */
@@ -11,9 +15,10 @@ export type Config = {
   readonly logLevel: string;
   /** Addresses, with ports, that are let through although they are not public: `127.0.0.1/32:8080,…`. */
   readonly egressAllow: string;
+  readonly rateLimits: RateLimits;
+  /** How many proxies before the API are believed about whom they forward for; 0 is none. */
+  readonly trustedProxies: number;
 };
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** Names every setting that is missing or wrong at once, so that a start fails one time and not five. */
 export class ConfigError extends Error {
@@ -26,11 +31,14 @@ export function readConfig(env: Env = process.env): Config {
   const config = {
     host: text(env, 'HOST', '127.0.0.1'),
     port: port(env, problems),
+    publicUrl: publicUrl(env, problems),
     databaseUrl: databaseUrl(env, problems),
     databasePoolSize: databasePoolSize(env, problems),
     secretKey: secretKey(env, problems),
     logLevel: logLevel(env, problems),
     egressAllow: egressAllow(env, problems),
+    rateLimits: rateLimits(env, problems),
+    trustedProxies: trustedProxies(env, problems),
   };
   if (problems.length > 0) {
     throw new ConfigError(`Settings that must be mended:\n- ${problems.join('\n- ')}`);
@@ -39,30 +47,25 @@ export function readConfig(env: Env = process.env): Config {
   return config;
 }
 
-const text = (env: Env, name: string, otherwise: string): string => env[name]?.trim() || otherwise;
-
 const port = (env: Env, problems: string[]): number =>
   wholeNumber(env, 'PORT', { otherwise: 3000, least: 0, most: 65_535 }, problems);
+
+function publicUrl(env: Env, problems: string[]): string {
+  const itself = `http://${text(env, 'HOST', '127.0.0.1')}:${text(env, 'PORT', '3000')}`;
+  const given = text(env, 'PUNCTUAL_PUBLIC_URL', itself);
+  const url = URL.parse(given);
+  if (!url || !/^https?:$/v.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    problems.push(
+      `PUNCTUAL_PUBLIC_URL must be an address such as https://punctual.example, not "${given}".`,
+    );
+  }
+
+  return given.replace(/\/+$/v, '');
+}
 
 /** Two at least: a migration holds its lock with one connection and works with another. */
 const databasePoolSize = (env: Env, problems: string[]): number =>
   wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', { otherwise: 10, least: 2, most: 10_000 }, problems);
-
-type Bounds = { readonly otherwise: number; readonly least: number; readonly most: number };
-
-function wholeNumber(
-  env: Env,
-  name: string,
-  { otherwise, least, most }: Bounds,
-  problems: string[],
-): number {
-  const given = text(env, name, String(otherwise));
-  if (!/^\d{1,5}$/v.test(given) || Number(given) < least || Number(given) > most) {
-    problems.push(`${name} must be a whole number from ${least} to ${most}, not "${given}".`);
-  }
-
-  return Number(given);
-}
 
 function databaseUrl(env: Env, problems: string[]): string {
   const given = text(env, 'DATABASE_URL', '');

@@ -7,6 +7,7 @@ import {
   reschedule,
   type PublishPostInput,
 } from '../workflows/messages.ts';
+import { underDeadline } from './under-deadline.ts';
 
 /** What Temporal must know of a post. */
 export type PostToSync = {
@@ -14,12 +15,9 @@ export type PostToSync = {
   readonly postId: string;
   readonly status: string;
   readonly revision: number;
-  /** ISO 8601 in UTC; null for a draft. */
+  /** ISO 8601 in UTC: the post's time, or that of its retry; null for a draft. */
   readonly dueAt: string | null;
 };
-
-/** Without a deadline a call hangs 19 s when the server is away. In milliseconds. */
-const deadlineMs = 2000;
 
 /**
  * Tells Temporal of a post's committed state and remembers that it was told. Safe to repeat and to overtake:
@@ -28,7 +26,7 @@ const deadlineMs = 2000;
  * @throws ServiceError when Temporal is away; the row stays in the outbox, and the relay repeats it.
  */
 export async function syncPost(client: Client, em: Em, post: PostToSync): Promise<void> {
-  await client.withDeadline(Date.now() + deadlineMs, () => tell(client, post));
+  await underDeadline(client, () => tell(client, post));
   await em.execute(
     'update posts set synced_revision = greatest(synced_revision, ?) where id = ? and workspace_id = ?',
     [post.revision, post.postId, post.workspaceId],
@@ -37,7 +35,8 @@ export async function syncPost(client: Client, em: Em, post: PostToSync): Promis
 
 async function tell(client: Client, post: PostToSync): Promise<void> {
   const { workspaceId, postId, revision, dueAt } = post;
-  if (post.status === 'scheduled' && dueAt !== null) {
+  // A retry is told of like a new time, which is now.
+  if ((post.status === 'scheduled' || post.status === 'publishing') && dueAt !== null) {
     const input = { workspaceId, postId, revision, dueAt };
     if (revision === 1) {
       await client.workflow.start('publishPost', startOptions(input));

@@ -34,6 +34,7 @@ const deps = {
   orm,
   networks,
   egress,
+  publicUrl: config.publicUrl,
   log,
   sealer: createSealer(config.secretKey),
   now: () => new Date(),

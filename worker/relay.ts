@@ -3,7 +3,7 @@ import type { Orm } from '../db/orm.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { isTemporalAway } from '../temporal/is-away.ts';
-import { syncPost } from '../temporal/sync-post.ts';
+import { outboxes, type Outbox } from './outboxes.ts';
 
 export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly log: Logger };
 
@@ -13,47 +13,37 @@ const intervalMs = 1000;
 /** How many rows are told of in one go. */
 const batchSize = 20;
 
-type Row = {
-  id: string;
-  workspace_id: string;
-  status: string;
-  revision: number;
-  scheduled_at: string | Date | null;
-};
-
 /**
- * Repeats to Temporal what the API could not tell it: every post whose `synced_revision` lags behind, until
- * none is left. Several workers share the work by the rows' locks.
+ * Repeats to Temporal what the API could not tell it: every row of an outbox, until none is left. Several workers
+ * share the work by the rows' locks.
  *
- * @returns how many posts Temporal was told of.
+ * @returns how many rows Temporal was told of.
  */
-export async function relayOnce({ orm, client, log }: RelayDeps): Promise<number> {
+export async function relayOnce(deps: RelayDeps): Promise<number> {
+  let told = 0;
+  for (const outbox of outboxes) {
+    told += await relayOutbox(deps, outbox);
+  }
+
+  return told;
+}
+
+function relayOutbox({ orm, client, log }: RelayDeps, { name, take }: Outbox): Promise<number> {
   return orm.em.fork().transactional(async (em) => {
-    const rows = await em.execute<Row[]>(
-      `select id, workspace_id, status, revision, scheduled_at from posts
-       where synced_revision < revision order by updated_at limit ? for update skip locked`,
-      [batchSize],
-    );
     let told = 0;
-    for (const row of rows) {
+    for (const { id, tell } of await take(em, batchSize)) {
       try {
-        await syncPost(client, em, {
-          workspaceId: row.workspace_id,
-          postId: row.id,
-          status: row.status,
-          revision: row.revision,
-          dueAt: row.scheduled_at === null ? null : new Date(row.scheduled_at).toISOString(),
-        });
+        await tell(client, em);
         told += 1;
       } catch (error) {
         log.warn(
-          { post: row.id, error: describeError(error) },
-          'Temporal could not be told of a post',
+          { [name]: id, error: describeError(error) },
+          `Temporal could not be told of a ${name}`,
         );
         if (isTemporalAway(error)) {
           break; // Let go of the rows and come back later.
         }
-        // It is this post that Temporal does not take: the others must not wait for it.
+        // It is this row that Temporal does not take: the others must not wait for it.
       }
     }
 
@@ -74,7 +64,7 @@ export function startRelay(deps: RelayDeps): () => Promise<void> {
     }
 
     if (!stopped) {
-      timer = setTimeout(next, told === batchSize ? 0 : intervalMs);
+      timer = setTimeout(next, told >= batchSize ? 0 : intervalMs);
     }
   };
   let running = look();

@@ -28,7 +28,12 @@ export type PublishPostInput = {
 export type DeliverWebhookInput = {
   readonly workspaceId: string;
   readonly deliveryId: string;
+  /** 1, and one more for each replay. A delivery's first workflow has none. */
+  readonly round?: number;
 };
 
 export const reschedule = defineSignal<[{ revision: number; dueAt: string }]>('reschedule');
 export const cancel = defineSignal<[{ revision: number }]>('cancel');
+
+/** Deliver once more. A round that was heard of before changes nothing. */
+export const replay = defineSignal<[{ round: number }]>('replay');

@@ -43,6 +43,8 @@ const activitiesFor = (network: string, channelId: string) =>
   proxyActivities<Activities>({
     taskQueue: publishQueue(network),
     summary: `${network} channel ${channelId}`,
+    // A channel that is being sent finishes in spite of a cancel; the post's end waits for its result.
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     // Above the time that one try may take in all, so that a try ends by its own clock.
     startToCloseTimeout: '5 minutes',
     // A killed worker is noticed this soon. A try first heartbeats after 5 s, so a usual one records none.

@@ -70,7 +70,8 @@ async function publish(
   }
 
   await sending.run(() => publishChannels(input, targets));
-  return settle(input, schedule, sending.consideredCancelled);
+  // A post that was scheduled anew meanwhile is not cancelled any more.
+  return settle(input, schedule, sending.consideredCancelled && schedule.canceled);
 }
 
 /** Writes the post's end, once, and starts what follows from it. */

@@ -1,13 +1,14 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
+import { secretsOf } from '../../domain/signing-secrets.ts';
+import { sendWebhook } from '../../runtime/webhook-request.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { loadDelivery, type DeliveryRequest } from './load-delivery.ts';
 import { recordAttempt } from './record-attempt.ts';
-import { sendEvent } from './send-event.ts';
 
 /**
  * One attempt to deliver an event to an endpoint. How many were made is counted in the database, so that a
- * crash of ours takes none of the receiver's six.
+ * crash of ours takes none of the receiver's six, and a replay gets six of its own.
  *
  * @throws ApplicationFailure with the delay until the next attempt, while there is one.
  */
@@ -25,8 +26,10 @@ export async function attemptDelivery(
   }
 
   const at = deps.now();
-  const secret = deps.sealer.open(delivery.sealedSecret, signingSecretPurpose(delivery.endpointId));
-  const result = await sendEvent(deps.egress, delivery, secret, at);
+  const purpose = signingSecretPurpose(delivery.endpointId);
+  const open = (sealed: string): string => deps.sealer.open(sealed, purpose);
+  const secrets = secretsOf(delivery.secrets, at);
+  const result = await sendWebhook(deps.egress, delivery, secrets, open, at);
   const outcome = await recordAttempt(deps, delivery, at, result);
   if (outcome.status !== 'pending') {
     return outcome.status;

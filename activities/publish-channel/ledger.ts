@@ -33,13 +33,16 @@ type Row = {
   sending_at: string | Date | null;
 };
 
-/** The ledger's entries of this channel's thread, in order: what earlier runs sent, and this run's own. */
+/**
+ * The ledger's entries of this channel's thread, in order: this run's own, and of earlier runs what was sent and
+ * what may have been. So an intent stays open until it is settled, whichever run it is of.
+ */
 export async function readLedger(deps: ActivityDeps, target: PublishTarget): Promise<Entry[]> {
   const rows = await deps.orm.em.fork().execute<Row[]>(
     `select distinct on (part) id, part, key, text, state, remote_data, remote_id, url, sending_at
      from publish_attempts
-     where post_channel_id = ? and workspace_id = ? and (run = ? or state = 'sent')
-     order by part, state = 'sent' desc, run desc`,
+     where post_channel_id = ? and workspace_id = ? and (run = ? or state in ('sent', 'sending', 'unknown'))
+     order by part, state = 'sent' desc, state in ('sending', 'unknown') desc, run desc`,
     [target.postChannelId, target.workspaceId, target.run],
   );
   return rows.map((row) => ({

@@ -62,11 +62,19 @@ export async function publishChannel(
   }
 }
 
-/** @returns false when the channel was cancelled meanwhile: a draft is not tried. */
+/**
+ * The moment from which a cancel lets the channel finish. A channel of a post that is not publishing (any more) does
+ * not begin: it was cancelled, or it waits for another time. One that had begun goes on.
+ *
+ * @returns false when it must not be tried.
+ */
 async function begin(deps: ActivityDeps, target: PublishTarget): Promise<boolean> {
   const begun = await deps.orm.em.fork().execute<{ id: string }[]>(
-    `update post_channels set status = 'publishing', retry_at = null
-     where id = ? and workspace_id = ? and status in ('publishing', 'retrying') returning id`,
+    `update post_channels pc set status = 'publishing', retry_at = null
+     from posts p
+     where pc.id = ? and pc.workspace_id = ? and p.id = pc.post_id and p.workspace_id = pc.workspace_id
+       and (pc.status = 'publishing' or (pc.status in ('scheduled', 'retrying') and p.status = 'publishing'))
+     returning pc.id`,
     [target.postChannelId, target.workspaceId],
   );
   return begun.length === 1;

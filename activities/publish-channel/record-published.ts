@@ -10,16 +10,17 @@ export async function recordPublished(
 ): Promise<void> {
   const now = deps.now();
   await deps.orm.em.fork().transactional(async (em) => {
-    await em.execute(
-      `update post_channels set status = 'published', url = ?, error = null, error_code = null,
-         retry_at = null, published_at = coalesce(published_at, ?)
-       where id = ? and workspace_id = ?`,
-      [sent[0]?.url, now, target.postChannelId, target.workspaceId],
-    );
+    // The post before its channel, as everybody locks them: two that wait for each other would both be stuck.
     await em.execute(
       `update posts set published_at = coalesce(published_at, ?), updated_at = ?
        where id = ? and workspace_id = ?`,
       [now, now, target.postId, target.workspaceId],
+    );
+    await em.execute(
+      `update post_channels set status = 'published', url = ?, sent_text = ?, error = null, error_code = null,
+         retry_at = null, published_at = coalesce(published_at, ?)
+       where id = ? and workspace_id = ?`,
+      [sent[0]?.url, target.texts[0], now, target.postChannelId, target.workspaceId],
     );
   });
 }

@@ -6,7 +6,7 @@ import {
 } from '../../networks/network.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { openLedger, readLedger, type Entry } from './ledger.ts';
+import { openLedger, type Entry } from './ledger.ts';
 import { claimedElsewhere, markNotTaken, markSending, markSent } from './ledger-marks.ts';
 import type { PublishTarget } from './target.ts';
 
@@ -41,7 +41,8 @@ export async function sendThread(
     const step = network.threads === 'atomic' ? remaining : remaining.slice(0, 1);
     const open = step.some(({ state }) => state === 'sending' || state === 'unknown');
     await (open ? settleStep(attempt, step, sent) : sendStep(attempt, step, sent));
-    entries = await readLedger(deps, target);
+    // Opened anew: an intent of an earlier run that came to nothing leaves its part to this run.
+    entries = await openLedger(deps, target, network, connection);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
+import { textsForChannel } from '../../domain/texts-for-channel.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 export type PublishRequest = {
@@ -18,6 +19,7 @@ export type PublishTarget = {
   readonly run: number;
   /** How often this channel was tried in this run, waits imposed by rate limits not counted. */
   readonly tries: number;
+  /** From when the channel has a day: the post's time, or that of the last retry. */
   readonly dueAt: Date;
   readonly status: ChannelStatus;
   readonly errorCode: ChannelErrorCode | null;
@@ -31,7 +33,7 @@ type Row = {
   platform: string;
   run: number;
   tries: number;
-  scheduled_at: string | Date | null;
+  due_at: string | Date | null;
   status: ChannelStatus;
   error_code: ChannelErrorCode | null;
   override: string | null;
@@ -47,7 +49,7 @@ export async function loadTarget(
 ): Promise<PublishTarget | null> {
   const { workspaceId, postId, postChannelId } = request;
   const [row] = await deps.orm.em.fork().execute<Row[]>(
-    `select pc.channel_id, c.platform, p.run, pc.tries, p.scheduled_at, pc.status, pc.error_code,
+    `select pc.channel_id, c.platform, p.run, pc.tries, coalesce(p.retried_at, p.scheduled_at) as due_at, pc.status, pc.error_code,
        pc.body as override, p.body, p.thread, c.parked_until
      from post_channels pc
      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
@@ -59,6 +61,8 @@ export async function loadTarget(
     return null;
   }
 
+  const threads = deps.networks[row.platform]?.rules.threads ?? true;
+  const texts = textsForChannel(row, row.override, threads);
   return {
     workspaceId,
     postId,
@@ -67,11 +71,11 @@ export async function loadTarget(
     platform: row.platform,
     run: row.run,
     tries: row.tries,
-    // A post that was cancelled meanwhile has no time any more; its channels are drafts and are not tried.
-    dueAt: new Date(row.scheduled_at ?? 0),
+    // A post that was cancelled meanwhile has no time any more; what had begun goes on.
+    dueAt: row.due_at === null ? deps.now() : new Date(row.due_at),
     status: row.status,
     errorCode: row.error_code,
-    texts: row.override === null ? (row.thread ?? [row.body ?? '']) : [row.override],
+    texts: texts.length > 0 ? texts : [''],
     parkedUntil: row.parked_until === null ? null : new Date(row.parked_until),
   };
 }

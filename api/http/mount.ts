@@ -1,30 +1,29 @@
+import type { ServerResponse } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
-import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { parser } from '../../runtime/parser.ts';
-import { authenticate } from './authenticate.ts';
+import type { Admission } from './admission.ts';
+import { isId } from './is-id.ts';
 import { readBody, readNoBody } from './read-body.ts';
 import { queryReader } from './read-query.ts';
 import type { Route } from './route.ts';
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/v;
-
 /** A router for these calls: who is it, is the request well formed, then the use case. */
-export function mount(routes: readonly Route[], fork: () => Em): Router {
+export function mount(routes: readonly Route[], admit: Admission): Router {
   const router = new Router({ prefix: '/api/v1', sensitive: true, strict: true });
   for (const route of routes) {
-    const handler = handlerOf(route, fork);
+    const handler = handlerOf(route, admit);
     router[route.method](route.path.replaceAll(/\{(?<name>\w+)\}/gv, ':$<name>'), handler);
   }
 
   return router;
 }
 
-function handlerOf(route: Route, fork: () => Em) {
+function handlerOf(route: Route, admit: Admission) {
   const readQuery = queryReader(route.query);
   const body = bodyReader(route);
   return async (ctx: RouterContext): Promise<void> => {
-    const caller = await authenticate(fork(), ctx.get('authorization'));
+    const caller = await admit(ctx, route.method !== 'get');
     const params = ids(ctx.params);
     const query = readQuery(ctx.query);
     const header = (name: string): string | undefined =>
@@ -36,11 +35,23 @@ function handlerOf(route: Route, fork: () => Em) {
       body: await body(ctx),
       header,
       incoming: ctx.req,
+      hangUp: () => hangUpOf(ctx.res),
     });
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
   };
+}
+
+function hangUpOf(response: ServerResponse): AbortSignal {
+  const hangUp = new AbortController();
+  const look = (): void => {
+    if (!response.writableFinished) {
+      hangUp.abort(new Error('The client hung up.'));
+    }
+  };
+  response.once('close', look);
+  return hangUp.signal;
 }
 
 /** How this call's body is read and checked. */
@@ -57,7 +68,7 @@ function bodyReader({ method, body, bodyKind }: Route): (ctx: RouterContext) => 
 function ids(params: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(params)) {
-    if (value === undefined || !uuid.test(value)) {
+    if (value === undefined || !isId(value)) {
       throw new AppError('not_found', `There is nothing with the id "${value}".`);
     }
 

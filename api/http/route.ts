@@ -18,6 +18,8 @@ export type Request = {
   readonly header: (name: string) => string | undefined;
   /** The request itself, for a call that reads its body by itself. */
   readonly incoming: IncomingMessage;
+  /** Aborts when the client hangs up before it has its answer. Made on the first call. */
+  readonly hangUp: () => AbortSignal;
 };
 
 export type Answer = {

@@ -1,6 +1,14 @@
 import { channelSchema } from '../channels/schemas.ts';
 import { errorSchema } from '../http/shared-schemas.ts';
-import { channelResultSchema, createPostSchema, postSchema } from '../posts/schemas.ts';
+import {
+  channelResultSchema,
+  createPostSchema,
+  editPostSchema,
+  postSchema,
+  postSummarySchema,
+  validatedChannelSchema,
+  validatePostSchema,
+} from '../posts/schemas.ts';
 import {
   createdEndpointSchema,
   createEndpointSchema,
@@ -14,6 +22,10 @@ const named: Readonly<Record<string, object>> = {
   Post: postSchema,
   ChannelResult: channelResultSchema,
   NewPost: createPostSchema,
+  PostEdit: editPostSchema,
+  PostSummary: postSummarySchema,
+  PostQuestion: validatePostSchema,
+  ValidatedChannel: validatedChannelSchema,
   Webhook: endpointSchema,
   CreatedWebhook: createdEndpointSchema,
   NewWebhook: createEndpointSchema,

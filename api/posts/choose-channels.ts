@@ -1,22 +1,20 @@
 import { Channel } from '../../db/entities/channel.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { CreatePostBody } from './schemas.ts';
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/v;
+import { isId } from '../http/is-id.ts';
 
 /**
- * The channels that a request names, in its order, each once.
+ * The workspace's channels with these ids, in this order, each once.
  *
  * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or somebody else's.
  */
 export async function chooseChannels(
   em: Em,
   workspaceId: string,
-  { channel_ids: given = [], channel_bodies: overrides = {} }: CreatePostBody,
+  given: readonly string[],
 ): Promise<Channel[]> {
   const ids = [...new Set(given)];
-  const wellFormed = ids.filter((id) => uuid.test(id));
+  const wellFormed = ids.filter(isId);
   const found = wellFormed.length
     ? await em.find(Channel, { id: { $in: wellFormed }, workspaceId })
     : [];
@@ -26,15 +24,22 @@ export async function chooseChannels(
     throw invalid(`No channel of this workspace has the id ${unknown.join(', ')}.`, '/channel_ids');
   }
 
-  const stray = Object.keys(overrides).filter((id) => !byId.has(id));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** @throws AppError `invalid_channel_ids` when a text is meant for a channel that the post does not go to. */
+export function mustBeChosen(
+  ids: readonly string[],
+  overrides: Readonly<Record<string, string>>,
+): void {
+  const chosen = new Set(ids);
+  const stray = Object.keys(overrides).filter((id) => !chosen.has(id));
   if (stray.length > 0) {
     throw invalid(
-      `channel_bodies names ${stray.join(', ')}, which is not among channel_ids.`,
+      `channel_bodies names ${stray.join(', ')}, which is not among the post's channels.`,
       '/channel_bodies',
     );
   }
-
-  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 const invalid = (message: string, path: string): AppError =>

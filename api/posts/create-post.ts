@@ -3,10 +3,13 @@ import { dueTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
-import { contentFaults, mustBePublishable, warningFor } from './check-content.ts';
-import { chooseChannels } from './choose-channels.ts';
-import { checkTexts } from './content.ts';
+import { downloadMedia } from '../media/download-media.ts';
+import { checkTexts, mustSaySomething } from './check-texts.ts';
+import { chooseChannels, mustBeChosen } from './choose-channels.ts';
 import { findReplayed, fingerprint } from './idempotency.ts';
+import { judgePost, mustBePublishable } from './judge-post.ts';
+import { mustHavePlan } from './must-have-plan.ts';
+import { contentOf } from './post-content.ts';
 import type { CreatePostBody } from './schemas.ts';
 import { storePost } from './store-post.ts';
 
@@ -16,6 +19,7 @@ export type Created = { readonly postId: string; readonly replayed: boolean };
  * Stores a draft or a scheduled post, and arranges for it to be published. Everything is committed before
  * Temporal hears of it: a crash in between leaves a row that the relay picks up.
  *
+ * @param signal Aborts when nobody waits for the answer any more: downloads end then.
  * @throws AppError with one of the codes that the route lists; then nothing is stored.
  */
 export async function createPost(
@@ -23,6 +27,7 @@ export async function createPost(
   caller: Caller,
   request: CreatePostBody,
   key: string | undefined,
+  signal?: AbortSignal,
 ): Promise<Created> {
   const { workspaceId } = caller;
   const em = deps.orm.em.fork();
@@ -32,23 +37,30 @@ export async function createPost(
     return { postId: replayed, replayed: true };
   }
 
-  if (caller.plan === null) {
-    throw new AppError('plan_required', 'This workspace has no active plan.');
-  }
-
-  refuseMedia(request);
+  mustHavePlan(caller);
   checkTexts(request);
+  const { media_ids: mediaIds = [], media_urls: mediaUrls = [] } = request;
+  const content = contentOf(request);
+  mustSaySomething(content, mediaIds.length + mediaUrls.length);
   const dueAt = dueTime(request, deps.now());
-  const channels = await chooseChannels(em, workspaceId, request);
-  const faults = contentFaults(deps.networks, channels, request);
-  if (dueAt) {
-    mustBePublishable(channels, faults);
+  const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
+  mustBeChosen(
+    channels.map(({ id }) => id),
+    content.overrides,
+  );
+  if (dueAt && mediaIds.length + mediaUrls.length === 0) {
+    mustBePublishable(judgePost(deps.rules, channels, content, []));
   }
 
-  const post = { id: newId(), dueAt, warning: warningFor(channels, faults), key, print };
-  if (!(await storePost(em, workspaceId, request, channels, post, deps.now()))) {
-    // Another request with this key came first, and has committed by now.
-    return createPost(deps, caller, request, key);
+  const post = { id: newId(), dueAt, content, mediaIds, key, print };
+  const downloaded = await downloadMedia(deps, workspaceId, mediaUrls, signal);
+  try {
+    if (!(await storePost(deps, workspaceId, channels, post, downloaded.files))) {
+      // Another request with this key came first, and has committed by now.
+      return await createPost(deps, caller, request, key, signal);
+    }
+  } finally {
+    await downloaded.settle();
   }
 
   if (dueAt) {
@@ -63,15 +75,4 @@ export async function createPost(
   }
 
   return { postId: post.id, replayed: false };
-}
-
-/** Until there is a media library, saying so is better than a post that goes out without its picture. */
-function refuseMedia({ media_ids: ids = [], media_urls: urls = [] }: CreatePostBody): void {
-  const [field] = [...(ids.length ? ['media_ids'] : []), ...(urls.length ? ['media_urls'] : [])];
-  if (field !== undefined) {
-    const message = 'names media, and this version publishes text only';
-    throw new AppError('invalid_request', `${field} ${message}.`, {
-      details: [{ path: `/${field}`, message }],
-    });
-  }
 }

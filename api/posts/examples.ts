@@ -135,3 +135,75 @@ export const newPosts: Examples = {
     },
   },
 };
+
+const { id, body, thread, scheduled_at, published_at, created_at, status } = scheduledPost;
+export const page = {
+  summary: 'One post, and no more after it',
+  value: {
+    posts: [
+      {
+        id,
+        body,
+        thread,
+        scheduled_at,
+        published_at,
+        created_at,
+        status,
+        post_targets: [
+          { channel_id: mastodonChannel.id, status },
+          { channel_id: blueskyChannel.id, status },
+        ],
+      },
+    ],
+    next_cursor: null,
+  },
+};
+
+export const edits: Examples = {
+  reschedule: {
+    summary: 'Another time; the rest stays',
+    value: { scheduled_at: '2027-03-02T09:00:00Z' },
+  },
+  unschedule: { summary: 'Back to a draft', value: { scheduled_at: null } },
+  text: { summary: 'Another text', value: { body: 'The new album is out now.' } },
+};
+
+export const questions: Examples = {
+  text: {
+    summary: 'A post for one channel',
+    value: { body: text, channel_ids: [mastodonChannel.id] },
+  },
+};
+
+export const cancelled = {
+  summary: 'One channel was being sent',
+  value: { ok: true, id: scheduledPost.id, still_sending: 1 },
+};
+
+export const retrying = {
+  summary: 'One channel had failed',
+  value: { id: scheduledPost.id, retrying: [blueskyChannel.id] },
+};
+
+const { length } = text;
+export const validations: Examples = {
+  fits: {
+    summary: 'A channel that would take it',
+    value: {
+      valid: true,
+      channels: [
+        {
+          channel_id: mastodonChannel.id,
+          platform: mastodonChannel.platform,
+          handle: mastodonChannel.handle,
+          errors: [],
+          warnings: [],
+          length,
+          limit: 500,
+          unit: 'characters',
+          texts: [{ length, limit: 500, unit: 'characters' }],
+        },
+      ],
+    },
+  },
+};

@@ -44,13 +44,12 @@ export const readOwnAccount = answerReader<{ readonly id: string; readonly usern
   properties: { id, username: { type: 'string', minLength: 1, maxLength: 255 } },
 });
 
+/** Its limits stay unread here: a server that gets one of them wrong still has the others. */
 export type Instance = {
   readonly domain?: string;
   readonly configuration?: {
-    readonly statuses?: {
-      readonly max_characters?: number;
-      readonly characters_reserved_per_url?: number;
-    };
+    readonly statuses?: Readonly<Record<string, unknown>>;
+    readonly media_attachments?: Readonly<Record<string, unknown>>;
   };
 };
 
@@ -61,15 +60,7 @@ export const readInstance = answerReader<Instance>({
     domain: { type: 'string', minLength: 1, maxLength: 255 },
     configuration: {
       type: 'object',
-      properties: {
-        statuses: {
-          type: 'object',
-          properties: {
-            max_characters: { type: 'integer', minimum: 1 },
-            characters_reserved_per_url: { type: 'integer', minimum: 0, maximum: 10_000 },
-          },
-        },
-      },
+      properties: { statuses: { type: 'object' }, media_attachments: { type: 'object' } },
     },
   },
 });

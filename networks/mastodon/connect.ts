@@ -4,7 +4,7 @@ import { baseUrlOf } from '../base-url.ts';
 import type { Account } from '../network.ts';
 import { readInstance, readOwnAccount, type Instance } from './answers.ts';
 import { accessWith, get, getAs, type Access } from './client.ts';
-import type { MastodonSettings } from './settings.ts';
+import { settingsOf } from './settings.ts';
 
 export type MastodonLogin = {
   /** Of the server: `https://mastodon.example`. */
@@ -41,13 +41,4 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
 async function instanceOf(access: Access): Promise<Instance> {
   const response = await get(access, '/api/v2/instance', 'prepare');
   return (response.status === 200 && readInstance(jsonOf(response))) || {};
-}
-
-function settingsOf({ configuration }: Instance): Partial<MastodonSettings> {
-  const { max_characters: maxCharacters, characters_reserved_per_url: charactersReservedPerUrl } =
-    configuration?.statuses ?? {};
-  return {
-    ...(maxCharacters === undefined ? {} : { maxCharacters }),
-    ...(charactersReservedPerUrl === undefined ? {} : { charactersReservedPerUrl }),
-  };
 }

@@ -1,60 +1,76 @@
-import type { Json, Rules } from '../network.ts';
-import { mastodonSettings } from './settings.ts';
+import type { Content, MediaFacts, Rules, Verdict } from '../content-rules.ts';
+import { numberOf } from '../judge/amounts.ts';
+import { judgeFiles, nameOf, type TypeRules } from '../judge/files.ts';
+import { isImage, isVideo, mixtureFaults } from '../judge/mixture.ts';
+import { judgeTexts, type TextVerdict } from '../judge/texts.ts';
+import type { Json } from '../network.ts';
+import { mastodonSettings, type MastodonSettings } from './settings.ts';
+import { statusLength } from './status-length.ts';
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** A server takes only a host with a dot for a link, and leaves out the punctuation that ends a sentence. */
-const links = /https?:\/\/[^\s/?#.]+(?:\.[^\s/?#.]+)+(?:[/?#]\S*)?/giu;
-const punctuation = new Set('.,:;!?\'"»”’]}>');
-const remoteMentions = /(?<![\w@/])(@\w+(?:[.-]+\w+)*)@[\p{L}\p{N}][\p{L}\p{N}.:-]*[\p{L}\p{N}]/gu;
+const server = 'this Mastodon server';
 
-/**
- * Length of a status the way a Mastodon server counts it.
- *
- * Unit: grapheme clusters, so a family emoji is 1. Every link counts the same whatever its length, and of
- * `@name@host` only `@name` counts.
- *
- * Gap: GoToSocial counts code points and the whole link, so a text of many emoji near its limit (5000) may pass
- * here and be refused there.
- *
- * Source: https://docs.joinmastodon.org/user/posting/#text
- */
-export function statusLength(text: string, charactersReservedPerUrl: number): number {
-  const placeholder = 'x'.repeat(charactersReservedPerUrl);
-  const counted = text
-    .replaceAll(links, (link) => placeholder + link.slice(linkEnd(link)))
-    .replaceAll(remoteMentions, '$1');
-  return [...graphemes.segment(counted)].length;
-}
+/** Of Mastodon itself, for GIFs alone; no server tells it. */
+const maxGifPixels = 1280 * 720;
 
-/**
- * Where the link ends inside of what looks like one: a closing bracket belongs to it only after an opening one.
- *
- * Walks back by hand: a pattern for this takes quadratic time, and texts come from outside.
- */
-function linkEnd(match: string): number {
-  const isBalanced = match.includes('(');
-  let end = match.length;
-  for (; end > 0; end -= 1) {
-    const last = match.charAt(end - 1);
-    if (!punctuation.has(last) && (last !== ')' || isBalanced)) {
-      break;
-    }
-  }
+/** Types that go by another name here, where a file's type is read from its bytes. */
+const ourNames: Readonly<Record<string, string>> = {
+  'video/x-matroska': 'video/matroska',
+  'video/x-msvideo': 'video/vnd.avi',
+};
 
-  return end;
-}
-
+/** The limits are those that the account's server told when it was connected, or else Mastodon's own. */
 export const rules: Rules = {
-  checkText(text: string, settings: Json): string | null {
-    const { maxCharacters, charactersReservedPerUrl } = mastodonSettings(settings);
-    const length = statusLength(text, charactersReservedPerUrl);
-    if (length <= maxCharacters) {
-      return null;
-    }
-
-    return (
-      `The text is too long for this Mastodon server: it takes ${maxCharacters} characters ` +
-      `(a link counts ${charactersReservedPerUrl}), and this is ${length}.`
-    );
+  threads: true,
+  judge(content: Content, settings: Json): Verdict {
+    const { media } = content;
+    const limits = mastodonSettings(settings);
+    const { texts, errors } = judgeTexts(content, server, (text) => judgeText(text, limits));
+    const mixture = mixtureFaults(media, groupsOf(limits), server);
+    const files = judgeFiles(media, typeRulesOf(limits), server);
+    return {
+      errors: [...errors, ...mixture, ...files.errors],
+      warnings: [...files.warnings, ...media.flatMap(gifWarnings)],
+      texts,
+    };
   },
 };
+
+function judgeText(text: string, limits: MastodonSettings): TextVerdict {
+  const { maxCharacters: limit, charactersReservedPerUrl } = limits;
+  const length = statusLength(text, charactersReservedPerUrl);
+  return {
+    measure: { length, limit, unit: 'characters' },
+    errors:
+      length > limit
+        ? [
+            `The text is too long for ${server}: it takes ${limit} characters (a link counts ${charactersReservedPerUrl}), and this is ${length}.`,
+          ]
+        : [],
+  };
+}
+
+const groupsOf = ({ maxMediaAttachments }: MastodonSettings) => [
+  { one: 'image', max: maxMediaAttachments, has: isImage },
+  { one: 'video', max: Math.min(1, maxMediaAttachments), has: isVideo },
+];
+
+function typeRulesOf(limits: MastodonSettings): TypeRules {
+  const { maxImageBytes, maxImagePixels, maxVideoBytes, maxVideoPixels } = limits;
+  const image = { kind: 'an image', maxBytes: maxImageBytes, maxPixels: maxImagePixels };
+  const video = { kind: 'a video', maxBytes: maxVideoBytes, maxPixels: maxVideoPixels };
+  const rulesByType = limits.mediaTypes.map((type) => {
+    const rule = type.startsWith('image/') ? image : video;
+    return [ourNames[type] ?? type, rule] as const;
+  });
+  return Object.fromEntries(rulesByType);
+}
+
+function gifWarnings(file: MediaFacts): string[] {
+  const { type, width, height } = file;
+  const pixels = (width ?? 0) * (height ?? 0);
+  return type === 'image/gif' && pixels > maxGifPixels
+    ? [
+        `Many Mastodon servers take GIFs of up to ${numberOf(maxGifPixels)} pixels only, and ${nameOf(file)} has ${numberOf(pixels)} (${width} × ${height}).`,
+      ]
+    : [];
+}

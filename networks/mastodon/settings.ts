@@ -1,5 +1,6 @@
 import { answerReader } from '../answer.ts';
 import type { Json } from '../network.ts';
+import type { Instance } from './answers.ts';
 
 /** What a server said of its limits when the account was connected. */
 export type MastodonSettings = {
@@ -7,21 +8,96 @@ export type MastodonSettings = {
   readonly maxCharacters: number;
   /** What every link counts, whatever its length. */
   readonly charactersReservedPerUrl: number;
+  /** Images of one post. */
+  readonly maxMediaAttachments: number;
+  /** MIME types of images and videos that the server takes. */
+  readonly mediaTypes: readonly string[];
+  readonly maxImageBytes: number;
+  /** Width times height. */
+  readonly maxImagePixels: number;
+  readonly maxVideoBytes: number;
+  /** Width times height. */
+  readonly maxVideoPixels: number;
 };
 
-/** Source: https://docs.joinmastodon.org/user/posting/#text */
-const defaults: MastodonSettings = { maxCharacters: 500, charactersReservedPerUrl: 23 };
+/** Of Mastodon itself, which has raised some over time: these are those of version 4.5. */
+const defaults: MastodonSettings = {
+  maxCharacters: 500,
+  charactersReservedPerUrl: 23,
+  maxMediaAttachments: 4,
+  mediaTypes: [
+    'image/jpeg',
+    'image/png',
+    'image/gif',
+    'image/webp',
+    'image/avif',
+    'image/heic',
+    'image/heif',
+    'video/mp4',
+    'video/quicktime',
+    'video/webm',
+    'video/ogg',
+  ],
+  maxImageBytes: 16 * 1024 * 1024,
+  maxImagePixels: 7680 * 4320,
+  maxVideoBytes: 99 * 1024 * 1024,
+  maxVideoPixels: 3840 * 2160,
+};
 
-const read = answerReader<Partial<MastodonSettings>>({
-  type: 'object',
-  properties: {
-    maxCharacters: { type: 'integer', minimum: 1 },
-    charactersReservedPerUrl: { type: 'integer', minimum: 0, maximum: 10_000 },
-  },
-});
+const positive = { type: 'integer', minimum: 1 };
+/** An empty list is that of a server that does not tell. The bounds keep a hostile server's answer small. */
+const types = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 200,
+  items: { type: 'string', pattern: '^(?:image|video)/', maxLength: 100 },
+};
+
+const schemas: Record<keyof MastodonSettings, object> = {
+  maxCharacters: positive,
+  charactersReservedPerUrl: { type: 'integer', minimum: 0, maximum: 10_000 },
+  maxMediaAttachments: { type: 'integer', minimum: 0 },
+  mediaTypes: types,
+  maxImageBytes: positive,
+  maxImagePixels: positive,
+  maxVideoBytes: positive,
+  maxVideoPixels: positive,
+};
+
+const read = answerReader<Partial<MastodonSettings>>({ type: 'object', properties: schemas });
 
 /** The settings of a channel; a channel without them, or with others, has Mastodon's defaults. */
 export const mastodonSettings = (settings: Json): MastodonSettings => ({
   ...defaults,
   ...read(settings),
 });
+
+const names = Object.keys(schemas) as (keyof MastodonSettings)[];
+const readers = names.map((name) => ({ name, read: answerReader<Json>(schemas[name]) }));
+
+/** What a server tells of its limits. One that it does not tell, or tells wrong, is left out. */
+export function settingsOf({ configuration }: Instance): Partial<MastodonSettings> {
+  const { statuses, media_attachments: media } = configuration ?? {};
+  const told: Record<keyof MastodonSettings, unknown> = {
+    maxCharacters: statuses?.['max_characters'],
+    charactersReservedPerUrl: statuses?.['characters_reserved_per_url'],
+    maxMediaAttachments: statuses?.['max_media_attachments'],
+    mediaTypes: typesOf(media?.['supported_mime_types']),
+    maxImageBytes: media?.['image_size_limit'],
+    maxImagePixels: media?.['image_matrix_limit'],
+    maxVideoBytes: media?.['video_size_limit'],
+    maxVideoPixels: media?.['video_matrix_limit'],
+  };
+  return Object.fromEntries(
+    readers.flatMap(({ name, read: readOne }) => {
+      const value = readOne(told[name]);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Images and videos: servers take sound too, and we have none. */
+const typesOf = (told: unknown): unknown =>
+  Array.isArray(told)
+    ? told.filter((type) => typeof type === 'string' && /^(?:image|video)\//.test(type))
+    : undefined;

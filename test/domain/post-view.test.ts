@@ -14,6 +14,7 @@ const post: PostFacts = {
   publishedAt: null,
   video: null,
   warning: null,
+  media: [],
 };
 
 const channel: ChannelFacts = {
@@ -22,6 +23,7 @@ const channel: ChannelFacts = {
   platform: 'mastodon',
   handle: '@a@b',
   body: null,
+  sentText: null,
   url: null,
   error: null,
   errorCode: null,
@@ -39,6 +41,18 @@ test('a channel shows the text that it gets: its own, else the thread’s first 
   t.is(shown({ body: 'body' }, null), 'body');
   t.is(shown({}, 'own'), 'own');
   t.is(shown({}, null), null);
+});
+
+test('a published channel goes on showing the text that went out, whatever the post says later', (t) => {
+  const [result] = viewPost({ ...post, body: 'edited since' }, [
+    { ...channel, status: 'published', sentText: 'as it went out' },
+  ]).channels;
+  t.is(result?.body, 'as it went out');
+});
+
+test('a post links to its files', (t) => {
+  const media = [{ url: 'https://punctual.example/files/abc/cat.png', type: 'image/png' }];
+  t.deepEqual(viewPost({ ...post, media }, []).media, media);
 });
 
 test('times go out in UTC with milliseconds, and what is not there is null', (t) => {

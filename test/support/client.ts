@@ -1,6 +1,7 @@
 import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
 import { createApiKey, createWorkspace } from '../../cli/create-workspace.ts';
 import type { PostView } from '../../domain/post-view.ts';
+import { checkAnswer } from '../api/check-answer.ts';
 import { poll } from './poll.ts';
 import type { Punctual } from './punctual.ts';
 
@@ -12,12 +13,14 @@ export type Reply = {
   readonly body: any;
 };
 
-/** A program that uses the API with one workspace's key. */
+/** A program that uses the API with one workspace's key, and holds every answer against its route's schema. */
 export type Client = {
   readonly workspaceId: string;
   readonly key: string;
   readonly get: (path: string) => Promise<Reply>;
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>;
+  readonly patch: (path: string, body: unknown) => Promise<Reply>;
+  readonly delete: (path: string) => Promise<Reply>;
   /** Polls until an endpoint's newest delivery is delivered or failed. */
   readonly finalDelivery: (endpointId: string) => Promise<DeliveryView>;
   /** Polls until a post has a final status. */
@@ -33,18 +36,19 @@ export async function newClient(punctual: Punctual, name = 'Test'): Promise<Clie
 
 export function clientFor(url: string, workspaceId: string, key: string): Client {
   const call = async (method: string, path: string, init: RequestInit = {}): Promise<Reply> => {
-    const response = await fetch(`${url}/api/v1${path}`, {
+    const address = `${url}/api/v1${path}`;
+    const response = await fetch(address, {
       method,
       ...init,
       headers: { authorization: `Bearer ${key}`, ...(init.headers as Record<string, string>) },
     });
     const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: text === '' ? undefined : JSON.parse(text),
-    };
+    const { status, headers } = response;
+    const reply = { status, headers, body: text === '' ? undefined : JSON.parse(text) };
+    checkAnswer(method, address, reply);
+    return reply;
   };
+  const json = { 'content-type': 'application/json' };
   const client: Client = {
     workspaceId,
     key,
@@ -52,8 +56,10 @@ export function clientFor(url: string, workspaceId: string, key: string): Client
     post: (path, body, headers = {}) =>
       call('POST', path, {
         body: JSON.stringify(body),
-        headers: { 'content-type': 'application/json', ...headers },
+        headers: { ...json, ...headers },
       }),
+    patch: (path, body) => call('PATCH', path, { body: JSON.stringify(body), headers: json }),
+    delete: (path) => call('DELETE', path),
     finalPost: (id, timeoutMs) =>
       poll<PostView>(
         async () => (await client.get(`/posts/${id}`)).body.post,

@@ -1,3 +1,4 @@
+import type { Rules } from '../../networks/content-rules.ts';
 import {
   NetworkError,
   type Finding,
@@ -29,6 +30,15 @@ export type FakeNetwork = Network & {
 const silence = (): NetworkError =>
   new NetworkError('network_unavailable', 'No answer.', { taken: 'unknown' });
 
+const acceptsAll: Rules = {
+  threads: true,
+  judge: ({ texts }) => ({
+    errors: [],
+    warnings: [],
+    texts: texts.map(({ length }) => ({ length, limit: 500, unit: 'characters' })),
+  }),
+};
+
 /**
  * A network whose every misfortune a test can choose. Only for the ledger's own rules: what real networks do is
  * tested on real servers.
@@ -38,7 +48,7 @@ export function fakeNetwork(settlingMs = 0): FakeNetwork {
     id: 'fake',
     threads: 'sequential',
     settlingMs,
-    rules: { checkText: () => null },
+    rules: acceptsAll,
     live: [],
     sends: [],
     fates: [],

@@ -51,7 +51,8 @@ export async function ledgerWorld(t: ExecutionContext, network: FakeNetwork): Pr
   const egress = createEgress({ allow: [] });
   t.teardown(() => egress.close());
   const now = (): Date => new Date(nowMs);
-  const deps = { orm, sealer, egress, now, log: testLog, networks: { fake: network } };
+  const publicUrl = 'https://punctual.example';
+  const deps = { orm, sealer, egress, now, publicUrl, log: testLog, networks: { fake: network } };
   const workspaceId = await createWorkspace(orm.em.fork(), 'Ledger');
   const channelId = await addFakeChannel(deps, workspaceId);
   return {
@@ -79,6 +80,7 @@ async function newPost(
     thread: texts.length > 1 ? texts : null,
     scheduledAt: deps.now(),
     status: 'publishing',
+    retriedAt: null,
     video: null,
   });
   await em.flush();
@@ -93,7 +95,9 @@ async function newPost(
     error: null,
     errorCode: null,
     retryAt: null,
+    sentText: null,
     metrics: null,
+    metricsUpdatedAt: null,
   });
   await em.flush();
   const request = { workspaceId, postId: post.id, postChannelId: channel.id };

@@ -7,15 +7,19 @@ import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
 import { networks as realNetworks } from '../../networks/index.ts';
 import type { Network } from '../../networks/network.ts';
+import { rulesOf } from '../../networks/rules.ts';
+import type { RateLimits } from '../../runtime/config/rate-limits.ts';
 import { parseAllowList } from '../../runtime/egress/allow-list.ts';
 import { checkDestination } from '../../runtime/egress/check-url.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
+import type { EgressOptions } from '../../runtime/egress/create-agent.ts';
 import { createResolver } from '../../runtime/egress/resolver.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { createWorkers } from '../../worker/create-workers.ts';
 import { startRelay } from '../../worker/relay.ts';
+import { admission } from './admission.ts';
 import { freshDatabase } from './database.ts';
 import {
   freshNamespace,
@@ -45,34 +49,45 @@ export type ApiOptions = {
   readonly temporalEnv?: Record<string, string>;
   /** Networks other than the real ones. */
   readonly networks?: Readonly<Record<string, Network>>;
+  /** Names and connections other than the real ones, so that nothing gets out. */
+  readonly outside?: Required<Pick<EgressOptions, 'resolve' | 'connect'>>;
+  /** Calls a minute, where the test is about them; otherwise so many that none is refused. */
+  readonly rateLimits?: Partial<RateLimits>;
+  readonly trustedProxies?: number;
 };
 
 /** Starts an API on a real socket, without workers. */
 export async function startApi(
   t: ExecutionContext,
-  { allowPorts = [], temporalEnv, networks = realNetworks }: ApiOptions = {},
+  options: ApiOptions = {},
 ): Promise<Punctual> {
+  const { allowPorts = [], temporalEnv, networks = realNetworks, outside } = options;
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const settings = temporalEnv ?? (await freshNamespace());
   const temporal = temporalClient(t, settings);
   const secretKey = randomBytes(32).toString('hex');
   const allow = parseAllowList(allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','));
-  const egress = createEgress({ allow });
+  const egress = createEgress({ allow, ...outside });
   t.teardown(() => egress.close());
+  const resolve = outside?.resolve ?? createResolver();
   const sealer = createSealer(secretKey);
   const now = (): Date => new Date();
-  const deps = { orm, sealer, networks, egress, log: testLog, now };
+  const publicUrl = 'https://punctual.example';
+  const deps = { orm, sealer, networks, publicUrl, egress, log: testLog, now };
 
   const sync = backgroundSync(temporal.client, orm, testLog);
   const app = createApp({
     orm,
     sealer,
-    networks,
+    publicUrl,
+    rules: { ...rulesOf, ...rulesIn(networks) },
     log: testLog,
     now,
     tellTemporal: sync.tell,
-    refuseUrl: (url) => checkDestination(url, { allow, resolve: createResolver() }),
+    refuseUrl: (url) => checkDestination(url, { allow, resolve }),
     readiness: () => readiness(orm, temporal),
+    admit: admission(t, databaseUrl, options.rateLimits),
+    trustedProxies: options.trustedProxies ?? 0,
   });
   const server = app.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -130,3 +145,6 @@ export async function startPunctual(
   await startWorkers(t, punctual);
   return punctual;
 }
+
+const rulesIn = (networks: Readonly<Record<string, Network>>): Record<string, Network['rules']> =>
+  Object.fromEntries(Object.entries(networks).map(([platform, { rules }]) => [platform, rules]));

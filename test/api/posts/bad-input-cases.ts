@@ -131,8 +131,11 @@ const keys: BadInput[] = ['', '   ', 'x'.repeat(256)].map((key) => ({
 }));
 
 const media: BadInput[] = [
-  { ...wrong('media_ids', [crypto.randomUUID()]), names: /media_ids.*text only/v },
-  { ...wrong('media_urls', ['https://example.com/a.png']), names: /media_urls.*text only/v },
+  {
+    ...wrong('media_ids', [crypto.randomUUID()]),
+    code: 'invalid_media_ids',
+    names: /No media file/v,
+  },
 ];
 
 export const malformed: readonly BadInput[] = [

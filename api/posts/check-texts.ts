@@ -1,18 +1,14 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { isText } from '../../domain/is-text.ts';
-import type { CreatePostBody } from './schemas.ts';
+import type { EditPostBody } from './schemas.ts';
 
 /**
- * Refuses a post without text, with blank text, or with text that no database can hold.
+ * Refuses texts that are blank, and texts that no database can hold.
  *
  * @throws AppError `empty_body`, or `invalid_request` for characters that cannot be stored.
  */
-export function checkTexts(request: CreatePostBody): void {
+export function checkTexts(request: EditPostBody): void {
   const texts = textsOf(request);
-  if (texts.length === 0) {
-    throw new AppError('empty_body', 'A post needs a body, a thread or channel_bodies.');
-  }
-
   const blank = texts.filter(([, text]) => text.trim() === '');
   if (blank.length > 0) {
     throw new AppError('empty_body', `${paths(blank)} must not be blank.`, {
@@ -31,9 +27,23 @@ export function checkTexts(request: CreatePostBody): void {
   }
 }
 
+type Content = {
+  readonly body: string | null;
+  readonly thread: readonly string[] | null;
+  readonly overrides: Readonly<Record<string, string>>;
+};
+
+/** @throws AppError `empty_body` for a post with neither text nor media. */
+export function mustSaySomething({ body, thread, overrides }: Content, mediaCount: number): void {
+  const hasText = body !== null || thread !== null || Object.keys(overrides).length > 0;
+  if (!hasText && mediaCount === 0) {
+    throw new AppError('empty_body', 'A post needs a body, a thread, channel_bodies or media.');
+  }
+}
+
 type Located = readonly [path: ErrorDetail['path'], text: string];
 
-function textsOf({ body, thread, channel_bodies: overrides }: CreatePostBody): Located[] {
+function textsOf({ body, thread, channel_bodies: overrides }: EditPostBody): Located[] {
   return [
     ...(body === undefined ? [] : [['/body', body] as const]),
     ...(thread ?? []).map((text, index) => [`/thread/${index}`, text] as const),

@@ -1,0 +1,83 @@
+import { AppError } from '../../domain/errors.ts';
+import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
+import type { Em } from '../../db/orm.ts';
+import type { ApiDeps } from '../deps.ts';
+
+type Scope = { readonly workspaceId: string; readonly postId: string };
+
+/**
+ * Makes a scheduled or publishing post a draft. Channels that have not begun, and those that wait for an automatic
+ * retry, become drafts; those that are being sent finish and keep their result.
+ *
+ * @returns how many are being sent.
+ * @throws AppError `not_found` or `post_not_cancellable`.
+ */
+export async function cancelPost(deps: ApiDeps, scope: Scope): Promise<number> {
+  const { workspaceId, postId } = scope;
+  const { revision, stillSending } = await deps.orm.em.fork().transactional(async (em) => {
+    const [post] = await em.execute<{ status: string }[]>(
+      'select status from posts where id = ? and workspace_id = ? for update',
+      [postId, workspaceId],
+    );
+    if (!post) {
+      throw new AppError('not_found', `There is no post "${postId}".`);
+    }
+
+    if (post.status !== 'scheduled' && post.status !== 'publishing') {
+      throw notCancellable(
+        `The post is ${post.status === 'draft' ? 'a draft' : post.status}; there is nothing to stop.`,
+      );
+    }
+
+    const before = await channelStatuses(em, scope);
+    if (post.status === 'publishing' && before.every(isFinal)) {
+      throw notCancellable(
+        'Every channel of the post has finished; there is nothing left to stop.',
+      );
+    }
+
+    await stopChannels(em, scope);
+    const after = await channelStatuses(em, scope);
+
+    const [row] = await em.execute<{ revision: number }[]>(
+      `update posts set status = 'draft', scheduled_at = null, retried_at = null, revision = revision + 1, updated_at = ?
+       where id = ? and workspace_id = ? returning revision`,
+      [deps.now(), postId, workspaceId],
+    );
+    return {
+      revision: row?.revision ?? 0,
+      stillSending: after.filter((status) => status === 'publishing').length,
+    };
+  });
+  deps.tellTemporal({ workspaceId, postId, status: 'draft', revision, dueAt: null });
+  return stillSending;
+}
+
+async function channelStatuses(em: Em, { workspaceId, postId }: Scope): Promise<ChannelStatus[]> {
+  const rows = await em.execute<{ status: ChannelStatus }[]>(
+    'select status from post_channels where post_id = ? and workspace_id = ?',
+    [postId, workspaceId],
+  );
+  return rows.map(({ status }) => status);
+}
+
+/**
+ * Each channel's row lock keeps this and the start of a send apart. A channel waiting for a retry whose last send is
+ * still in doubt stays in doubt: as a draft it could be sent a second time.
+ */
+async function stopChannels(em: Em, { workspaceId, postId }: Scope): Promise<void> {
+  await em.execute(
+    `update post_channels pc set status = 'unconfirmed', error_code = 'unconfirmed', retry_at = null,
+       error = 'The network was asked to publish and did not answer, and the post was cancelled before it could be asked again. Look at the account, then settle this channel.'
+     where post_id = ? and workspace_id = ? and status = 'retrying' and exists (select 1 from publish_attempts a
+       where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and a.state in ('sending', 'unknown'))`,
+    [postId, workspaceId],
+  );
+  await em.execute(
+    `update post_channels set status = 'draft', retry_at = null, error = null, error_code = null
+     where post_id = ? and workspace_id = ? and status in ('scheduled', 'retrying')`,
+    [postId, workspaceId],
+  );
+}
+
+const notCancellable = (message: string): AppError => new AppError('post_not_cancellable', message);

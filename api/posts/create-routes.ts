@@ -1,0 +1,109 @@
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { Answer, Request, Route } from '../http/route.ts';
+import { location, record } from '../http/shared-schemas.ts';
+import { createPost } from './create-post.ts';
+import { draft, newPosts, published, questions, scheduled, validations } from './examples.ts';
+import { idempotencyKey } from './idempotency.ts';
+import {
+  createPostSchema,
+  validatedChannelSchema,
+  validatePostSchema,
+  type CreatePostBody,
+  type ValidatePostBody,
+} from './schemas.ts';
+import { postAnswer, showPost } from './show-post.ts';
+import { validatePost } from './validate-post.ts';
+
+/** What can be wrong with a post before any network judges it. */
+const requestErrors: readonly ErrorCode[] = [
+  'invalid_request',
+  'empty_body',
+  'invalid_channel_ids',
+  'invalid_scheduled_at',
+  'invalid_media_ids',
+  'invalid_media_url',
+];
+
+export const createCall = (deps: ApiDeps): Route => ({
+  method: 'post',
+  path: '/posts',
+  operationId: 'createPost',
+  tag: 'Posts',
+  summary: 'Create a draft, or schedule a post or a thread',
+  requestHeaders: {
+    'Idempotency-Key': {
+      description: 'The same key with the same body makes one post, however often it is sent.',
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    },
+  },
+  body: createPostSchema,
+  bodyExamples: newPosts,
+  answers: {
+    201: {
+      description: 'The post was stored, and is scheduled or a draft.',
+      schema: postAnswer,
+      headers: { Location: location },
+      examples: { draft, scheduled },
+    },
+    200: {
+      description: 'The post that this idempotency key made before, as it stands now.',
+      schema: postAnswer,
+      headers: {
+        'Idempotency-Replayed': {
+          description: 'Nothing was stored by this call.',
+          schema: { type: 'string', const: 'true' },
+        },
+      },
+      examples: { scheduled, published },
+    },
+  },
+  errors: [
+    ...requestErrors,
+    'no_channels',
+    'invalid_content',
+    'idempotency_key_reused',
+    'plan_required',
+  ],
+  handle: (request) => create(deps, request),
+});
+
+async function create(deps: ApiDeps, { caller, body, header, hangUp }: Request): Promise<Answer> {
+  const request = body as CreatePostBody; // Checked against createPostSchema.
+  const key = idempotencyKey(header('idempotency-key'), request.idempotency_key);
+  const { postId, replayed } = await createPost(deps, caller, request, key, hangUp());
+  const answer = await showPost(deps, caller.workspaceId, postId);
+  return replayed
+    ? { status: 200, body: answer, headers: { 'Idempotency-Replayed': 'true' } }
+    : { status: 201, body: answer, headers: { Location: `/api/v1/posts/${postId}` } };
+}
+
+export const validateCall = (deps: ApiDeps): Route => ({
+  method: 'post',
+  path: '/posts/validate',
+  operationId: 'validatePost',
+  tag: 'Posts',
+  summary: 'Ask what the networks would say of a post',
+  description:
+    'Judges the post by the same rules as its creation, and stores nothing. What no network has a say in, such as an unknown channel, fails as it would there.',
+  body: validatePostSchema,
+  bodyExamples: questions,
+  answers: {
+    200: {
+      description: 'What each channel of the post would say.',
+      schema: record({
+        valid: { type: 'boolean', description: 'Whether no channel has an error.' },
+        channels: { type: 'array', items: validatedChannelSchema },
+      }),
+      examples: validations,
+    },
+  },
+  errors: requestErrors,
+  handle: async ({ caller, body, hangUp }) => {
+    const request = body as ValidatePostBody; // Checked against validatePostSchema.
+    return {
+      status: 200,
+      body: await validatePost(deps, caller.workspaceId, request, hangUp()),
+    };
+  },
+});

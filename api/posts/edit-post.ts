@@ -1,0 +1,131 @@
+import { LockMode } from '@mikro-orm/core';
+import { Post } from '../../db/entities/post.ts';
+import type { Em } from '../../db/orm.ts';
+import { dueTime } from '../../domain/due-time.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { PostToSync } from '../../temporal/sync-post.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { Caller } from '../http/route.ts';
+import { downloadMedia } from '../media/download-media.ts';
+import type { NewMedia } from '../media/new-media.ts';
+import { checkTexts, mustSaySomething } from './check-texts.ts';
+import { editChannels } from './edit-channels.ts';
+import { editMedia } from './edit-media.ts';
+import { hasBegun } from './has-begun.ts';
+import { judgePost, mustBePublishable, warningFor } from './judge-post.ts';
+import { mustHavePlan } from './must-have-plan.ts';
+import { editedContent } from './post-content.ts';
+import type { EditPostBody } from './schemas.ts';
+import { writeChannels } from './write-channels.ts';
+
+type Edit = {
+  readonly postId: string;
+  readonly request: EditPostBody;
+  /** Undefined: the time stays as it is. Null: the post becomes a draft. */
+  readonly dueAt: Date | null | undefined;
+  readonly downloaded: readonly NewMedia[];
+};
+
+/**
+ * Changes the sent fields of a draft or a scheduled post. The post's row lock keeps this and the start of
+ * publishing apart: whichever comes second sees the other's result.
+ *
+ * @param signal Aborts when nobody waits for the answer any more: downloads end then.
+ * @throws AppError with one of the codes that the route lists; then nothing has changed.
+ */
+export async function editPost(
+  deps: ApiDeps,
+  caller: Caller,
+  postId: string,
+  request: EditPostBody,
+  signal?: AbortSignal,
+): Promise<void> {
+  mustHavePlan(caller);
+  checkTexts(request);
+  const { workspaceId } = caller;
+  const isTimed = request.scheduled_at !== undefined || request.schedule_in_minutes !== undefined;
+  const dueAt = isTimed ? dueTime(request, deps.now()) : undefined;
+  // Before anything is downloaded for it.
+  mustBeEditable(await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId }), postId);
+  const downloaded = await downloadMedia(deps, workspaceId, request.media_urls ?? [], signal);
+  try {
+    const edit = { postId, request, dueAt, downloaded: downloaded.files };
+    const changed = await deps.orm.em
+      .fork()
+      .transactional((em) => applyEdit(deps, em, workspaceId, edit));
+    if (changed) {
+      deps.tellTemporal(changed);
+    }
+  } finally {
+    await downloaded.settle();
+  }
+}
+
+/** @returns what Temporal must hear of, if anything. */
+async function applyEdit(
+  deps: ApiDeps,
+  em: Em,
+  workspaceId: string,
+  { postId, request, dueAt: newDueAt, downloaded }: Edit,
+): Promise<PostToSync | null> {
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const post = mustBeEditable(
+    await em.findOne(Post, { id: postId, workspaceId }, { lockMode }),
+    postId,
+  );
+  const dueAt = newDueAt === undefined ? post.scheduledAt : newDueAt;
+  const channels = await editChannels(em, post, request);
+  const { body, thread, video } = post;
+  const content = editedContent({ body, thread, video, overrides: channels.overrides }, request);
+  const files = await editMedia(em, post, request, downloaded, deps.now());
+  mustSaySomething(content, files.length);
+  const judgements = judgePost(deps.rules, channels.open, content, files);
+  if (dueAt) {
+    mustBePublishable(judgements);
+  }
+
+  const status = dueAt ? 'scheduled' : 'draft';
+  const { overrides } = content;
+  await writeChannels(em, post, channels, { status, overrides, judgements });
+  const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
+  if (dueAt && post.status === 'draft' && (await hasBegun(em, post))) {
+    post.run += 1; // What was frozen for the publishing that was cancelled is not what goes out now.
+  }
+
+  Object.assign(post, {
+    body: content.body,
+    thread: content.thread,
+    video: content.video,
+    scheduledAt: dueAt,
+    status,
+    retriedAt: null,
+    warning: warningFor(judgements),
+    revision: timeChanged ? post.revision + 1 : post.revision,
+    updatedAt: deps.now(),
+  } satisfies Partial<Post>);
+  return timeChanged ? toSync(post) : null;
+}
+
+const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({
+  workspaceId,
+  postId: id,
+  status,
+  revision,
+  dueAt: scheduledAt?.toISOString() ?? null,
+});
+
+/** @throws AppError `not_found` or `post_not_editable`. */
+function mustBeEditable(post: Post | null, id: string): Post {
+  if (!post) {
+    throw new AppError('not_found', `There is no post "${id}".`);
+  }
+
+  if (post.status !== 'draft' && post.status !== 'scheduled') {
+    throw new AppError(
+      'post_not_editable',
+      `The post is ${post.status}; only a draft or a scheduled post can be changed.`,
+    );
+  }
+
+  return post;
+}

@@ -1,0 +1,69 @@
+import type { Em } from '../../db/orm.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import { encodeCursor, readCursor } from '../http/cursor.ts';
+
+export type PostSummary = {
+  readonly id: string;
+  readonly body: string | null;
+  readonly thread: readonly string[] | null;
+  readonly scheduled_at: string | null;
+  readonly published_at: string | null;
+  readonly created_at: string;
+  readonly status: PostStatus;
+  readonly post_targets: readonly { readonly channel_id: string; readonly status: ChannelStatus }[];
+};
+
+export type PostList = {
+  readonly posts: readonly PostSummary[];
+  readonly next_cursor: string | null;
+};
+
+type Time = string | Date;
+type Row = Omit<PostSummary, 'scheduled_at' | 'published_at' | 'created_at'> & {
+  readonly scheduled_at: Time | null;
+  readonly published_at: Time | null;
+  readonly created_at: Time;
+};
+
+/** The newest posts first, `limit` at a time, each with its channels. One statement, however many there are. */
+export async function listPosts(
+  em: Em,
+  workspaceId: string,
+  { status, limit, cursor }: { status?: PostStatus; limit: number; cursor?: string },
+): Promise<PostList> {
+  const after = readCursor(cursor);
+  const rows = await em.execute<Row[]>(
+    `select p.id, p.body, p.thread, p.scheduled_at, p.published_at, p.created_at, p.status, coalesce(t.targets, '[]'::jsonb) as post_targets
+     from posts p
+     left join lateral (
+       select jsonb_agg(jsonb_build_object('channel_id', pc.channel_id, 'status', pc.status) order by pc.position) as targets
+       from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
+     ) t on true
+     where p.workspace_id = ? ${status ? 'and p.status = ?' : ''} ${after ? 'and (p.created_at, p.id) < (?, ?)' : ''}
+     order by p.created_at desc, p.id desc limit ?`,
+    [
+      workspaceId,
+      ...(status ? [status] : []),
+      ...(after ? [after.createdAt, after.id] : []),
+      limit + 1,
+    ],
+  );
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    posts: page.map(present),
+    next_cursor:
+      last && rows.length > limit
+        ? encodeCursor({ createdAt: new Date(last.created_at), id: last.id })
+        : null,
+  };
+}
+
+const present = (row: Row): PostSummary => ({
+  ...row,
+  scheduled_at: iso(row.scheduled_at),
+  published_at: iso(row.published_at),
+  created_at: new Date(row.created_at).toISOString(),
+});
+
+const iso = (at: Time | null): string | null => (at === null ? null : new Date(at).toISOString());

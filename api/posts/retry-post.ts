@@ -1,0 +1,70 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Em } from '../../db/orm.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { Caller } from '../http/route.ts';
+import { mustHavePlan } from './must-have-plan.ts';
+
+type PostRow = { status: string };
+
+/**
+ * Sends a finished post again to the channels that failed, and to no other.
+ *
+ * @returns the ids of those channels.
+ * @throws AppError `plan_required`, `not_found` or `nothing_to_retry`.
+ */
+export async function retryPost(deps: ApiDeps, caller: Caller, postId: string): Promise<string[]> {
+  mustHavePlan(caller);
+  const { workspaceId } = caller;
+  const now = deps.now();
+  const { revision, retrying } = await deps.orm.em.fork().transactional(async (em) => {
+    const [post] = await em.execute<PostRow[]>(
+      'select status from posts where id = ? and workspace_id = ? for update',
+      [postId, workspaceId],
+    );
+    if (!post) {
+      throw new AppError('not_found', `There is no post "${postId}".`);
+    }
+
+    if (post.status !== 'published' && post.status !== 'failed') {
+      throw nothingToRetry(
+        `The post is ${post.status === 'draft' ? 'a draft' : post.status}; only one that has ended can be retried.`,
+      );
+    }
+
+    await mustHaveItsMedia(em, workspaceId, postId);
+    const channels = await em.execute<{ channel_id: string }[]>(
+      `update post_channels set status = 'scheduled', tries = 0, error = null, error_code = null, retry_at = null
+       where post_id = ? and workspace_id = ? and status = 'failed' returning channel_id, position`,
+      [postId, workspaceId],
+    );
+    if (channels.length === 0) {
+      throw nothingToRetry('No channel of this post has failed.');
+    }
+
+    const [row] = await em.execute<{ revision: number }[]>(
+      `update posts set status = 'publishing', run = run + 1, retried_at = ?, revision = revision + 1, updated_at = ?
+       where id = ? and workspace_id = ? returning revision`,
+      [now, now, postId, workspaceId],
+    );
+    return { revision: row?.revision ?? 0, retrying: channels.map((row) => row.channel_id) };
+  });
+  const dueAt = now.toISOString();
+  deps.tellTemporal({ workspaceId, postId, status: 'publishing', revision, dueAt });
+  return retrying;
+}
+
+/** A retry must not send less than the post was. */
+async function mustHaveItsMedia(em: Em, workspaceId: string, postId: string): Promise<void> {
+  const missing = await em.execute<{ name: string }[]>(
+    `select m.name from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
+     where pm.post_id = ? and pm.workspace_id = ? and m.deleted_at is not null order by pm.position`,
+    [postId, workspaceId],
+  );
+  if (missing.length > 0) {
+    throw nothingToRetry(
+      `Files of this post were deleted: ${missing.map(({ name }) => name).join(', ')}. Make a new post.`,
+    );
+  }
+}
+
+const nothingToRetry = (message: string): AppError => new AppError('nothing_to_retry', message);

@@ -1,0 +1,81 @@
+import type { Verdict } from '../../networks/content-rules.ts';
+import { dueTime } from '../../domain/due-time.ts';
+import type { ApiDeps } from '../deps.ts';
+import { downloadMedia } from '../media/download-media.ts';
+import { chooseMedia } from './attach-media.ts';
+import { checkTexts, mustSaySomething } from './check-texts.ts';
+import { chooseChannels, mustBeChosen } from './choose-channels.ts';
+import { judgePost, type Judgement } from './judge-post.ts';
+import { contentOf } from './post-content.ts';
+import type { ValidatePostBody } from './schemas.ts';
+
+export type ValidatedChannel = {
+  readonly channel_id: string;
+  readonly platform: string;
+  readonly handle: string;
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  /** Of the text that comes nearest to its limit, or goes farthest beyond it; null without a text. */
+  readonly length: number | null;
+  readonly limit: number | null;
+  readonly unit: string | null;
+  readonly texts: Verdict['texts'];
+};
+
+export type Validated = {
+  /** Whether every channel would take it at scheduling. */
+  readonly valid: boolean;
+  readonly channels: readonly ValidatedChannel[];
+};
+
+/**
+ * Judges a post as its creation would, by the same rules, and stores nothing. Files named by URL are downloaded and
+ * looked at, since nothing else tells what they are, and thrown away.
+ *
+ * @param signal Aborts when nobody waits for the answer any more: downloads end then.
+ * @throws AppError as the creation would, for what no channel's rule is about.
+ */
+export async function validatePost(
+  deps: ApiDeps,
+  workspaceId: string,
+  request: ValidatePostBody,
+  signal?: AbortSignal,
+): Promise<Validated> {
+  const { media_ids: mediaIds = [], media_urls: mediaUrls = [] } = request;
+  checkTexts(request);
+  const content = contentOf(request);
+  mustSaySomething(content, mediaIds.length + mediaUrls.length);
+  dueTime(request, deps.now());
+  const em = deps.orm.em.fork();
+  const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
+  mustBeChosen(
+    channels.map(({ id }) => id),
+    content.overrides,
+  );
+  const chosen = await chooseMedia(em, workspaceId, mediaIds);
+  const downloaded = await downloadMedia(deps, workspaceId, mediaUrls, signal);
+  await downloaded.settle();
+  const media = [...chosen, ...downloaded.files];
+  const judged = judgePost(deps.rules, channels, content, media).map(present);
+  return { valid: judged.every(({ errors }) => errors.length === 0), channels: judged };
+}
+
+const present = ({ channel, errors, warnings, texts }: Judgement): ValidatedChannel => ({
+  channel_id: channel.id,
+  platform: channel.platform,
+  handle: channel.handle,
+  errors,
+  warnings:
+    channel.state === 'needs_reconnect'
+      ? [...warnings, 'The channel needs reconnecting.']
+      : warnings,
+  ...nearestLimit(texts),
+  texts,
+});
+
+function nearestLimit(
+  texts: Verdict['texts'],
+): Pick<ValidatedChannel, 'length' | 'limit' | 'unit'> {
+  const [nearest] = texts.toSorted((a, b) => b.length / b.limit - a.length / a.limit);
+  return nearest ?? { length: null, limit: null, unit: null };
+}

@@ -1,0 +1,38 @@
+/** How long a replaced signing secret goes on signing beside the new one, in milliseconds. */
+export const rotationOverlapMs = 24 * 3_600_000;
+
+/** A signing secret as it is kept: sealed, and the few characters of it that may be shown. */
+export type KeptSecret = { readonly sealed: string; readonly hint: string };
+
+/** What an endpoint's row says of its secrets. */
+export type StoredSecrets = {
+  readonly sealedSecret: string;
+  readonly secretHint: string;
+  readonly nextSealedSecret: string | null;
+  readonly nextSecretHint: string | null;
+  readonly rotatesAt: Date | null;
+};
+
+export type SigningSecrets = {
+  /** Makes `Service-Signature`. */
+  readonly current: KeptSecret;
+  /** Makes `Service-Signature-Next` until `rotatesAt`, and `Service-Signature` from then on. */
+  readonly next: (KeptSecret & { readonly rotatesAt: Date }) | null;
+};
+
+/**
+ * Which secrets sign at this moment. The new one takes over at its time without anybody writing to the row, so
+ * whoever signs or shows a secret asks here.
+ */
+export function secretsOf(stored: StoredSecrets, now: Date): SigningSecrets {
+  const { nextSealedSecret, nextSecretHint, rotatesAt } = stored;
+  const current = { sealed: stored.sealedSecret, hint: stored.secretHint };
+  if (nextSealedSecret === null || nextSecretHint === null || rotatesAt === null) {
+    return { current, next: null };
+  }
+
+  const next = { sealed: nextSealedSecret, hint: nextSecretHint };
+  return rotatesAt <= now
+    ? { current: next, next: null }
+    : { current, next: { ...next, rotatesAt } };
+}

@@ -1,0 +1,148 @@
+import type { MediaFacts } from '../content-rules.ts';
+import { quote } from '../quote.ts';
+import { durationOf, list, numberOf, sizesOf } from './amounts.ts';
+
+/** What a network takes of one kind of file. All bounds are inclusive. */
+export type FileRule = {
+  /** How messages call a file of this kind: `an image`. */
+  readonly kind: string;
+  readonly minBytes?: number;
+  readonly maxBytes?: number;
+  /** Width times height. */
+  readonly maxPixels?: number;
+  /** Judged only together with `maxDurationMs`. */
+  readonly minDurationMs?: number;
+  readonly maxDurationMs?: number;
+  /** How many times as long the longer side may be as the shorter one. */
+  readonly maxAspect?: number;
+};
+
+/** Which types a network takes, each with the rule of its kind: `video/mp4`, or `image/*` for all that are not named. */
+export type TypeRules = Readonly<Record<string, FileRule>>;
+
+export type Faults = { readonly errors: readonly string[]; readonly warnings: readonly string[] };
+
+/**
+ * Judges every file by the rule of its type; a type without a rule is one that the network does not take.
+ *
+ * What is not known of a file is a warning and no error, because the network may well take it.
+ *
+ * @param network As people call it, for messages: `Bluesky`.
+ */
+export function judgeFiles(
+  media: readonly MediaFacts[],
+  rules: TypeRules,
+  network: string,
+): Faults {
+  const errors: string[] = [];
+  const warnings: string[] = [];
+  for (const file of media) {
+    const rule = ruleOf(file, rules);
+    const faults = rule
+      ? [sizeFault, pixelsFault, aspectFault, durationFault].map((judge) => judge(file, rule))
+      : [typeFault(file, Object.keys(rules))];
+    for (const fault of faults) {
+      if (fault) {
+        const isKnown = !('unknown' in fault);
+        const sentence = isKnown
+          ? `${nameOf(file)} ${fault.is} for ${network}: ${fault.limit}, and this ${fault.actual}.`
+          : `It could not be told ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`;
+        (isKnown ? errors : warnings).push(sentence);
+      }
+    }
+  }
+
+  return { errors, warnings };
+}
+
+function ruleOf({ type }: MediaFacts, rules: TypeRules): FileRule | undefined {
+  const known = [type, type.replace(/\/.*$/s, '/*')].find((name) => Object.hasOwn(rules, name));
+  return known === undefined ? undefined : rules[known];
+}
+
+/** How messages call a file: by its name, in quotation marks. */
+export const nameOf = (file: MediaFacts): string => quote(file.name, []) || 'A file';
+
+type Fault =
+  | { readonly is: string; readonly limit: string; readonly actual: string }
+  | { readonly unknown: string; readonly limit: string };
+
+const typeFault = ({ type }: MediaFacts, types: readonly string[]): Fault => ({
+  is: 'is of the wrong kind',
+  limit: `it takes ${list(types)}`,
+  actual: `is ${quote(type, []) || 'of no known type'}`,
+});
+
+function sizeFault({ sizeBytes }: MediaFacts, rule: FileRule): Fault | null {
+  const { kind, minBytes = 0, maxBytes = Infinity } = rule;
+  if (sizeBytes > maxBytes) {
+    const [limit, actual] = sizesOf(maxBytes, sizeBytes);
+    return {
+      is: 'is too large',
+      limit: `${kind} may have up to ${limit}`,
+      actual: `has ${actual}`,
+    };
+  }
+
+  if (sizeBytes < minBytes) {
+    const [limit, actual] = sizesOf(minBytes, sizeBytes);
+    return { is: 'is too small', limit: `${kind} has ${limit} or more`, actual: `has ${actual}` };
+  }
+
+  return null;
+}
+
+function pixelsFault({ width, height }: MediaFacts, rule: FileRule): Fault | null {
+  const { kind, maxPixels } = rule;
+  if (maxPixels === undefined) {
+    return null;
+  }
+
+  const limit = `${kind} may have up to ${numberOf(maxPixels)} pixels`;
+  if (width === null || height === null) {
+    return { unknown: 'how many pixels', limit };
+  }
+
+  const pixels = width * height;
+  const actual = `has ${numberOf(pixels)} (${width} × ${height})`;
+  return pixels > maxPixels ? { is: 'has too many pixels', limit, actual } : null;
+}
+
+function aspectFault({ width, height }: MediaFacts, rule: FileRule): Fault | null {
+  const { kind, maxAspect } = rule;
+  if (maxAspect === undefined) {
+    return null;
+  }
+
+  const limit = `${kind} may be shaped from 1:${maxAspect} to ${maxAspect}:1`;
+  if (width === null || height === null) {
+    return { unknown: 'what shape', limit };
+  }
+
+  const isNarrow = width > height * maxAspect || height > width * maxAspect;
+  return isNarrow ? { is: 'is too narrow', limit, actual: `is ${width} × ${height}` } : null;
+}
+
+function durationFault(file: MediaFacts, rule: FileRule): Fault | null {
+  const { kind, minDurationMs = 0, maxDurationMs } = rule;
+  if (maxDurationMs === undefined) {
+    return null;
+  }
+
+  const from = minDurationMs > 0 ? `from ${durationOf(minDurationMs)} ` : 'up ';
+  const limit = `${kind} may last ${from}to ${durationOf(maxDurationMs)}`;
+  if (file.durationMs === null) {
+    return { unknown: 'what length', limit };
+  }
+
+  // Containers tell times in fractions of a millisecond, and no network looks at those.
+  const durationMs = Math.round(file.durationMs);
+  const isShort = durationMs < minDurationMs;
+  return isShort || durationMs > maxDurationMs
+    ? {
+        is: isShort ? 'is too short' : 'is too long',
+        limit,
+        actual: `lasts ${durationOf(durationMs)}`,
+      }
+    : null;
+}

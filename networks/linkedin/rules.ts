@@ -1,0 +1,53 @@
+import type { Content, Rules, Verdict } from '../content-rules.ts';
+import { judgeFiles } from '../judge/files.ts';
+import { isImage, isVideo, mixtureFaults } from '../judge/mixture.ts';
+import { asOneText, judgeTexts, type TextVerdict } from '../judge/texts.ts';
+
+/**
+ * Of the text as people read it: the escapes of `little-text.ts` are gone by then. In UTF-16 code units, the most
+ * careful reading of "characters".
+ */
+const maxLength = 3000;
+
+const image = { kind: 'an image', maxPixels: 36_152_319 };
+const typeRules = {
+  'image/jpeg': image,
+  'image/png': image,
+  'image/gif': image,
+  // LinkedIn says 75 KB and 500 MB and not which; the wider reading leaves the rest to LinkedIn.
+  'video/mp4': {
+    kind: 'a video',
+    minBytes: 75_000,
+    maxBytes: 500 * 1024 * 1024,
+    minDurationMs: 3000,
+    maxDurationMs: 30 * 60_000,
+  },
+};
+
+const groups = [
+  { one: 'image', max: 20, has: isImage },
+  { one: 'video', max: 1, has: isVideo },
+];
+
+export const rules: Rules = {
+  threads: false,
+  judge({ texts: parts, media }: Content): Verdict {
+    const { texts, errors } = judgeTexts({ texts: asOneText(parts), media }, 'LinkedIn', judgeText);
+    const mixture = mixtureFaults(media, groups, 'LinkedIn');
+    const files = judgeFiles(media, typeRules, 'LinkedIn');
+    return { errors: [...errors, ...mixture, ...files.errors], warnings: files.warnings, texts };
+  },
+};
+
+function judgeText(text: string): TextVerdict {
+  const { length } = text;
+  return {
+    measure: { length, limit: maxLength, unit: 'characters' },
+    errors:
+      length > maxLength
+        ? [
+            `The text is too long for LinkedIn: it takes ${maxLength} characters (an emoji counts 2 or more), and this is ${length}.`,
+          ]
+        : [],
+  };
+}

@@ -1,0 +1,75 @@
+import twitterText from 'twitter-text';
+import type { Content, Rules, Verdict } from '../content-rules.ts';
+import { judgeFiles } from '../judge/files.ts';
+import { hasType, isVideo, mixtureFaults } from '../judge/mixture.ts';
+import { judgeTexts, type TextVerdict } from '../judge/texts.ts';
+import { weightedLength } from './weighted-length.ts';
+
+const maxLength = 280;
+const maxCashtags = 1;
+
+/** X counts a MB as 1024 × 1024 bytes. Source: https://docs.x.com/x-api/media/quickstart/best-practices */
+const megabyte = 1024 * 1024;
+const image = { kind: 'an image', maxBytes: 5 * megabyte };
+const video = {
+  kind: 'a video',
+  maxBytes: 512 * megabyte,
+  minDurationMs: 500,
+  maxDurationMs: 140_000,
+  maxAspect: 3,
+};
+const typeRules = {
+  'image/jpeg': image,
+  'image/png': image,
+  'image/webp': image,
+  'image/gif': { kind: 'a GIF', maxBytes: 15 * megabyte },
+  'video/mp4': video,
+  'video/quicktime': video,
+};
+
+const groups = [
+  { one: 'image', max: 4, has: hasType('image/jpeg', 'image/png', 'image/webp') },
+  { one: 'GIF', max: 1, has: hasType('image/gif') },
+  { one: 'video', max: 1, has: isVideo },
+];
+
+export const rules: Rules = {
+  threads: true,
+  judge(content: Content): Verdict {
+    const { texts, errors } = judgeTexts(content, 'X', judgeText);
+    const mixture = mixtureFaults(content.media, groups, 'X');
+    const files = judgeFiles(content.media, typeRules, 'X');
+    return { errors: [...errors, ...mixture, ...files.errors], warnings: files.warnings, texts };
+  },
+};
+
+function judgeText(text: string): TextVerdict {
+  const length = weightedLength(text);
+  return {
+    measure: { length, limit: maxLength, unit: 'characters' },
+    errors: length > maxLength ? [tooLong(length)] : contentFaults(text),
+  };
+}
+
+const tooLong = (length: number): string =>
+  `The text is too long for X: it takes ${maxLength} characters (a link counts 23, an emoji 2), and this is ${length}.`;
+
+/** Only for texts that are short enough to be looked through by patterns that are not ours. */
+function contentFaults(text: string): string[] {
+  const faults: string[] = [];
+  const cashtags = twitterText.extractCashtags(text).map((tag) => `$${tag}`);
+  if (cashtags.length > maxCashtags) {
+    const list = cashtags.join(', ');
+    faults.push(
+      `X takes at most ${maxCashtags} cashtag in a post, and this has ${cashtags.length}: ${list}.`,
+    );
+  }
+
+  const [invalid] = /[\uFFFE\uFEFF\uFFFF]/.exec(text) ?? [];
+  if (invalid !== undefined) {
+    const code = invalid.charCodeAt(0).toString(16).toUpperCase();
+    faults.push(`X takes no text with the invisible character U+${code} in it, and this has one.`);
+  }
+
+  return faults;
+}

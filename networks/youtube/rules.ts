@@ -1,0 +1,98 @@
+import type { Content, MediaFacts, Rules, Verdict } from '../content-rules.ts';
+import { countOf, durationOf, list } from '../judge/amounts.ts';
+import { judgeFiles, nameOf } from '../judge/files.ts';
+import { isImage, isVideo } from '../judge/mixture.ts';
+import { asOneText, judgeTexts, type TextVerdict } from '../judge/texts.ts';
+import { maxTitleLength, titleOf, type Title } from './title.ts';
+
+/** Source: https://developers.google.com/youtube/v3/docs/videos (`snippet.title`, `snippet.description`) */
+const maxDescriptionBytes = 5000;
+const forbidden = /[<>]/g;
+
+const typeRules = {
+  'video/*': { kind: 'a video', maxBytes: 256 * 1024 ** 3, maxDurationMs: 12 * 3_600_000 },
+};
+/** Of channels that have not been verified; whether one has been, only YouTube knows. */
+const unverifiedMaxDurationMs = 15 * 60_000;
+
+/**
+ * A post is one video; the text is its description. Without `video.title` the first line of the text is its title.
+ * Without `video.privacy` it is public, as a post of any other network is.
+ */
+export const rules: Rules = {
+  threads: false,
+  judge({ texts: parts, media, video }: Content): Verdict {
+    const joined = asOneText(parts);
+    const { texts, errors } = judgeTexts({ texts: joined, media }, 'YouTube', judgeDescription);
+    const title = titleOf(joined[0] ?? '', video);
+    const videos = media.filter(isVideo);
+    const files = judgeFiles(videos, typeRules, 'YouTube');
+    return {
+      errors: [
+        ...errors,
+        ...titleFaults(title),
+        ...(video?.made_for_kids === undefined ? [audienceFault] : []),
+        ...(videos.length === 1 && media.length === 1 ? [] : [mediaFault(media)]),
+        ...files.errors,
+      ],
+      warnings: [...titleWarnings(title), ...files.warnings, ...videos.flatMap(lengthWarnings)],
+      texts,
+    };
+  },
+};
+
+const audienceFault =
+  'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.';
+
+function judgeDescription(text: string): TextVerdict {
+  const bytes = Buffer.byteLength(text);
+  const tooLong = `The text is too long for YouTube: a description takes ${maxDescriptionBytes} bytes of UTF-8, and this is ${bytes}.`;
+  return {
+    measure: { length: bytes, limit: maxDescriptionBytes, unit: 'bytes' },
+    errors: [
+      ...(bytes > maxDescriptionBytes ? [tooLong] : []),
+      ...forbiddenFaults(text, 'a description'),
+    ],
+  };
+}
+
+function titleFaults(title: Title | null): string[] {
+  if (!title) {
+    return ['YouTube needs a title: give video.title, or a text whose first line becomes it.'];
+  }
+
+  const { length } = title.text;
+  const tooLong = `The title is too long for YouTube: it takes ${maxTitleLength} characters (an emoji counts 2 or more), and this is ${length}.`;
+  return [
+    ...(length > maxTitleLength ? [tooLong] : []),
+    // What is wrong with a title from the text has been said of the text.
+    ...(title.isDerived ? [] : forbiddenFaults(title.text, 'a title')),
+  ];
+}
+
+function forbiddenFaults(text: string, where: string): string[] {
+  const count = text.match(forbidden)?.length ?? 0;
+  return count > 0 ? [`YouTube takes no < and no > in ${where}, and this has ${count}.`] : [];
+}
+
+function mediaFault(media: readonly MediaFacts[]): string {
+  const counts = [
+    [media.filter(isVideo).length, 'video'],
+    [media.filter(isImage).length, 'image'],
+    [media.filter((file) => !isVideo(file) && !isImage(file)).length, 'other file'],
+  ] as const;
+  const actual = list(counts.flatMap(([count, one]) => (count > 0 ? [countOf(count, one)] : [])));
+  return `A post for YouTube is exactly 1 video and no other file, and this has ${actual || 'none'}.`;
+}
+
+const titleWarnings = (title: Title | null): string[] =>
+  title?.isDerived
+    ? [`There is no video.title, so the video's title will be the first line: "${title.text}".`]
+    : [];
+
+const lengthWarnings = (file: MediaFacts): string[] =>
+  (file.durationMs ?? 0) > unverifiedMaxDurationMs
+    ? [
+        `${nameOf(file)} lasts ${durationOf(file.durationMs ?? 0)}; YouTube takes more than ${durationOf(unverifiedMaxDurationMs)} only from channels that it has verified.`,
+      ]
+    : [];

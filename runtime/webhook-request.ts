@@ -1,0 +1,83 @@
+import { errorOfStatus, type DeliveryError } from '../domain/delivery-error.ts';
+import type { SigningSecrets } from '../domain/signing-secrets.ts';
+import { EgressError, type Egress } from './egress/egress.ts';
+import { webhookSignature } from './webhook-signature.ts';
+
+/** The specification's limit on a receiver, in milliseconds, over everything from the name to the body. */
+const timeoutMs = 10_000;
+
+/** Of the answer's body, in bytes. The status alone decides; the rest is for people to look at. */
+const maxBytes = 2048;
+
+/** What goes out to an endpoint. */
+export type WebhookRequest = {
+  readonly url: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  /** The bytes that are sent and signed. */
+  readonly body: string;
+};
+
+export type WebhookResult = {
+  readonly status: number | null;
+  readonly error: DeliveryError | null;
+  readonly durationMs: number;
+  /** The first 2 KB of the answer's body, made fit for JSON and people; null when there was none. */
+  readonly responseBody: string | null;
+};
+
+/**
+ * Sends an event once, signed for this moment. What goes wrong on the way is a result, not an exception.
+ *
+ * @param open Opens a sealed secret of this endpoint.
+ */
+export async function sendWebhook(
+  egress: Egress,
+  request: WebhookRequest,
+  secrets: SigningSecrets,
+  open: (sealed: string) => string,
+  at: Date,
+): Promise<WebhookResult> {
+  const { url, body } = request;
+  const headers = signedHeaders(request, secrets, open, at);
+  const began = performance.now();
+  const durationMs = (): number => Math.round(performance.now() - began);
+  try {
+    const answer = await egress.request({ method: 'POST', url, headers, body, timeoutMs, maxBytes });
+    const { status } = answer;
+    const responseBody = readable(answer.body, answer.truncated);
+    return { status, error: errorOfStatus(status), durationMs: durationMs(), responseBody };
+  } catch (error) {
+    if (error instanceof EgressError) {
+      return { status: null, error: error.code, durationMs: durationMs(), responseBody: null };
+    }
+
+    throw error;
+  }
+}
+
+function signedHeaders(
+  { eventId, eventType, body }: WebhookRequest,
+  { current, next }: SigningSecrets,
+  open: (sealed: string) => string,
+  at: Date,
+): Record<string, string> {
+  const timestamp = Math.floor(at.getTime() / 1000);
+  const signature = (sealed: string): string => webhookSignature(open(sealed), timestamp, body);
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Service-Webhooks/1.0',
+    'service-event-id': eventId,
+    'service-event-type': eventType,
+    'service-timestamp': String(timestamp),
+    'service-signature': signature(current.sealed),
+    ...(next ? { 'service-signature-next': signature(next.sealed) } : {}),
+  };
+}
+
+/** Whatever bytes came, as text: U+FFFD stands for what is not UTF-8 and for NUL. */
+function readable(bytes: Uint8Array, truncated: boolean): string | null {
+  // Of a body that was cut, `stream` leaves out the half of a character at its end.
+  const text = new TextDecoder('utf-8').decode(bytes, { stream: truncated });
+  return text === '' ? null : text.replaceAll('\0', '\uFFFD');
+}
