@@ -52,11 +52,12 @@ test('each of over 150 bad requests is refused with its code and its place, and 
   const { punctual, client, ids } = await world(t);
   const cases = [...malformed, ...unfit(ids)];
   t.true(cases.length >= 150, `${cases.length} cases`);
+  const before = await storedRows(punctual.orm);
   for (const bad of cases) {
     mustRefuse(t, bad, await send(punctual, client, bad));
   }
 
-  t.deepEqual(Object.values(await storedRows(punctual.orm)), [0, 0, 0, 0, 0]);
+  t.deepEqual(await storedRows(punctual.orm), before);
   t.log(`${cases.length} bad requests`);
 });
 
