@@ -1,6 +1,5 @@
 import { newId } from '../../db/new-id.ts';
 import { dueTime } from '../../domain/due-time.ts';
-import { AppError } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';

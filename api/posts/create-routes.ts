@@ -3,7 +3,8 @@ import type { ApiDeps } from '../deps.ts';
 import type { Answer, Request, Route } from '../http/route.ts';
 import { location, record } from '../http/shared-schemas.ts';
 import { createPost } from './create-post.ts';
-import { draft, newPosts, published, questions, scheduled, validations } from './examples.ts';
+import { newPosts, questions, validations } from './call-examples.ts';
+import { draft, published, scheduled } from './examples.ts';
 import { idempotencyKey } from './idempotency.ts';
 import {
   createPostSchema,

@@ -41,12 +41,12 @@ export async function retryPost(deps: ApiDeps, caller: Caller, postId: string): 
       throw nothingToRetry('No channel of this post has failed.');
     }
 
-    const [row] = await em.execute<{ revision: number }[]>(
+    const [changed] = await em.execute<{ revision: number }[]>(
       `update posts set status = 'publishing', run = run + 1, retried_at = ?, revision = revision + 1, updated_at = ?
        where id = ? and workspace_id = ? returning revision`,
       [now, now, postId, workspaceId],
     );
-    return { revision: row?.revision ?? 0, retrying: channels.map((row) => row.channel_id) };
+    return { revision: changed?.revision ?? 0, retrying: channels.map((row) => row.channel_id) };
   });
   const dueAt = now.toISOString();
   deps.tellTemporal({ workspaceId, postId, status: 'publishing', revision, dueAt });
