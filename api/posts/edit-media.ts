@@ -1,18 +1,25 @@
-import { MediaFile } from '../../db/entities/media-file.ts';
+import type { MediaFile } from '../../db/entities/media-file.ts';
 import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
 import { insertMedia } from '../media/insert-media.ts';
 import type { NewMedia } from '../media/new-media.ts';
 import { attachMedia, chooseMedia, type AttachedFile } from './attach-media.ts';
 import type { EditPostBody } from './schemas.ts';
 
-type Row = { media_id: string; from_url: boolean };
+export type EditedMedia = {
+  readonly files: readonly MediaFile[];
+  /** Names of files that the post had, and that were deleted from the library. */
+  readonly deleted: readonly string[];
+};
+
+type Row = { media_id: string; from_url: boolean; name: string; is_deleted: boolean };
 
 /**
  * The post's files after an edit, attached to it. `media_ids` replaces those that came by id and `media_urls` those
  * that came by URL; what is not sent stays.
  *
- * @throws AppError `invalid_media_ids` when a file is unknown, or one that stays was deleted meanwhile.
+ * @throws AppError `invalid_media_ids`
  */
 export async function editMedia(
   em: Em,
@@ -20,27 +27,52 @@ export async function editMedia(
   request: EditPostBody,
   downloaded: readonly NewMedia[],
   now: Date,
-): Promise<MediaFile[]> {
+): Promise<EditedMedia> {
   const { id: postId, workspaceId } = post;
+  const { media_ids: ids, media_urls: urls } = request;
   const rows = await em.execute<Row[]>(
-    'select media_id, from_url from post_media where post_id = ? and workspace_id = ? order by position',
+    `select pm.media_id, pm.from_url, m.name, m.deleted_at is not null as is_deleted
+     from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
+     where pm.post_id = ? and pm.workspace_id = ? order by pm.position for share of m`,
     [postId, workspaceId],
   );
-  const stored = (fromUrl: boolean): string[] =>
-    rows.filter((row) => row.from_url === fromUrl).map((row) => row.media_id);
-  const byId = request.media_ids === undefined ? stored(false) : (request.media_ids ?? []);
-  const chosen = (files: readonly MediaFile[], fromUrl: boolean): AttachedFile[] =>
-    files.map((file) => ({ file, fromUrl }));
+  const stay = rows.filter((row) => (row.from_url ? urls : ids) === undefined);
+  const storedIds = (fromUrl: boolean): string[] =>
+    stay.filter((row) => row.from_url === fromUrl && !row.is_deleted).map((row) => row.media_id);
+  const choose = async (given: readonly string[], fromUrl: boolean): Promise<AttachedFile[]> =>
+    (await chooseMedia(em, workspaceId, given)).map((file) => ({ file, fromUrl }));
   const attached = [
-    ...chosen(await chooseMedia(em, workspaceId, byId), false),
-    ...(request.media_urls === undefined
-      ? chosen(await chooseMedia(em, workspaceId, stored(true)), true)
-      : chosen(insertMedia(em, workspaceId, downloaded, now), true)),
+    ...(await choose(ids === undefined ? storedIds(false) : (ids ?? []), false)),
+    ...(await choose(storedIds(true), true)),
+    ...insertMedia(em, workspaceId, downloaded, now).map((file) => ({ file, fromUrl: true })),
   ];
-  if (request.media_ids !== undefined || request.media_urls !== undefined) {
+  if (ids !== undefined || urls !== undefined) {
     await em.flush();
     await attachMedia(em, workspaceId, postId, attached);
   }
 
-  return attached.map(({ file }) => file);
+  return {
+    files: attached.map(({ file }) => file),
+    deleted: stay.filter((row) => row.is_deleted).map(({ name }) => name),
+  };
+}
+
+/**
+ * For the warning of a draft; a post that is to be scheduled is refused instead, since it would go out without them.
+ *
+ * @throws AppError `invalid_media_ids`
+ */
+export function mustBeComplete({ deleted }: EditedMedia, isScheduled: boolean): string | null {
+  if (deleted.length === 0) {
+    return null;
+  }
+
+  const message = `Files of this post were deleted: ${deleted.join(', ')}. Send media_ids and media_urls anew.`;
+  if (isScheduled) {
+    throw new AppError('invalid_media_ids', message, {
+      details: [{ path: '/media_ids', message }],
+    });
+  }
+
+  return message;
 }

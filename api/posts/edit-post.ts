@@ -10,7 +10,7 @@ import { downloadMedia } from '../media/download-media.ts';
 import type { NewMedia } from '../media/new-media.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
 import { editChannels } from './edit-channels.ts';
-import { editMedia } from './edit-media.ts';
+import { editMedia, mustBeComplete } from './edit-media.ts';
 import { hasBegun } from './has-begun.ts';
 import { judgePost, mustBePublishable, warningFor } from './judge-post.ts';
 import { mustHavePlan } from './must-have-plan.ts';
@@ -77,9 +77,10 @@ async function applyEdit(
   const channels = await editChannels(em, post, request);
   const { body, thread, video } = post;
   const content = editedContent({ body, thread, video, overrides: channels.overrides }, request);
-  const files = await editMedia(em, post, request, downloaded, deps.now());
-  mustSaySomething(content, files.length);
-  const judgements = judgePost(deps.rules, channels.open, content, files);
+  const media = await editMedia(em, post, request, downloaded, deps.now());
+  const missing = mustBeComplete(media, dueAt !== null);
+  mustSaySomething(content, media.files.length + media.deleted.length);
+  const judgements = judgePost(deps.rules, channels.open, content, media.files);
   if (dueAt) {
     mustBePublishable(judgements);
   }
@@ -99,7 +100,7 @@ async function applyEdit(
     scheduledAt: dueAt,
     status,
     retriedAt: null,
-    warning: warningFor(judgements),
+    warning: [missing, warningFor(judgements)].filter(Boolean).join(' ') || null,
     revision: timeChanged ? post.revision + 1 : post.revision,
     updatedAt: deps.now(),
   } satisfies Partial<Post>);

@@ -170,7 +170,7 @@ const unpublishable = ({ mine, second }: Ids): BadInput[] => {
       body: { thread: ['a', 'x'.repeat(301)], channel_ids: [second], ...soon },
       code: 'invalid_content',
       paths: [''],
-      names: /b\.test.*part 2.*300.*301/v,
+      names: /b\.test.*Part 2.*300.*301/v,
     },
     {
       title: 'the text of a channel too long',
