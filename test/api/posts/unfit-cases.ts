@@ -189,7 +189,7 @@ const unpublishable = ({ mine, second }: Ids): BadInput[] => {
       body: { channel_ids: [mine, second], channel_bodies: { [second]: 'y' }, ...soon },
       code: 'invalid_content',
       paths: [''],
-      names: /@ana@social\.test.*no text/v,
+      names: /@ana@social\.test.*neither a text nor a file/v,
     },
   ];
 };
