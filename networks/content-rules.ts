@@ -36,7 +36,7 @@ export type Verdict = {
   readonly errors: readonly string[];
   /** What it would publish otherwise than one may think. */
   readonly warnings: readonly string[];
-  /** One for each text, in order. */
+  /** One for each text that goes out, in order: for a network without threads, one at most. */
   readonly texts: readonly Measure[];
 };
 

@@ -20,7 +20,7 @@ export type MastodonSettings = {
   readonly maxVideoPixels: number;
 };
 
-/** Of Mastodon itself, which has raised some over time: these are those of version 4.5. */
+/** Of Mastodon itself, which has raised some over time: these are those since version 4.3. */
 const defaults: MastodonSettings = {
   maxCharacters: 500,
   charactersReservedPerUrl: 23,

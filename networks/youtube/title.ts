@@ -35,7 +35,8 @@ function shortened(line: string): string {
   const room = maxTitleLength - '…'.length;
   const cut = wholeGraphemes(line.slice(0, room + 1), room);
   const lastSpace = cut.search(/\s\S*$/);
-  const words = lastSpace >= maxTitleLength / 2 ? cut.slice(0, lastSpace) : cut;
+  const endsInWord = /\S/.test(line.charAt(cut.length));
+  const words = endsInWord && lastSpace >= maxTitleLength / 2 ? cut.slice(0, lastSpace) : cut;
   return `${words.trimEnd()}…`;
 }
 

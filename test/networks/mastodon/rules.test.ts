@@ -1,12 +1,20 @@
 import test from 'ava';
-import { rules, statusLength } from '../../../networks/mastodon/rules.ts';
+import { rules } from '../../../networks/mastodon/rules.ts';
+import { statusLength } from '../../../networks/mastodon/status-length.ts';
+import { against, contentOf, filesOf, image, textOf, times, video } from '../content.ts';
+
+const mastodon = against(rules);
+const mebibyte = 1024 * 1024;
 
 const samples: readonly [text: string, length: number][] = [
   ['', 0],
   ['héllo', 5],
   ['👩‍👩‍👧‍👦🇫🇷', 2],
+  ['日本語', 3],
+  ['example.com', 11],
   ['hi https://example.com/a-very-long-path?with=a&query=of#parts', 3 + 23],
   ['https://a.example', 23],
+  ['https://a.example https://b.example', 23 + 1 + 23],
   ['See https://example.com/a.', 4 + 23 + 1],
   ['(https://example.com/a)', 1 + 23 + 1],
   ['https://example.com/A_(b)', 23],
@@ -25,11 +33,20 @@ for (const [text, length] of samples) {
 
 test('a text fits up to the limit of its server and no further', (t) => {
   const settings = { maxCharacters: 30, charactersReservedPerUrl: 25 };
-  t.is(rules.checkText(`1234 https://a.example`, settings), null);
-  t.is(
-    rules.checkText(`123456 https://a.example`, settings),
-    'The text is too long for this Mastodon server: it takes 30 characters (a link counts 25), and this is 32.',
+  const small = against(rules, settings);
+  small.takes(t, textOf(`1234 https://a.example`));
+  small.measures(t, `1234 https://a.example`, 30);
+  small.refuses(
+    t,
+    textOf(`Fits`, `123456 https://a.example`),
+    'Part 2: The text is too long for this Mastodon server: it takes 30 characters (a link counts 25), and this is 32.',
   );
+  t.is(rules.judge(textOf('Hi'), settings).texts[0]?.limit, 30);
+});
+
+test('a link counts what its server says, however much or little that is', (t) => {
+  t.is(statusLength('a https://a.example b', 0), 4);
+  t.is(statusLength('https://a.example '.repeat(50_000), 10_000), 50_000 * 10_001);
 });
 
 test('a text made to be slow is measured all the same', (t) => {
@@ -40,8 +57,103 @@ test('a text made to be slow is measured all the same', (t) => {
 });
 
 test('a channel without settings, or with broken ones, has the limits of Mastodon', (t) => {
-  for (const settings of [{}, null, { maxCharacters: 'many' }]) {
-    t.is(rules.checkText('x'.repeat(500), settings), null);
-    t.regex(rules.checkText('x'.repeat(501), settings) ?? '', /takes 500 .*this is 501\.$/);
+  const broken = [{}, null, { maxCharacters: 'many' }, { mediaTypes: ['text/html'] }, 'none'];
+  for (const settings of broken) {
+    const channel = against(rules, settings);
+    channel.takes(t, textOf('x'.repeat(500)));
+    channel.refuses(
+      t,
+      textOf('x'.repeat(501)),
+      'The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 501.',
+    );
+    channel.takes(t, filesOf(...times(4, image({ sizeBytes: 16 * mebibyte }))));
+    channel.takes(t, filesOf(video({ sizeBytes: 99 * mebibyte, width: 3840, height: 2160 })));
+    t.is(rules.judge(filesOf(...times(5, image())), settings).errors.length, 1);
   }
+});
+
+test('up to four images, or one video', (t) => {
+  mastodon.takes(t, contentOf({ media: [image()] }));
+  mastodon.takes(t, filesOf(image({ type: 'image/gif' }), image({ type: 'image/webp' })));
+  const takes = 'This Mastodon server takes up to 4 images, or 1 video in a post, and there are';
+  mastodon.refuses(t, filesOf(...times(5, image())), `${takes} 5 images.`);
+  mastodon.refuses(t, filesOf(video(), video()), `${takes} 2 videos.`);
+  mastodon.refuses(t, filesOf(image(), video()), `${takes} 1 image and 1 video.`);
+});
+
+test('as many images as its server takes', (t) => {
+  const six = against(rules, { maxMediaAttachments: 6 });
+  six.takes(t, filesOf(...times(6, image())));
+  six.refuses(
+    t,
+    filesOf(...times(7, image())),
+    'This Mastodon server takes up to 6 images, or 1 video in a post, and there are 7 images.',
+  );
+
+  const none = against(rules, { maxMediaAttachments: 0 });
+  none.takes(t, textOf('Hi'));
+  none.refuses(
+    t,
+    filesOf(video()),
+    'This Mastodon server takes no files in a post, and there is 1 video.',
+  );
+});
+
+test('files fit up to the limits of Mastodon and no further', (t) => {
+  const large = 'is too large for this Mastodon server';
+  mastodon.refuses(
+    t,
+    filesOf(image({ sizeBytes: 16 * mebibyte + 1, width: 7680, height: 4320 })),
+    `"photo.jpg" ${large}: an image may have up to 16,777,216 bytes, and this has 16,777,217 bytes.`,
+  );
+  mastodon.refuses(
+    t,
+    filesOf(video({ sizeBytes: 105 * mebibyte, width: 3840, height: 2161 })),
+    `"clip.mp4" ${large}: a video may have up to 103.8 MB, and this has 110.1 MB.`,
+    '"clip.mp4" has too many pixels for this Mastodon server: a video may have up to 8,294,400 pixels, and this has 8,298,240 (3840 × 2161).',
+  );
+});
+
+test('files fit up to the limits of their server and no further', (t) => {
+  const strict = against(rules, {
+    mediaTypes: ['image/png', 'video/x-matroska'],
+    maxImageBytes: 1000,
+    maxImagePixels: 100,
+    maxVideoBytes: 2000,
+    maxVideoPixels: 400,
+  });
+  const png = { type: 'image/png', sizeBytes: 1000, width: 10, height: 10 };
+  const mkv = { type: 'video/matroska', sizeBytes: 2000, width: 20, height: 20 };
+  strict.takes(t, filesOf(image(png)));
+  strict.takes(t, filesOf(video(mkv)));
+  const server = 'for this Mastodon server';
+  strict.refuses(
+    t,
+    filesOf(image({ ...png, sizeBytes: 1001, width: 11 })),
+    `"photo.jpg" is too large ${server}: an image may have up to 1,000 bytes, and this has 1,001 bytes.`,
+    `"photo.jpg" has too many pixels ${server}: an image may have up to 100 pixels, and this has 110 (11 × 10).`,
+  );
+  strict.refuses(
+    t,
+    filesOf(video({ ...mkv, sizeBytes: 2001, height: 21 })),
+    `"clip.mp4" is too large ${server}: a video may have up to 2,000 bytes, and this has 2,001 bytes.`,
+    `"clip.mp4" has too many pixels ${server}: a video may have up to 400 pixels, and this has 420 (20 × 21).`,
+  );
+  strict.refuses(
+    t,
+    filesOf(image()),
+    `"photo.jpg" is of the wrong kind ${server}: it takes image/png and video/matroska, and this is "image/jpeg".`,
+  );
+});
+
+test('a GIF that many servers find too large comes with a warning', (t) => {
+  const gif = { name: 'cat.gif', type: 'image/gif', width: 1280 };
+  mastodon.warns(t, filesOf(image({ ...gif, height: 720 })));
+  const tall = filesOf(image({ ...gif, height: 721 }));
+  mastodon.takes(t, tall);
+  mastodon.warns(
+    t,
+    tall,
+    'Many Mastodon servers take GIFs of up to 921,600 pixels only, and "cat.gif" has 922,880 (1280 × 721).',
+  );
 });

@@ -1,0 +1,104 @@
+import test from 'ava';
+import { platforms } from '../../domain/platform.ts';
+import type { Content } from '../../networks/content-rules.ts';
+import { rulesOf } from '../../networks/rules.ts';
+import { contentOf, family, filesOf, image, textOf, video } from './content.ts';
+import { oddContents } from './odd-content.ts';
+
+/** What YouTube needs beside a text, and no other network minds. */
+const options = { title: 'A film', made_for_kids: false };
+const everyFact = { width: null, height: null, durationMs: null };
+
+for (const platform of platforms) {
+  const rules = rulesOf[platform];
+  const errorsOf = (content: Content) => rules.judge(content, {}).errors;
+
+  test(`${platform}: a text and a video go out without a word`, (t) => {
+    const content = contentOf({ texts: ['Look'], media: [video()], video: options });
+    const { errors, warnings, texts } = rules.judge(content, {});
+    t.deepEqual({ errors, warnings }, { errors: [], warnings: [] });
+    t.like(texts, [{ length: 4 }]);
+  });
+
+  test(`${platform}: neither a text nor a file is nothing to publish`, (t) => {
+    for (const texts of [[], [''], [' \n\t'], ['', '']]) {
+      t.regex(errorsOf(contentOf({ texts, video: options }))[0] ?? '', /neither a text nor a file/);
+    }
+  });
+
+  test(`${platform}: files may go out without a text`, (t) => {
+    t.deepEqual(errorsOf(contentOf({ texts: [''], media: [video()], video: options })), []);
+    t.deepEqual(errorsOf(contentOf({ media: [video()], video: options })), []);
+  });
+
+  test(`${platform}: a file of which little is known is not refused`, (t) => {
+    const unknown = contentOf({ texts: ['Hi'], media: [video(everyFact)], video: options });
+    t.deepEqual(errorsOf(unknown), []);
+  });
+
+  test(`${platform}: a text that is too long is refused with its limit and its length`, (t) => {
+    const [error = '', ...more] = errorsOf(
+      contentOf({ texts: ['x'.repeat(20_000)], media: [video()], video: options }),
+    );
+    const [measure] = rules.judge(textOf('x'.repeat(20_000)), {}).texts;
+    t.regex(error, new RegExp(`takes ${measure?.limit} [a-z].*this is 20000\\.$`));
+    t.true(more.every((text) => text.includes('3000 bytes')));
+  });
+
+  test(`${platform}: every text is measured, in order`, (t) => {
+    const { texts } = rules.judge(textOf('a', 'bb', 'ccc'), {});
+    const lengths = texts.map(({ length }) => length);
+    t.deepEqual(lengths, rules.threads ? [1, 2, 3] : [10]);
+    t.deepEqual(rules.judge(textOf(), {}).texts, []);
+  });
+
+  test(`${platform}: a text of a megabyte is judged all the same, however it is made`, (t) => {
+    for (const unit of slowTexts) {
+      const text = unit.repeat(Math.floor(1_000_000 / unit.length));
+      const { texts } = rules.judge(textOf(text), {});
+      t.true((texts[0]?.length ?? 0) > 0, JSON.stringify(unit.slice(0, 20)));
+    }
+  });
+
+  test(`${platform}: whatever comes is judged, and always the same way`, (t) => {
+    for (const { content, settings } of oddContents(2000)) {
+      const verdict = rules.judge(content, settings);
+      t.deepEqual(rules.judge(content, settings), verdict);
+      const count = rules.threads ? content.texts.length : Math.min(1, content.texts.length);
+      t.is(verdict.texts.length, count);
+      t.true(verdict.texts.every(({ length, limit }) => length >= 0 && limit > 0));
+      const sentences = [...verdict.errors, ...verdict.warnings];
+      t.true(
+        sentences.every((sentence) => /^[A-Z"].*\.$/su.test(sentence)),
+        sentences.join('\n'),
+      );
+    }
+  });
+}
+
+for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
+  test(`${platform}: only the first part of a thread may be without a text, beside a file`, (t) => {
+    const { judge } = rulesOf[platform];
+    const judged = (...texts: readonly string[]) =>
+      judge(contentOf({ texts, media: [image()] }), {}).errors;
+    t.deepEqual(judged('', 'Two'), []);
+    t.deepEqual(judged('One', ' ', 'Three'), ['Part 2: There is no text in it.']);
+    t.deepEqual(judge(textOf('', 'Two'), {}).errors, ['Part 1: There is no text in it.']);
+  });
+}
+
+test('a file is named in one clean line, whatever its name is', (t) => {
+  const named = (name: string) =>
+    rulesOf.x.judge(filesOf(image({ name, sizeBytes: 9_000_000 })), {}).errors[0] ?? '';
+  t.regex(named('a\n\u0000b.jpg'), /^"a b\.jpg" is too large/);
+  t.regex(named(' '), /^A file is too large/);
+  t.true(named('x'.repeat(100_000)).length < 500);
+});
+
+/** Each makes some pattern of ours or of a library go back and forth, or is long in one way of counting only. */
+const slowTexts = [
+  ['x', ' ', '\n', '.', '(', ')', '@a', '@a@', '@a.', '#', '#a', '#1', '$A ', '<', '\\'],
+  ['a.', 'a-a.', 'a. ', 'a.co,', 'http://', 'https://a.b/.', 'https://a.b/(', 'https://a.b '],
+  ['日', 'é.', '👩\u200D', '🇫', '\u0301', '\u200D', '\uD83D', '\uFEFF', family],
+  [`http://${'a.'.repeat(2000)} `],
+].flat();

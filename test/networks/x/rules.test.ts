@@ -1,0 +1,180 @@
+import test from 'ava';
+import twitterText from 'twitter-text';
+import { rules } from '../../../networks/x/rules.ts';
+import { weightedLength } from '../../../networks/x/weighted-length.ts';
+import { against, family, filesOf, image, textOf, times, video } from '../content.ts';
+
+const x = against(rules);
+const mebibyte = 1024 * 1024;
+
+const samples: readonly [text: string, length: number][] = [
+  ['', 0],
+  ['hello', 5],
+  ['héllo', 5],
+  ['he\u0301llo', 5],
+  [family, 2],
+  ['👍🏽🇫🇷', 4],
+  ['日本語', 6],
+  ['한국', 4],
+  ['Привет ¿qué?', 12],
+  ['hi https://example.com/a-very-long-path?with=a&query=of#parts', 3 + 23],
+  ['example.com', 23],
+  ['See example.com, and a.co.', 4 + 23 + 6 + 23 + 1],
+  ['me@example.com', 14],
+  ['@somebody hi #tag', 17],
+  ['no.such-ending', 14],
+  ['a\u3000b\u2028c', 3 + 2 + 2],
+];
+for (const [text, length] of samples) {
+  test(`"${text}" counts ${length}`, (t) => {
+    x.measures(t, text, length);
+  });
+}
+
+test('280 characters fit and no more', (t) => {
+  x.takes(t, textOf('x'.repeat(280)));
+  x.takes(t, textOf('日'.repeat(140)));
+  x.takes(t, textOf(family.repeat(140)));
+  x.takes(t, textOf(`${'x'.repeat(256)} https://example.com/${'y'.repeat(500)}`));
+  const sentence = (length: number) =>
+    `The text is too long for X: it takes 280 characters (a link counts 23, an emoji 2), and this is ${length}.`;
+  x.refuses(t, textOf('x'.repeat(281)), sentence(281));
+  x.refuses(t, textOf('日'.repeat(141)), sentence(282));
+  x.refuses(t, textOf(`${'x'.repeat(257)} https://example.com/`), sentence(281));
+});
+
+test('a text of several long links fits when they count little', (t) => {
+  const link = `https://example.com/${'y'.repeat(4000)}`;
+  x.takes(t, textOf(times(11, link).join(' ')));
+  x.refuses(
+    t,
+    textOf(times(12, link).join(' ')),
+    'The text is too long for X: it takes 280 characters (a link counts 23, an emoji 2), and this is 287.',
+  );
+});
+
+test('a text that is far too long is told its plain length', (t) => {
+  x.measures(t, 'word '.repeat(10_000), 50_000);
+  x.measures(t, 'a.b.'.repeat(10_000), 40_000);
+});
+
+test('texts count as they do in the library of X, whatever stands beside what', (t) => {
+  const pieces = [
+    ['hi', 'example.com', 'https://example.com/a?b=c#d', 't.co/abc', 'www.', 'a.b', '.co'],
+    ['日本', '한', 'é', 'e\u0301', '\u0301', family, '🇫🇷', '1️⃣', '\u200D', '\uD83D', '\uFEFF'],
+    [' ', '\n', '\u3000', '\u2028', '.', ',', '(', ')', '@bob', '#tag', '$AAPL', '://', '/', '_'],
+  ].flat();
+  for (let round = 0; round < 3000; round += 1) {
+    const text = times(10, '')
+      .map(() => pieces[Math.floor(Math.random() * pieces.length)])
+      .join('');
+    t.is(weightedLength(text), twitterText.parseTweet(text).weightedLength, JSON.stringify(text));
+  }
+});
+
+test('a part of a thread is named when it does not fit', (t) => {
+  x.refuses(
+    t,
+    textOf('x'.repeat(280), 'x'.repeat(281), '日'.repeat(150)),
+    'Part 2: The text is too long for X: it takes 280 characters (a link counts 23, an emoji 2), and this is 281.',
+    'Part 3: The text is too long for X: it takes 280 characters (a link counts 23, an emoji 2), and this is 300.',
+  );
+});
+
+test('one cashtag is taken in a post, and not two', (t) => {
+  x.takes(t, textOf('Buy $AAPL for $20', 'And $MSFT'));
+  x.refuses(
+    t,
+    textOf('One $AAPL', 'Two: $AAPL $MSFT.'),
+    'Part 2: X takes at most 1 cashtag in a post, and this has 2: $AAPL, $MSFT.',
+  );
+});
+
+test('an invisible character that X calls invalid is refused', (t) => {
+  x.refuses(
+    t,
+    textOf('a\uFEFFb'),
+    'X takes no text with the invisible character U+FEFF in it, and this has one.',
+  );
+});
+
+test('four images, or one GIF, or one video', (t) => {
+  const gif = image({ name: 'cat.gif', type: 'image/gif' });
+  x.takes(t, filesOf(...times(4, image())));
+  x.takes(t, filesOf(gif));
+  x.takes(t, filesOf(video({ type: 'video/quicktime' })));
+  const takes = 'X takes up to 4 images, or 1 GIF, or 1 video in a post, and there are';
+  x.refuses(t, filesOf(...times(5, image())), `${takes} 5 images.`);
+  x.refuses(t, filesOf(gif, gif), `${takes} 2 GIFs.`);
+  x.refuses(t, filesOf(video(), video()), `${takes} 2 videos.`);
+  for (const type of ['image/jpeg', 'image/png', 'image/webp']) {
+    x.refuses(t, filesOf(gif, image({ type })), `${takes} 1 image and 1 GIF.`);
+  }
+  x.refuses(t, filesOf(image(), image(), video()), `${takes} 2 images and 1 video.`);
+});
+
+test('files fit up to their size, and not a byte beyond', (t) => {
+  const gif = { name: 'cat.gif', type: 'image/gif' };
+  x.takes(t, filesOf(image({ type: 'image/webp', sizeBytes: 5 * mebibyte })));
+  x.takes(t, filesOf(image({ ...gif, sizeBytes: 15 * mebibyte })));
+  x.takes(t, filesOf(video({ sizeBytes: 512 * mebibyte })));
+  x.refuses(
+    t,
+    filesOf(image({ type: 'image/png', sizeBytes: 5 * mebibyte + 1 })),
+    '"photo.jpg" is too large for X: an image may have up to 5,242,880 bytes, and this has 5,242,881 bytes.',
+  );
+  x.refuses(
+    t,
+    filesOf(image({ ...gif, sizeBytes: 15 * mebibyte + 100_000 })),
+    '"cat.gif" is too large for X: a GIF may have up to 15.7 MB, and this has 15.8 MB.',
+  );
+  x.refuses(
+    t,
+    filesOf(video({ sizeBytes: 512 * mebibyte + 1 })),
+    '"clip.mp4" is too large for X: a video may have up to 536,870,912 bytes, and this has 536,870,913 bytes.',
+  );
+});
+
+test('a video lasts from 0.5 s to 140 s', (t) => {
+  x.takes(t, filesOf(video({ durationMs: 500 })));
+  x.takes(t, filesOf(video({ durationMs: 140_000.4 })));
+  const limit = 'for X: a video may last from 0.5 s to 2 min 20 s, and this lasts';
+  x.refuses(t, filesOf(video({ durationMs: 499 })), `"clip.mp4" is too short ${limit} 0.499 s.`);
+  x.refuses(
+    t,
+    filesOf(video({ durationMs: 140_001 })),
+    `"clip.mp4" is too long ${limit} 2 min 20.001 s.`,
+  );
+});
+
+test('a video is shaped from 1:3 to 3:1', (t) => {
+  x.takes(t, filesOf(video({ width: 900, height: 300 })));
+  x.takes(t, filesOf(video({ width: 300, height: 900 })));
+  const limit = 'for X: a video may be shaped from 1:3 to 3:1, and this is';
+  for (const [width, height] of [
+    [901, 300],
+    [300, 901],
+  ] as const) {
+    const sentence = `"clip.mp4" is too narrow ${limit} ${width} × ${height}.`;
+    x.refuses(t, filesOf(video({ width, height })), sentence);
+  }
+});
+
+test('a kind of file that X does not take is named', (t) => {
+  x.refuses(
+    t,
+    filesOf(image({ name: 'a.heic', type: 'image/heic' })),
+    '"a.heic" is of the wrong kind for X: it takes image/jpeg, image/png, image/webp, image/gif, video/mp4 and video/quicktime, and this is "image/heic".',
+  );
+});
+
+test('a video of which nothing is known is taken, with a warning', (t) => {
+  const unknown = filesOf(video({ width: null, height: null, durationMs: null }));
+  x.takes(t, unknown);
+  x.warns(
+    t,
+    unknown,
+    'It could not be told what shape "clip.mp4" has; on X a video may be shaped from 1:3 to 3:1.',
+    'It could not be told what length "clip.mp4" has; on X a video may last from 0.5 s to 2 min 20 s.',
+  );
+});

@@ -1,0 +1,163 @@
+import test from 'ava';
+import type { VideoOptions } from '../../../domain/post-view.ts';
+import type { Content } from '../../../networks/content-rules.ts';
+import { rules } from '../../../networks/youtube/rules.ts';
+import { titleOf } from '../../../networks/youtube/title.ts';
+import { against, contentOf, family, image, video } from '../content.ts';
+
+const youtube = against(rules);
+const options: VideoOptions = { title: 'A film', made_for_kids: false };
+
+/** A video that YouTube takes, apart from what the test changes. */
+const film = (given: Partial<Content> = {}): Content =>
+  contentOf({ texts: ['About it'], media: [video()], video: options, ...given });
+
+const titled = (title: string): Content => film({ video: { ...options, title } });
+
+test('a video with a title, a text and a word on children is taken', (t) => {
+  youtube.takes(t, film());
+  youtube.takes(t, film({ video: { ...options, made_for_kids: true, privacy: 'private' } }));
+  youtube.takes(t, film({ texts: [''] }));
+  youtube.takes(t, film({ texts: [] }));
+  youtube.warns(t, film());
+});
+
+test('it must be said whether a video is made for kids', (t) => {
+  const sentence =
+    'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.';
+  youtube.refuses(t, film({ video: { title: 'A film' } }), sentence);
+  youtube.refuses(t, film({ video: null }), sentence);
+});
+
+test('a post is exactly one video', (t) => {
+  const needs = 'A post for YouTube is exactly 1 video and no other file, and this has';
+  youtube.refuses(t, film({ media: [] }), `${needs} none.`);
+  youtube.refuses(t, film({ media: [video(), video()] }), `${needs} 2 videos.`);
+  youtube.refuses(t, film({ media: [video(), image()] }), `${needs} 1 video and 1 image.`);
+  youtube.refuses(t, film({ media: [image(), image()] }), `${needs} 2 images.`);
+  const sound = video({ type: 'audio/mpeg' });
+  youtube.refuses(t, film({ media: [sound] }), `${needs} 1 other file.`);
+});
+
+test('any type of video is taken', (t) => {
+  for (const type of ['video/mp4', 'video/quicktime', 'video/webm', 'video/matroska']) {
+    youtube.takes(t, film({ media: [video({ type })] }));
+  }
+});
+
+test('a title has 1 to 100 characters', (t) => {
+  youtube.takes(t, titled('x'));
+  youtube.takes(t, titled('x'.repeat(100)));
+  youtube.takes(t, titled('👍'.repeat(50)));
+  const sentence = (length: number) =>
+    `The title is too long for YouTube: it takes 100 characters (an emoji counts 2 or more), and this is ${length}.`;
+  youtube.refuses(t, titled('x'.repeat(101)), sentence(101));
+  youtube.refuses(t, titled('👍'.repeat(51)), sentence(102));
+});
+
+test('a video without a title has that of its text, with a warning', (t) => {
+  const untitled = film({ texts: ['\n First line \nSecond'], video: { made_for_kids: false } });
+  youtube.takes(t, untitled);
+  youtube.warns(
+    t,
+    untitled,
+    `There is no video.title, so the video's title will be the first line: "First line".`,
+  );
+  youtube.warns(
+    t,
+    titled(' '),
+    `There is no video.title, so the video's title will be the first line: "About it".`,
+  );
+});
+
+test('a video with neither title nor text is refused', (t) => {
+  const sentence =
+    'YouTube needs a title: give video.title, or a text whose first line becomes it.';
+  for (const texts of [[], [''], [' \n ']]) {
+    youtube.refuses(t, film({ texts, video: { made_for_kids: false } }), sentence);
+  }
+});
+
+const derived: readonly [text: string, title: string][] = [
+  ['x'.repeat(100), 'x'.repeat(100)],
+  ['x'.repeat(101), `${'x'.repeat(99)}…`],
+  [`${'word '.repeat(19)}12345 tail`, `${'word '.repeat(19).trimEnd()}…`],
+  [`${'word '.repeat(18)}123456789 tail`, `${'word '.repeat(18)}123456789…`],
+  [`one ${'x'.repeat(200)}`, `one ${'x'.repeat(95)}…`],
+  [family.repeat(12), `${family.repeat(9)}…`],
+  [`a${family.repeat(12)}`, `a${family.repeat(8)}…`],
+  [`a${'\u0301'.repeat(500)}`, `a${'\u0301'.repeat(98)}…`],
+  ['\u2028\r\nOne\u2028two', 'One'],
+];
+for (const [text, title] of derived) {
+  test(`a text ${JSON.stringify(text.slice(0, 24))} of ${text.length} gives a title that fits`, (t) => {
+    t.deepEqual(titleOf(text, null), { text: title, isDerived: true });
+    t.true(title.length <= 100);
+  });
+}
+
+test('a description has up to 5000 bytes', (t) => {
+  youtube.takes(t, film({ texts: ['x'.repeat(5000)] }));
+  youtube.takes(t, film({ texts: ['é'.repeat(2500)] }));
+  const sentence = (bytes: number) =>
+    `The text is too long for YouTube: a description takes 5000 bytes of UTF-8, and this is ${bytes}.`;
+  youtube.refuses(t, film({ texts: ['x'.repeat(5001)] }), sentence(5001));
+  youtube.refuses(t, film({ texts: ['é'.repeat(2501)] }), sentence(5002));
+  t.deepEqual(rules.judge(film({ texts: ['日本'] }), {}).texts, [
+    { length: 6, limit: 5000, unit: 'bytes' },
+  ]);
+});
+
+test('a thread is judged as the one description that it becomes', (t) => {
+  t.false(rules.threads);
+  youtube.takes(t, film({ texts: ['x'.repeat(2499), 'x'.repeat(2499)] }));
+  youtube.refuses(
+    t,
+    film({ texts: ['x'.repeat(2500), 'x'.repeat(2499)] }),
+    'The text is too long for YouTube: a description takes 5000 bytes of UTF-8, and this is 5001.',
+  );
+});
+
+test('neither title nor description has angle brackets', (t) => {
+  youtube.refuses(
+    t,
+    film({ texts: ['a <b> c'] }),
+    'YouTube takes no < and no > in a description, and this has 2.',
+  );
+  youtube.refuses(t, titled('I <3 it'), 'YouTube takes no < and no > in a title, and this has 1.');
+  youtube.refuses(
+    t,
+    film({ texts: ['1 > 0'], video: { made_for_kids: true } }),
+    'YouTube takes no < and no > in a description, and this has 1.',
+  );
+});
+
+test('a video has up to 256 GB and 12 h, and over 15 min not on every channel', (t) => {
+  const mostBytes = 256 * 1024 ** 3;
+  const sized = (sizeBytes: number, durationMs: number) =>
+    film({ media: [video({ sizeBytes, durationMs })] });
+  youtube.takes(t, sized(mostBytes, 12 * 3_600_000));
+  youtube.refuses(
+    t,
+    sized(mostBytes + 1, 12 * 3_600_000 + 1),
+    '"clip.mp4" is too large for YouTube: a video may have up to 274,877,906,944 bytes, and this has 274,877,906,945 bytes.',
+    '"clip.mp4" is too long for YouTube: a video may last up to 12 h, and this lasts 12 h 0.001 s.',
+  );
+  youtube.warns(t, sized(1000, 15 * 60_000));
+  youtube.warns(
+    t,
+    sized(1000, 15 * 60_000 + 1000),
+    '"clip.mp4" lasts 15 min 1 s; YouTube takes more than 15 min only from channels that it has verified.',
+  );
+});
+
+test('nothing at all is refused for all that is missing', (t) => {
+  youtube.refuses(
+    t,
+    contentOf({}),
+    'There is neither a text nor a file for YouTube.',
+    'YouTube needs a title: give video.title, or a text whose first line becomes it.',
+    'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.',
+    'A post for YouTube is exactly 1 video and no other file, and this has none.',
+  );
+});
