@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** Why a request that left for a chosen address failed. Coarse on purpose: a caller may show it, and it tells nothing of the inside. */
 export const egressErrorCodes = [
   'blocked_destination',
@@ -10,11 +12,19 @@ export const egressErrorCodes = [
 ] as const;
 export type EgressErrorCode = (typeof egressErrorCodes)[number];
 
+/** A body that is sent as it is read, and never held whole. */
+export type StreamedBody = {
+  /** The request takes it over: it is destroyed in the end, however that comes. Best one that opens nothing before it is read. */
+  readonly stream: Readable;
+  /** What the stream will give, exactly; with more or fewer bytes the request fails. */
+  readonly sizeBytes: number;
+};
+
 export type EgressRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
+  readonly body?: string | Uint8Array | StreamedBody;
   /** Over DNS, connection, TLS, headers and body together. */
   readonly timeoutMs: number;
   /** Of the answer's body, in bytes; what comes after is not read. */
@@ -33,7 +43,7 @@ export type EgressResponse = {
 
 /** The one way out to an address that a user or an operator chose. Follows no redirect, decompresses nothing. */
 export type Egress = {
-  /** @throws EgressError */
+  /** @throws EgressError; its cause is the failure of a streamed body where that is what ended it. */
   request(request: EgressRequest): Promise<EgressResponse>;
   close(): Promise<void>;
 };

@@ -6,6 +6,7 @@ import { startPds } from './pds.ts';
 import { startTestPostgres } from './postgres.ts';
 import { startTestTemporal } from './temporal.ts';
 import type { TestService } from './test-service.ts';
+import { startVersitygw } from './versitygw.ts';
 
 /** What could be started, and why the rest could not. */
 export type Services = {
@@ -21,6 +22,7 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
     'test-server': () => testServer(stage),
     gotosocial: startGoToSocial,
     pds: startPds,
+    versitygw: () => startVersitygw(folder, stage),
   };
   const running: TestService[] = [];
   const missing: Partial<Record<Part, string>> = {};

@@ -1,0 +1,14 @@
+import type { Downloader } from '../../runtime/egress/download.ts';
+import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
+import type { Staging } from '../../runtime/storage/staging.ts';
+
+/** What the media library works with. */
+export type MediaDeps = {
+  readonly storage: MediaStorage;
+  readonly staging: Staging;
+  readonly downloader: Downloader;
+  /** Why a file may not be asked for at this address, as far as its text says; null when it may. */
+  readonly refuseUrl: (url: string) => string | null;
+  /** How long whoever sends us a file may be silent, in milliseconds. */
+  readonly stallMs: number;
+};

@@ -1,0 +1,84 @@
+import type { Readable } from 'node:stream';
+import { Router, type RouterContext } from '@koa/router';
+import { MediaFile } from '../../db/entities/media-file.ts';
+import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { ByteRange } from '../../runtime/storage/media-storage.ts';
+import type { ApiDeps } from '../deps.ts';
+import { byteRange } from './byte-range.ts';
+
+/**
+ * Whatever a file holds, a browser shows it as its type says or not at all: it runs nothing and asks for nothing. The
+ * page that a browser makes around a picture or a video has its own styles, and the file as its content.
+ */
+const policy =
+  "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
+
+/** Serves the links to files (see `linkOf`). They need no key: the token in them is one. */
+export const filesRouter = (deps: ApiDeps): Router =>
+  new Router().get('/files/:token/:name', (ctx) => serveFile(deps, ctx));
+
+async function serveFile({ orm, media }: ApiDeps, ctx: RouterContext): Promise<void> {
+  const file = await findFile(orm.em.fork(), ctx.params['token'] ?? '');
+  const etag = `"${file.id}"`;
+  const isRanged = ctx.method === 'GET' && ['', etag].includes(ctx.get('if-range'));
+  const range = isRanged ? byteRange(ctx.get('range'), file.sizeBytes) : 'whole';
+  const part = typeof range === 'object' ? range : undefined;
+  ctx.status = 200;
+  ctx.set('ETag', etag);
+  if (ctx.fresh) {
+    ctx.status = 304;
+  } else if (range === 'unsatisfiable') {
+    ctx.status = 416;
+    ctx.set('Content-Range', `bytes */${file.sizeBytes}`);
+  } else {
+    const body = ctx.method === 'GET' ? await opened(media, file, part) : undefined;
+    describe(ctx, file, part);
+    if (body) {
+      ctx.body = body;
+    }
+  }
+}
+
+async function opened(
+  { storage }: ApiDeps['media'],
+  { storageKey }: MediaFile,
+  part: ByteRange | undefined,
+): Promise<Readable> {
+  const body = await storage.open(storageKey, part);
+  if (!body) {
+    throw notFound();
+  }
+
+  return body;
+}
+
+function describe(ctx: RouterContext, file: MediaFile, part: ByteRange | undefined): void {
+  ctx.type = file.type;
+  ctx.length = part ? part.end - part.start + 1 : file.sizeBytes;
+  ctx.set({
+    'Accept-Ranges': 'bytes',
+    // Its bytes never change, but it may be deleted.
+    'Cache-Control': 'private, max-age=3600',
+    'Content-Disposition': 'inline',
+    'Content-Security-Policy': policy,
+    'X-Content-Type-Options': 'nosniff',
+  });
+  if (part) {
+    ctx.status = 206;
+    ctx.set('Content-Range', `bytes ${part.start}-${part.end}/${file.sizeBytes}`);
+  }
+}
+
+/** @throws AppError `not_found` */
+async function findFile(em: Em, linkToken: string): Promise<MediaFile> {
+  const isToken = /^[0-9A-Za-z]{32}$/v.test(linkToken);
+  const file = isToken ? await em.findOne(MediaFile, { linkToken, deletedAt: null }) : null;
+  if (!file) {
+    throw notFound();
+  }
+
+  return file;
+}
+
+const notFound = () => new AppError('not_found', 'There is no such file.');

@@ -1,0 +1,95 @@
+import { open, rm } from 'node:fs/promises';
+import type { MediaFile } from '../../db/entities/media-file.ts';
+import { AppError } from '../../domain/errors.ts';
+import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
+import { insertMedia } from './insert-media.ts';
+import { maxFileBytes } from './limits.ts';
+import { storedMedia } from './settle-files.ts';
+import { takeIn } from './take-in.ts';
+
+/**
+ * Takes one file into the media library, straight from the request to the disk. Whatever fails, neither a file nor a
+ * row is left.
+ *
+ * @param read Reads the request's body.
+ * @throws AppError `invalid_media`, `invalid_request`, `payload_too_large`, `unsupported_media_type`, `unavailable`.
+ */
+export async function uploadMedia(
+  deps: ApiDeps,
+  workspaceId: string,
+  read: (options: MultipartOptions) => Promise<Multipart>,
+): Promise<MediaFile> {
+  const { media } = deps;
+  const filePath = media.staging.newPath();
+  try {
+    const name = await receive(filePath, (sink) =>
+      read({ sink, maxBytes: maxFileBytes, stallMs: media.stallMs }),
+    );
+    const stored = storedMedia(deps, [await takeIn(media, filePath, name)]);
+    try {
+      const [file] = await deps.orm.em
+        .fork()
+        .transactional(async (em) => insertMedia(em, workspaceId, stored.files, deps.now()));
+      return file as MediaFile; // As many rows as files: one.
+    } finally {
+      await stored.settle();
+    }
+  } catch (error) {
+    throw namedIfOutOfRoom(error);
+  } finally {
+    await rm(filePath, { force: true });
+  }
+}
+
+/** @returns what the file is called, once it lies at the path whole. */
+async function receive(
+  filePath: string,
+  read: (sink: MultipartOptions['sink']) => Promise<Multipart>,
+): Promise<string | undefined> {
+  const file = await open(filePath, 'wx', 0o600);
+  const sink = file.createWriteStream();
+  sink.on('error', () => {}); // The reader hears of it as well, and whoever removes the file must live to do so.
+  try {
+    return nameIn(await read(sink));
+  } finally {
+    if (!sink.closed) {
+      await new Promise<void>((resolve) => sink.once('close', resolve).destroy());
+    }
+  }
+}
+
+/** @throws AppError `invalid_media` when there is no file, `invalid_request` for what should not be there. */
+function nameIn({ fields, files }: Multipart): string | undefined {
+  const { name, ...others } = fields;
+  const unknown = [
+    ...Object.keys(others),
+    ...files.map(({ field }) => field).filter((field) => field !== 'file'),
+  ];
+  if (unknown.length > 0) {
+    throw misplaced(unknown[0] ?? '', 'is not a known field');
+  }
+
+  if (files.length > 1) {
+    throw misplaced('file', 'must be given once');
+  }
+
+  if (name !== undefined && typeof name !== 'string') {
+    throw misplaced('name', 'must be given once, as text');
+  }
+
+  if (files.length === 0) {
+    const message = 'must hold an image or a video';
+    throw new AppError('invalid_media', `The field "file" ${message}.`, {
+      details: [{ path: '/file', message }],
+    });
+  }
+
+  return name || files[0]?.fileName;
+}
+
+const misplaced = (field: string, message: string): AppError =>
+  new AppError('invalid_request', `The field "${field}" ${message}.`, {
+    details: [{ path: `/${field}`, message }],
+  });

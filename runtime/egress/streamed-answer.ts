@@ -1,0 +1,147 @@
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { BodyTooLargeError, type Download } from './download.ts';
+import { egressError, toEgressError } from './egress-failure.ts';
+import { watchSilence, type SilenceWatch } from './silence.ts';
+
+export type AnswerLimits = {
+  readonly maxBytes: number;
+  readonly stallMs: number;
+  /** One that has not aborted yet. */
+  readonly signal: AbortSignal;
+  /** Called once undici is through with the request and its connection. */
+  readonly onFreed: () => void;
+};
+
+type Controller = Dispatcher.DispatchController;
+type Head = Omit<Download, 'url'>;
+
+/** Takes what undici tells of one exchange, and makes a stream of its body. */
+export class StreamedAnswer implements Dispatcher.DispatchHandler {
+  readonly #limits: AnswerLimits;
+  readonly #head = Promise.withResolvers<Head>();
+  readonly #body: Readable;
+  readonly #silence: SilenceWatch;
+  readonly #onAbort = () => this.#failLate(this.#limits.signal.reason);
+  #controller: Controller | undefined;
+  #state: 'waiting' | 'open' | 'over' = 'waiting';
+  #length = 0;
+
+  constructor(limits: AnswerLimits) {
+    this.#limits = limits;
+    this.#silence = watchSilence(limits.stallMs, () =>
+      this.#failLate(new Error(`Nothing came for ${limits.stallMs} ms.`)),
+    );
+    this.#body = new Readable({
+      read: () => this.#goOn(),
+      destroy: (error, done) => {
+        this.#leave();
+        done(error);
+      },
+    });
+    // Whoever reads the body hears of its failure from the stream's state, however late they begin.
+    this.#body.on('error', () => {});
+    limits.signal.addEventListener('abort', this.#onAbort);
+    this.#silence.touch();
+  }
+
+  /** Rejects with an EgressError. */
+  get head(): Promise<Head> {
+    return this.#head.promise;
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    if (this.#state === 'over') {
+      controller.abort(givenUp());
+    }
+  }
+
+  /** A status below 200 only announces the real one, and is no sign that it comes. */
+  onResponseStart(
+    _controller: Controller,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status >= 200 && this.#state === 'waiting') {
+      this.#state = 'open';
+      this.#silence.touch();
+      this.#head.resolve({ status, headers: firstValues(headers), body: this.#body });
+    }
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#state !== 'open') {
+      return;
+    }
+
+    this.#length += chunk.length;
+    if (this.#length > this.#limits.maxBytes) {
+      this.#fail(new BodyTooLargeError(this.#limits.maxBytes));
+      return;
+    }
+
+    this.#silence.touch();
+    if (!this.#body.push(chunk)) {
+      this.#silence.pause();
+      controller.pause();
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#state !== 'over') {
+      this.#close();
+      this.#body.push(null);
+    }
+
+    this.#limits.onFreed();
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    this.#fail(toEgressError(error, { maybeSent: this.#controller !== undefined }));
+    this.#limits.onFreed();
+  }
+
+  /** The reader wants more. */
+  #goOn(): void {
+    if (this.#state === 'open') {
+      this.#silence.touch();
+      this.#controller?.resume();
+    }
+  }
+
+  #failLate(cause: unknown): void {
+    this.#fail(egressError('timeout', { maybeSent: this.#controller !== undefined, cause }));
+  }
+
+  #fail(error: Error): void {
+    if (this.#state !== 'over') {
+      // Before the head nobody has the body, and its failure would be nobody's to handle.
+      const isOpen = this.#state === 'open';
+      this.#leave();
+      this.#head.reject(error);
+      this.#body.destroy(isOpen ? error : undefined);
+    }
+  }
+
+  /** Ends the exchange before its end. */
+  #leave(): void {
+    if (this.#state !== 'over') {
+      this.#close();
+      this.#controller?.abort(givenUp());
+    }
+  }
+
+  #close(): void {
+    this.#state = 'over';
+    this.#silence.pause();
+    this.#limits.signal.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+const givenUp = () => new Error('The download was given up.');
+
+const firstValues = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, [value].flat()[0] ?? '']),
+  );

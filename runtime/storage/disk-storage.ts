@@ -1,0 +1,69 @@
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { MediaStorage } from './media-storage.ts';
+import { namedIfOutOfRoom } from './out-of-room.ts';
+
+/**
+ * Keeps files in a folder of this machine, or one that machines share.
+ *
+ * A file is moved in under its final name when all of it is on the disk, so no name ever leads to half a file. It
+ * must come from the same file system.
+ *
+ * @param folder Made when it is not there.
+ */
+export function diskStorage(folder: string): MediaStorage {
+  return {
+    async put(key, filePath) {
+      const target = fileOf(folder, key);
+      try {
+        await makeFolder(path.dirname(target));
+        await flushed(filePath);
+        await rename(filePath, target);
+        await flushed(path.dirname(target));
+      } catch (error) {
+        await rm(target, { force: true });
+        throw namedIfOutOfRoom(error);
+      }
+    },
+    async open(key, range) {
+      const file = await open(fileOf(folder, key)).catch(nullWhenMissing);
+      return file?.createReadStream(range ?? {}) ?? null;
+    },
+    remove: (key) => rm(fileOf(folder, key), { force: true }),
+    close: () => undefined,
+  };
+}
+
+/** 256 folders, by the key's random end, since some file systems and most people dislike a folder of a million files. */
+function fileOf(folder: string, key: string): string {
+  if (!/^[0-9a-f\-]{36}$/v.test(key)) {
+    throw new TypeError(`"${key}" is no key of this storage.`);
+  }
+
+  return path.join(folder, key.slice(-2), key);
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (made !== undefined) {
+    await flushed(path.dirname(folder));
+  }
+}
+
+/** A file, or the names in a folder, that a loss of power will not undo. */
+async function flushed(target: string): Promise<void> {
+  const handle = await open(target, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function nullWhenMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') {
+    return null;
+  }
+
+  throw error;
+}

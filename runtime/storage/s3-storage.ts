@@ -1,0 +1,87 @@
+import { open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  NoSuchKey,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { AppError } from '../../domain/errors.ts';
+import type { ByteRange, MediaStorage } from './media-storage.ts';
+
+export type S3Settings = {
+  readonly bucket: string;
+  /** Of a server other than Amazon's. */
+  readonly endpoint: string | undefined;
+  readonly region: string;
+};
+
+/** How long the server may take to be reached, and then be silent, in milliseconds. */
+const connectionTimeout = 3000;
+const socketTimeout = 30_000;
+
+/**
+ * Keeps files in a bucket of Amazon S3 or of a server that speaks its protocol, under `media/`.
+ *
+ * The credentials are found as AWS's own tools find them: in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a
+ * profile, or the role of the machine.
+ */
+export function s3Storage({ bucket, endpoint, region }: S3Settings): MediaStorage {
+  const client = new S3Client({
+    region,
+    // Names of buckets as hosts need DNS, which a server of one's own seldom has.
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    requestHandler: { connectionTimeout, socketTimeout },
+    // It would write to the console, beside our log.
+    logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+  });
+  const at = (key: string) => ({ Bucket: bucket, Key: `media/${key}` });
+
+  return {
+    async put(key, filePath, { type, sizeBytes }) {
+      const headers = { ContentLength: sizeBytes, ContentType: type };
+      const send = async () => {
+        const file = await open(filePath);
+        const body = file.createReadStream().on('error', () => {}); // The client hears of it.
+        await client
+          .send(new PutObjectCommand({ ...at(key), ...headers, Body: body }))
+          .finally(() => body.destroy());
+      };
+      // The client repeats what fails in passing, but not what it reads from a stream.
+      await send()
+        .catch((error: unknown) => (isRefusal(error) ? Promise.reject(error) : send()))
+        .catch(throwNamed);
+    },
+    async open(key, range) {
+      const part = range ? { Range: header(range) } : {};
+      const found = await client
+        .send(new GetObjectCommand({ ...at(key), ...part }))
+        .catch((error: unknown) => (error instanceof NoSuchKey ? null : throwNamed(error)));
+      return found?.Body instanceof Readable ? found.Body : null;
+    },
+    async remove(key) {
+      await client.send(new DeleteObjectCommand(at(key))).catch(throwNamed);
+    },
+    close: () => client.destroy(),
+  };
+}
+
+const header = ({ start, end }: ByteRange): string => `bytes=${start}-${end}`;
+
+const ignore = (): void => undefined;
+
+/** What the server refuses (a wrong key, no such bucket) is the operator's to mend; all else may pass. */
+function isRefusal(error: unknown): boolean {
+  const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+  return status !== undefined && status >= 400 && status < 500 && status !== 429;
+}
+
+function throwNamed(error: unknown): never {
+  throw isRefusal(error)
+    ? error
+    : new AppError('unavailable', 'The media storage does not answer at the moment. Try again.', {
+        cause: error,
+      });
+}

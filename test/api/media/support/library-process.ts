@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { createApiKey, createWorkspace } from '../../../../cli/create-workspace.ts';
+import { temporaryFolder } from '../../../scripts/temporary-folder.ts';
+import { clientFor } from '../../../support/client.ts';
+import { freshDatabase } from '../../../support/database.ts';
+import { poll } from '../../../support/poll.ts';
+import { freshNamespace } from '../../../support/temporal.ts';
+import { startApiProcess } from '../../outages/api-process.ts';
+
+/** An API as a process of its own, with a library on the disk and a client. */
+export async function libraryProcess(
+  t: ExecutionContext,
+  { mediaDir, wrapper = [] }: { mediaDir?: string; wrapper?: readonly string[] } = {},
+) {
+  const { url: databaseUrl, orm } = await freshDatabase(t);
+  const folder = mediaDir ?? (await temporaryFolder(t));
+  const settings = {
+    ...(await freshNamespace()),
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    PUNCTUAL_MEDIA_DIR: folder,
+    PUNCTUAL_PUBLIC_URL: 'https://punctual.example',
+  };
+  const api = await startApiProcess(t, settings, wrapper);
+  await poll(
+    () => Promise.resolve(api.log()),
+    (log) => log.includes('the database is ready'),
+    30_000,
+  );
+  const em = orm.em.fork();
+  const workspaceId = await createWorkspace(em, 'Test');
+  const client = clientFor(api.url, workspaceId, await createApiKey(em, workspaceId));
+  return { api, orm, client, mediaDir: folder };
+}

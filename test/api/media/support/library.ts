@@ -1,0 +1,61 @@
+import { readdir } from 'node:fs/promises';
+import type { Client, Reply } from '../../../support/client.ts';
+import type { Punctual } from '../../../support/punctual.ts';
+import { rawCall } from '../../raw-call.ts';
+
+/** What an upload is made of: the file's bytes, and what is said about it. */
+export type Upload = {
+  readonly bytes: Uint8Array;
+  readonly fileName?: string;
+  /** What its sender says it is. */
+  readonly type?: string;
+  readonly fields?: Readonly<Record<string, string>>;
+};
+
+/** Uploads a file as a browser does. */
+export async function upload(
+  punctual: Pick<Punctual, 'url'>,
+  client: Client,
+  { bytes, fileName = 'picture.png', type = '', fields = {} }: Upload,
+): Promise<Reply> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    form.append(name, value);
+  }
+
+  form.append('file', new Blob([new Uint8Array(bytes)], { type }), fileName);
+  return post(punctual, client, form);
+}
+
+export const post = (
+  { url }: Pick<Punctual, 'url'>,
+  { key }: Client,
+  body: FormData | string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> =>
+  rawCall(`${url}/api/v1/media`, {
+    method: 'POST',
+    body,
+    headers: { authorization: `Bearer ${key}`, ...headers },
+  });
+
+/** All files in the folder of the media library, stored or on their way in, and notes of what is not settled. */
+export async function filesOf({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise<string[]> {
+  const entries = await readdir(mediaDir, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+/** The link of a file as the test can reach it: its origin is that of another machine. */
+export const linkTo = ({ url }: Pick<Punctual, 'url'>, link: string): string =>
+  link.replace('https://punctual.example', url);
+
+/** How many rows the workspace has, those of deleted files left out. */
+export async function rowsOf(punctual: Punctual, workspaceId: string): Promise<number> {
+  const [row] = await punctual.orm.em
+    .fork()
+    .execute<{ count: string }[]>(
+      'select count(*) from media_files where workspace_id = ? and deleted_at is null',
+      [workspaceId],
+    );
+  return Number(row?.count);
+}

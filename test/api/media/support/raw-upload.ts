@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { ExecutionContext } from 'ava';
+import type { Client } from '../../../support/client.ts';
+import type { Punctual } from '../../../support/punctual.ts';
+
+const boundary = 'b';
+
+/** What stands before the file's bytes, and after them. */
+export const head = Buffer.from(
+  `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n`,
+);
+export const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+
+/** An upload that has begun, and whose body is the test's to write. The test's end breaks it off. */
+export function beginUpload(
+  t: ExecutionContext,
+  { url }: Pick<Punctual, 'url'>,
+  { key }: Pick<Client, 'key'>,
+  headers: Readonly<Record<string, string | number>> = {},
+): ClientRequest {
+  const upload = request(`${url}/api/v1/media`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+      ...headers,
+    },
+  });
+  upload.flushHeaders();
+  upload.on('error', () => {}); // Being cut off is what some tests are about.
+  t.teardown(() => upload.destroy());
+  return upload;
+}
+
+/** The answer to an upload, also when it comes before the upload's end. */
+export async function answerTo(upload: ClientRequest) {
+  const [response] = (await once(upload, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, body: JSON.parse(await text(response)) };
+}
+
+/** Writes as fast as the server takes it. */
+export async function write(upload: ClientRequest, bytes: Uint8Array, count = 1): Promise<void> {
+  for (let written = 0; written < count && !upload.destroyed; written += 1) {
+    if (!upload.write(bytes)) {
+      const close = new AbortController();
+      const gone = once(upload, 'close', { signal: close.signal }).catch(() => undefined);
+      await Promise.race([once(upload, 'drain').catch(() => undefined), gone]);
+      close.abort();
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import {
+  BufferTarget,
+  EncodedAudioPacketSource,
+  EncodedPacket,
+  EncodedVideoPacketSource,
+  MovOutputFormat,
+  Mp4OutputFormat,
+  Output,
+  WebMOutputFormat,
+} from 'mediabunny';
+import sharp from 'sharp';
+
+export type Size = { readonly width: number; readonly height: number };
+
+const plain = ({ width, height }: Size) => ({
+  create: { width, height, channels: 3 as const, background: 'teal' },
+});
+
+/** A small picture of one colour. */
+export const picture = (
+  format: 'png' | 'jpeg' | 'webp' | 'gif' | 'avif' = 'png',
+  size: Size = { width: 30, height: 20 },
+): Promise<Buffer> => sharp(plain(size)).toFormat(format).toBuffer();
+
+/** A JPEG that is to be shown turned by 90 degrees. */
+export const turnedPicture = (size: Size): Promise<Buffer> =>
+  sharp(plain(size)).jpeg().withMetadata({ orientation: 6 }).toBuffer();
+
+/** Two frames, which are shown for these milliseconds. */
+export const animation = (format: 'gif' | 'webp', delay: [number, number]): Promise<Buffer> => {
+  const first = sharp({ ...plain({ width: 30, height: 20 }) }).png();
+  const second = sharp({
+    create: { ...plain({ width: 30, height: 20 }).create, background: 'red' },
+  });
+  return Promise.all([first.toBuffer(), second.png().toBuffer()]).then((frames) =>
+    sharp(frames, { join: { animated: true } })
+      .toFormat(format, { delay })
+      .toBuffer(),
+  );
+};
+
+const formats = {
+  mp4: { make: () => new Mp4OutputFormat(), codec: 'avc' },
+  mov: { make: () => new MovOutputFormat(), codec: 'avc' },
+  webm: { make: () => new WebMOutputFormat(), codec: 'vp9' },
+} as const;
+
+/** The parameter sets that an MP4 must carry for H.264. */
+const avcDescription = Buffer.from(
+  '0142001fffe1000467 42001f01000268ce'.replaceAll(' ', ''),
+  'hex',
+);
+
+/** A video of 320 × 180 pixels and 2 s with the tables that a player reads; the pictures in it are noise. */
+export async function video(
+  format: keyof typeof formats = 'mp4',
+  rotation: 0 | 90 = 0,
+): Promise<Buffer> {
+  const { make, codec } = formats[format];
+  const target = new BufferTarget();
+  const output = new Output({ format: make(), target });
+  const source = new EncodedVideoPacketSource(codec);
+  output.addVideoTrack(source, { frameRate: 10, rotation });
+  await output.start();
+  const decoderConfig = {
+    codec: codec === 'avc' ? 'avc1.42001f' : 'vp09.00.10.08',
+    codedWidth: 320,
+    codedHeight: 180,
+    ...(codec === 'avc' ? { description: avcDescription } : {}),
+  };
+  for (let count = 0; count < 20; count += 1) {
+    const kind = count === 0 ? 'key' : 'delta';
+    const packet = new EncodedPacket(new Uint8Array(20).fill(count), kind, count / 10, 0.1);
+    await source.add(packet, count === 0 ? { decoderConfig } : undefined);
+  }
+  await output.finalize();
+  return Buffer.from(target.buffer ?? new ArrayBuffer(0));
+}
+
+/** An MP4 with sound and no picture. */
+export async function soundOnly(): Promise<Buffer> {
+  const target = new BufferTarget();
+  const output = new Output({ format: new Mp4OutputFormat(), target });
+  const source = new EncodedAudioPacketSource('mp3');
+  output.addAudioTrack(source);
+  await output.start();
+  await source.add(new EncodedPacket(new Uint8Array(100), 'key', 0, 0.1), {
+    decoderConfig: { codec: 'mp3', sampleRate: 44_100, numberOfChannels: 2 },
+  });
+  await output.finalize();
+  return Buffer.from(target.buffer ?? new ArrayBuffer(0));
+}

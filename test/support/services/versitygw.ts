@@ -1,0 +1,45 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { answers, startPart, untilReady, type Stage } from '../../../scripts/parts/part.ts';
+import { freePort } from '../../../scripts/ports.ts';
+import type { TestService } from './test-service.ts';
+import { buildVersitygw } from './versitygw-build.ts';
+
+const readyWithinMs = 30_000;
+
+/**
+ * Starts versitygw, a server that speaks S3, on a free port of the loopback. It keeps its buckets in a folder of this
+ * run, and what file systems without extended attributes cannot hold beside them.
+ *
+ * @throws Error with the reason when it cannot be built or does not start.
+ */
+export async function startVersitygw(folder: string, stage: Stage): Promise<TestService> {
+  const program = await buildVersitygw(process.env, stage);
+  const [buckets, sidecar] = [path.join(folder, 's3'), path.join(folder, 's3-metadata')];
+  await mkdir(buckets);
+  await mkdir(sidecar);
+  const address = `127.0.0.1:${await freePort()}`;
+  const [accessKey, secretKey] = [crypto.randomUUID(), crypto.randomUUID()];
+  const part = await startPart(
+    {
+      name: 'versitygw',
+      command: [program, '--port', address, '--quiet', 'posix', '--sidecar', sidecar, buckets],
+      env: { ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey },
+      logFile: path.join(folder, 'versitygw.log'),
+      rank: 1,
+      graceMs: 5000,
+    },
+    stage,
+  );
+  const url = `http://${address}`;
+  // A stranger is refused, by a server that works.
+  await untilReady(part, () => answers(url, 403), readyWithinMs, stage.signal);
+  return {
+    env: {
+      PUNCTUAL_TEST_S3_URL: url,
+      PUNCTUAL_TEST_S3_ACCESS_KEY: accessKey,
+      PUNCTUAL_TEST_S3_SECRET_KEY: secretKey,
+    },
+    stop: async () => undefined,
+  };
+}

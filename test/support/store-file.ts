@@ -1,0 +1,58 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { ActivityDeps } from '../../activities/deps.ts';
+import { MediaFile } from '../../db/entities/media-file.ts';
+import { PostMedia } from '../../db/entities/post-media.ts';
+
+/** A file for a media library: its bytes, and what is known of them. */
+export type TestFile = {
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Buffer;
+  readonly width: number | null;
+  readonly height: number | null;
+};
+
+type Deps = Pick<ActivityDeps, 'orm' | 'storage'>;
+
+/** Puts a file into a workspace's library, bytes and row. @returns the row's id. */
+export async function storeFile(
+  { orm, storage }: Deps,
+  workspaceId: string,
+  { bytes, ...facts }: TestFile,
+): Promise<string> {
+  const storageKey = crypto.randomUUID();
+  const folder = await mkdtemp(path.join(tmpdir(), 'punctual-file-'));
+  const given = path.join(folder, 'file');
+  await writeFile(given, bytes);
+  await storage.put(storageKey, given, { type: facts.type, sizeBytes: bytes.length });
+  await rm(folder, { recursive: true, force: true });
+  const em = orm.em.fork();
+  const file = em.create(MediaFile, {
+    ...facts,
+    workspaceId,
+    sizeBytes: bytes.length,
+    durationMs: null,
+    storageKey,
+    linkToken: crypto.randomUUID(),
+    deletedAt: null,
+  });
+  await em.flush();
+  return file.id;
+}
+
+/** Makes these the files of a post, in this order. */
+export async function attachFiles(
+  { orm }: Deps,
+  workspaceId: string,
+  postId: string,
+  ids: readonly string[],
+): Promise<void> {
+  const em = orm.em.fork();
+  for (const [position, mediaId] of ids.entries()) {
+    em.create(PostMedia, { workspaceId, postId, mediaId, position, fromUrl: false });
+  }
+
+  await em.flush();
+}
