@@ -1,6 +1,8 @@
+import { mediaSettings } from './config/media.ts';
 import { rateLimits, trustedProxies, type RateLimits } from './config/rate-limits.ts';
 import { text, wholeNumber, type Env } from './config/read-values.ts';
 import { parseAllowList } from './egress/allow-list.ts';
+import type { StorageSettings } from './storage/create-storage.ts';
 
 /** The one place that reads `process.env`. README lists every setting; a test holds the two together. */
 export type Config = {
@@ -15,6 +17,7 @@ export type Config = {
   readonly logLevel: string;
   /** Addresses, with ports, that are let through although they are not public: `127.0.0.1/32:8080,…`. */
   readonly egressAllow: string;
+  readonly media: StorageSettings;
   readonly rateLimits: RateLimits;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
   readonly trustedProxies: number;
@@ -37,6 +40,7 @@ export function readConfig(env: Env = process.env): Config {
     secretKey: secretKey(env, problems),
     logLevel: logLevel(env, problems),
     egressAllow: egressAllow(env, problems),
+    media: mediaSettings(env, problems),
     rateLimits: rateLimits(env, problems),
     trustedProxies: trustedProxies(env, problems),
   };

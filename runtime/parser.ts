@@ -3,13 +3,8 @@ import formats from 'ajv-formats';
 import { AppError, type ErrorDetail } from '../domain/errors.ts';
 
 /** Strict: an unknown field, keyword or format is an error, and all errors are found, not only the first. */
-const options = { strict: true, allErrors: true, allowUnionTypes: true, ownProperties: true };
-const ajv = new Ajv(options);
-/** For queries, where everything comes as text. */
-const coercing = new Ajv({ ...options, coerceTypes: true });
-for (const checker of [ajv, coercing]) {
-  formats.default(checker, ['uuid', 'date', 'date-time', 'uri']);
-}
+const ajv = new Ajv({ strict: true, allErrors: true, allowUnionTypes: true, ownProperties: true });
+formats.default(ajv, ['uuid', 'date', 'date-time', 'uri']);
 
 /**
  * Makes a function that checks a value against a JSON Schema and hands it back typed.
@@ -17,13 +12,12 @@ for (const checker of [ajv, coercing]) {
  * The function throws AppError `invalid_request` that names every wrong place.
  *
  * @param how.what How the value is called in the message: `The request body`.
- * @param how.coerce Whether a text such as `12` may stand for a number; the value is changed in place then.
  */
 export function parser<T>(
   schema: AnySchema,
-  { what = 'The request body', coerce = false }: { what?: string; coerce?: boolean } = {},
+  { what = 'The request body' }: { what?: string } = {},
 ): (value: unknown) => T {
-  const validate: ValidateFunction<T> = (coerce ? coercing : ajv).compile<T>(schema);
+  const validate: ValidateFunction<T> = ajv.compile<T>(schema);
   return (value) => {
     if (validate(value)) {
       return value;

@@ -35,22 +35,6 @@ function named(error: unknown): AppError {
     return error;
   }
 
-  const status = error instanceof Error && 'status' in error ? error.status : undefined;
-  if (status === 413) {
-    return new AppError('payload_too_large', 'The request body is larger than 1 MB.');
-  }
-
-  if (status === 415) {
-    return new AppError(
-      'unsupported_media_type',
-      'The request body cannot be read in this encoding.',
-    );
-  }
-
-  if (status === 400) {
-    return new AppError('invalid_request', 'The request body is not valid JSON.');
-  }
-
   if (isDatabaseAway(error)) {
     return new AppError('unavailable', 'The database cannot be reached at the moment. Try again.');
   }

@@ -1,29 +1,41 @@
-import type { Em } from '../../db/orm.ts';
+import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import { hashApiKey } from '../../runtime/token.ts';
+import { inBatches } from '../rate-limits/in-batches.ts';
 import type { Caller } from './route.ts';
 
-type Row = { workspace_id: string; plan: string | null };
+/** A caller, and the id of the key that speaks for them. */
+export type Authenticated = { readonly keyId: string; readonly caller: Caller };
+
+type Row = { readonly id: string; readonly workspace_id: string; readonly plan: string | null };
+
+const text = `select k.id, k.workspace_id, w.plan
+  from api_keys k join workspaces w on w.id = k.workspace_id
+  where k.hash = $1 and k.revoked_at is null`;
 
 /**
- * Who an `Authorization` header speaks for. The scheme's name is read in any case.
+ * Makes a function that tells who an `Authorization` header speaks for. The scheme's name is read in any case.
  *
- * @throws AppError `unauthorized`
+ * @returns null for a key that is unknown or was revoked.
+ * @throws AppError `unauthorized` when there is no key at all.
  */
-export async function authenticate(em: Em, authorization: string): Promise<Caller> {
-  const key = /^bearer +(?<key>\S+) *$/iv.exec(authorization)?.groups?.['key'];
-  if (key === undefined) {
-    throw new AppError('unauthorized', 'Send your API key as "Authorization: Bearer svc_live_…".');
-  }
+export function authenticator(pool: Pool): (header: string) => Promise<Authenticated | null> {
+  const find = inBatches(async (hash) => {
+    const { rows } = await pool.query<Row>({ name: 'authenticate', text, values: [hash] });
+    return rows[0];
+  });
+  return async (header) => {
+    const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
+    if (key === undefined) {
+      throw new AppError(
+        'unauthorized',
+        'Send your API key as "Authorization: Bearer svc_live_…".',
+      );
+    }
 
-  const [row] = await em.execute<Row[]>(
-    `select k.workspace_id, w.plan from api_keys k join workspaces w on w.id = k.workspace_id
-     where k.hash = ? and k.revoked_at is null`,
-    [hashApiKey(key)],
-  );
-  if (!row) {
-    throw new AppError('unauthorized', 'This API key is unknown or was revoked.');
-  }
-
-  return { workspaceId: row.workspace_id, plan: row.plan };
+    const { result: row } = await find(hashApiKey(key));
+    return row
+      ? { keyId: row.id, caller: { workspaceId: row.workspace_id, plan: row.plan } }
+      : null;
+  };
 }

@@ -25,7 +25,7 @@ export function readCursor(given: unknown): Cursor | undefined {
   }
 
   const cursor = typeof given === 'string' ? decode(given) : null;
-  // Written back and compared, because the decoder overlooks characters that do not belong there.
+  // Written back and compared, because the decoder overlooks what does not belong there.
   if (cursor === null || encodeCursor(cursor) !== given) {
     const details = [{ path: '?cursor', message: 'is not a next_cursor of this list' }];
     throw new AppError('invalid_request', '?cursor is not a next_cursor of this list.', {
@@ -39,9 +39,10 @@ export function readCursor(given: unknown): Cursor | undefined {
 function decode(given: string): Cursor | null {
   try {
     const parts: unknown = JSON.parse(Buffer.from(given, 'base64url').toString('utf8'));
-    const [at, id, ...others]: unknown[] = Array.isArray(parts) ? parts : [];
+    const [at, id]: unknown[] = Array.isArray(parts) ? parts : [];
     const createdAt = typeof at === 'string' ? parseInstant(at) : null;
-    return createdAt && typeof id === 'string' && isId(id) && others.length === 0
+    // Nothing of ours is older than 1970, and PostgreSQL knows no year 0.
+    return createdAt && createdAt.getTime() >= 0 && typeof id === 'string' && isId(id)
       ? { createdAt, id }
       : null;
   } catch {

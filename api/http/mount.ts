@@ -1,10 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
 import { AppError } from '../../domain/errors.ts';
 import { parser } from '../../runtime/parser.ts';
 import type { Admission } from './admission.ts';
 import { isId } from './is-id.ts';
 import { readBody, readNoBody } from './read-body.ts';
+import { readMultipart } from './read-multipart.ts';
 import { queryReader } from './read-query.ts';
 import type { Route } from './route.ts';
 
@@ -34,7 +34,7 @@ function handlerOf(route: Route, admit: Admission) {
       query,
       body: await body(ctx),
       header,
-      incoming: ctx.req,
+      readMultipart: (options) => readMultipart(ctx, options),
       hangUp: () => hangUpOf(ctx.res),
     });
     ctx.status = answer.status;
@@ -43,7 +43,7 @@ function handlerOf(route: Route, admit: Admission) {
   };
 }
 
-function hangUpOf(response: ServerResponse): AbortSignal {
+function hangUpOf(response: RouterContext['res']): AbortSignal {
   const hangUp = new AbortController();
   const look = (): void => {
     if (!response.writableFinished) {

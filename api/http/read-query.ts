@@ -1,6 +1,9 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { isText } from '../../domain/is-text.ts';
 import { parser } from '../../runtime/parser.ts';
 import type { QuerySpec } from './route.ts';
+
+type Specs = Readonly<Record<string, QuerySpec>>;
 
 /**
  * Makes a reader of a call's query, as strict as that of a body. What the schema calls a number comes back as one.
@@ -8,28 +11,31 @@ import type { QuerySpec } from './route.ts';
  * The reader throws AppError `invalid_request` that names every parameter which is unknown, given twice or wrong.
  */
 export function queryReader(
-  specs: Readonly<Record<string, QuerySpec>> = {},
+  specs: Specs = {},
 ): (query: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> {
   const properties = Object.fromEntries(
     Object.entries(specs).map(([name, { schema }]) => [name, schema]),
   );
-  const parse = parser<Record<string, unknown>>(
-    { type: 'object', additionalProperties: false, properties },
-    { coerce: true },
-  );
+  const parse = parser<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: false,
+    properties,
+  });
   return (query) => {
-    const given = Object.entries(query);
-    const details: ErrorDetail[] = given
-      .filter(([name]) => !Object.hasOwn(specs, name))
-      .map(([name]) => ({ path: `?${name}`, message: 'is not a known query parameter' }));
-    const known = given.filter(([name]) => Object.hasOwn(specs, name));
-    for (const [name] of known.filter(([, value]) => Array.isArray(value))) {
-      details.push({ path: `?${name}`, message: 'must be given once' });
+    const details: ErrorDetail[] = [];
+    const values: [string, unknown][] = [];
+    for (const [name, value] of Object.entries(query)) {
+      const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
+      const message = spec ? unreadable(value) : 'is not a known query parameter';
+      if (message === null) {
+        values.push([name, read(String(value), spec)]);
+      } else {
+        details.push({ path: `?${name}`, message });
+      }
     }
 
-    const single = known.filter(([, value]) => !Array.isArray(value));
     try {
-      const parsed = parse(Object.fromEntries(single));
+      const parsed = parse(Object.fromEntries(values));
       if (details.length === 0) {
         return parsed;
       }
@@ -44,6 +50,23 @@ export function queryReader(
     const list = details.map(({ path, message }) => `${path} ${message}`).join('; ');
     throw new AppError('invalid_request', `The query does not fit: ${list}.`, { details });
   };
+}
+
+function unreadable(value: unknown): string | null {
+  if (typeof value !== 'string') {
+    return 'must be given once';
+  }
+
+  return isText(value) ? null : 'must be text: no NUL, no half of a surrogate pair';
+}
+
+const plainNumber = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/v;
+
+/** What is written as a number and may be one. Anything else stays text, and the schema says what is wrong with it. */
+function read(value: string, spec: QuerySpec | undefined): unknown {
+  const { type } = (spec?.schema ?? {}) as { readonly type?: unknown };
+  const mayBeNumber = type === 'number' || type === 'integer';
+  return mayBeNumber && plainNumber.test(value) ? Number(value) : value;
 }
 
 const atParameter = ({ path, message }: ErrorDetail): ErrorDetail => ({

@@ -1,7 +1,7 @@
 import type { AnySchema } from 'ajv';
-import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Tag } from '../openapi/tags.ts';
+import type { Multipart, MultipartOptions } from './read-multipart.ts';
 
 /** Who is calling. Every query names the workspace. */
 export type Caller = { readonly workspaceId: string; readonly plan: string | null };
@@ -16,8 +16,8 @@ export type Request = {
   readonly body: unknown;
   /** @param name In lower case. @returns a header's value, which may be empty, or undefined. */
   readonly header: (name: string) => string | undefined;
-  /** The request itself, for a call that reads its body by itself. */
-  readonly incoming: IncomingMessage;
+  /** For a call whose body is multipart: reads it, once the use case knows where its file goes. */
+  readonly readMultipart: (options: MultipartOptions) => Promise<Multipart>;
   /** Aborts when the client hangs up before it has its answer. Made on the first call. */
   readonly hangUp: () => AbortSignal;
 };
@@ -31,8 +31,13 @@ export type Answer = {
 /** What the OpenAPI document says of a header: its JSON Schema, and what it means. */
 export type HeaderSpec = { readonly description: string; readonly schema: object };
 
-/** A query parameter: a JSON Schema of a string, a number or an integer. None is required. */
-export type QuerySpec = { readonly description: string; readonly schema: object };
+/** A query parameter: a JSON Schema of a string, a number or an integer. */
+export type QuerySpec = {
+  readonly description: string;
+  readonly schema: object;
+  /** Says so in the document. The use case refuses, once it knows that what the path names exists. */
+  readonly required?: true;
+};
 
 /** For the OpenAPI document, by a name in camelCase. A test holds every value against its schema. */
 export type Examples = Readonly<
@@ -63,7 +68,7 @@ export type Route = {
   /** JSON Schema of the body; a route without one takes none. */
   readonly body?: AnySchema;
   readonly bodyExamples?: Examples;
-  /** `multipart`: `body` only describes it, and `handle` reads `incoming` by itself. JSON otherwise. */
+  /** `multipart`: `body` only describes it, and `handle` reads it, by `readMultipart`. JSON otherwise. */
   readonly bodyKind?: 'multipart';
   readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;
   /** By status, the good ones. */

@@ -5,6 +5,8 @@ export const nullable = (schema: { readonly type: string }) => ({
 });
 
 export const uuid = { type: 'string', format: 'uuid' } as const;
+/** Of an id that is asked for: in lower case, as every id goes out. The format `uuid` takes more spellings. */
+export const idPattern = '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 export const text = { type: 'string' } as const;
 export const dateTime = { type: 'string', format: 'date-time' } as const;
 

@@ -1,5 +1,7 @@
+import { postAnalyticsSchema } from '../analytics/schemas.ts';
 import { channelSchema } from '../channels/schemas.ts';
 import { errorSchema } from '../http/shared-schemas.ts';
+import { mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import {
   channelResultSchema,
   createPostSchema,
@@ -13,7 +15,9 @@ import {
   createdEndpointSchema,
   createEndpointSchema,
   deliverySchema,
+  editEndpointSchema,
   endpointSchema,
+  testedDeliverySchema,
 } from '../webhooks/schemas.ts';
 
 /** Schemas that the document holds once. What stands here under a name becomes a type in generated clients. */
@@ -26,10 +30,15 @@ const named: Readonly<Record<string, object>> = {
   PostSummary: postSummarySchema,
   PostQuestion: validatePostSchema,
   ValidatedChannel: validatedChannelSchema,
+  MediaFile: mediaFileSchema,
+  NewMediaFile: uploadSchema,
   Webhook: endpointSchema,
   CreatedWebhook: createdEndpointSchema,
   NewWebhook: createEndpointSchema,
+  WebhookEdit: editEndpointSchema,
+  PostAnalytics: postAnalyticsSchema,
   Delivery: deliverySchema,
+  TestedDelivery: testedDeliverySchema,
   Error: errorSchema,
 };
 

@@ -7,8 +7,11 @@ import { operationOf } from './operation.ts';
 import { tags } from './tags.ts';
 import { outgoingWebhooks } from './webhooks.ts';
 
-/** The OpenAPI 3.1 document of these calls, and of the requests that go out to webhook endpoints. */
-export const createDocument = (routes: readonly Route[]): object => ({
+/**
+ * The OpenAPI 3.1 document of these calls, and of the requests that go out to webhook endpoints. It allows no field
+ * that it does not name, anywhere; `openAnswers` makes of it what is published.
+ */
+export const createDocument = (routes: readonly Route[]): Readonly<Record<string, unknown>> => ({
   openapi: '3.1.0',
   info,
   servers: [{ url: '/api/v1' }],

@@ -4,16 +4,17 @@ import { errorSchema } from '../http/shared-schemas.ts';
 import { statusOf } from '../http/statuses.ts';
 import { refer } from './components.ts';
 import { failures } from './failures.ts';
-import { errorHeaders, headersOf } from './headers.ts';
+import { headersOfErrors } from './headers.ts';
 
 /** Failures of this call by status: its own, and those that every call of its kind can have. */
-export function failuresOf({ path, body, errors }: Route): Map<number, ErrorCode[]> {
-  const codes = new Set<ErrorCode>([...errors, 'invalid_request', 'unauthorized']);
+export function failuresOf({ method, path, body, errors }: Route): Map<number, ErrorCode[]> {
+  const codes = new Set<ErrorCode>([...errors, 'invalid_request', 'unauthorized', 'rate_limited']);
   if (path.includes('{')) {
     codes.add('not_found');
   }
 
-  if (body !== undefined) {
+  // A POST that takes no body looks at the one that comes all the same.
+  if (body !== undefined || method === 'post') {
     codes.add('payload_too_large').add('unsupported_media_type');
   }
 
@@ -37,14 +38,13 @@ export function errorComponents(routes: readonly Route[]): object {
 }
 
 function describe(codes: readonly ErrorCode[]): object {
-  const headers = Object.assign({}, ...codes.map((code) => errorHeaders[code]));
   const [first] = codes;
   return {
     description:
       codes.length === 1 && first !== undefined
         ? failures[first].when
         : codes.map((code) => `- \`${code}\`: ${failures[code].when}`).join('\n'),
-    headers: headersOf(headers),
+    headers: headersOfErrors(codes),
     content: {
       'application/json': {
         schema: {

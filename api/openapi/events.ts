@@ -4,9 +4,6 @@ import { record, text, uuid } from '../http/shared-schemas.ts';
 import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
 import { postSchema } from '../posts/schemas.ts';
 
-/** Events that something sends in this version. */
-export type SentEvent = Exclude<EventType, 'webhook.test'>;
-
 type EventSpec = {
   readonly operationId: string;
   readonly when: string;
@@ -17,7 +14,8 @@ type EventSpec = {
 
 const postData = record({ post: postSchema });
 
-export const sentEvents: Readonly<Record<SentEvent, EventSpec>> = {
+/** What the document says of each event. */
+export const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'post.published': {
     operationId: 'receivePostPublished',
     when: 'The post went out on every channel',
@@ -47,6 +45,14 @@ export const sentEvents: Readonly<Record<SentEvent, EventSpec>> = {
         handle: mastodonChannel.handle,
         error: 'The access token was revoked.',
       },
+    },
+  },
+  'webhook.test': {
+    operationId: 'receiveWebhookTest',
+    when: 'Somebody called `POST /webhooks/{id}/test` for this endpoint',
+    schema: record({ webhook: record({ id: uuid, url: text }) }),
+    example: {
+      webhook: { id: '0192f0b3-6c2d-7f18-a4b7-9e0d3a5c8f21', url: 'https://example.com/punctual' },
     },
   },
 };

@@ -140,8 +140,8 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'Send the body as JSON, with Content-Type: application/json.' },
   },
   rate_limited: {
-    when: 'There were too many calls in a short time.',
-    example: { error: 'Too many requests. Try again later.' },
+    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), or with wrong keys from your address (`wrong-keys`). Go on after `Retry-After` seconds.',
+    example: { error: 'More than 120 requests with this API key in a minute. Go on in 23 s.' },
   },
   internal: {
     when: 'Something went wrong here; the operator finds it in the log by the `X-Request-Id`.',

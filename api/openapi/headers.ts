@@ -1,8 +1,10 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { HeaderSpec } from '../http/route.ts';
 
+type HeaderSpecs = Readonly<Record<string, HeaderSpec>>;
+
 /** On every answer, so it is described once. */
-const sharedHeaders: Readonly<Record<string, HeaderSpec>> = {
+const everywhere: HeaderSpecs = {
   'X-Request-Id': {
     description:
       'Names this call in the logs. It is your own when you sent an `X-Request-Id` of 1 to 100 letters, digits and `_ . : -`.',
@@ -10,10 +12,33 @@ const sharedHeaders: Readonly<Record<string, HeaderSpec>> = {
   },
 };
 
+/** On every answer to a caller who is known by then (draft-ietf-httpapi-ratelimit-headers-11). */
+const whereCounted: HeaderSpecs = {
+  'RateLimit-Policy': {
+    description: 'The limits of your API key: `q` calls in each `w` seconds.',
+    schema: listOf('q=\\d+;w=\\d+', '"requests";q=120;w=60, "writes";q=60;w=60'),
+  },
+  RateLimit: {
+    description:
+      'Where you stand towards the limits that counted this call: `r` calls are left, for the next `t` seconds.',
+    schema: listOf('r=\\d+;t=\\d+', '"requests";r=119;t=60'),
+  },
+};
+
+function listOf(parameters: string, example: string): object {
+  const item = `"[a-z-]+";${parameters}`;
+  return { type: 'string', pattern: `^${item}(?:, ${item})*$`, examples: [example] };
+}
+
+const retryAfter = {
+  'Retry-After': {
+    description: 'In how many seconds to ask again.',
+    schema: { type: 'string', pattern: '^\\d+$', examples: ['2'] },
+  },
+};
+
 /** What an error answer carries beside that. */
-export const errorHeaders: Readonly<
-  Partial<Record<ErrorCode, Readonly<Record<string, HeaderSpec>>>>
-> = {
+const errorHeaders: Readonly<Partial<Record<ErrorCode, HeaderSpecs>>> = {
   unauthorized: {
     'WWW-Authenticate': {
       description: 'How to authenticate.',
@@ -26,25 +51,41 @@ export const errorHeaders: Readonly<
       schema: { type: 'string', examples: ['HEAD, GET'] },
     },
   },
-  unavailable: {
-    'Retry-After': {
-      description: 'In how many seconds to ask again.',
-      schema: { type: 'string', pattern: '^\\d+$', examples: ['2'] },
-    },
-  },
+  rate_limited: retryAfter,
+  unavailable: retryAfter,
 };
 
-type HeaderSpecs = Readonly<Record<string, HeaderSpec>>;
+/** Answered before it is known who calls. */
+const uncounted: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'method_not_allowed']);
+/** May happen before and after. */
+const perhapsCounted: ReadonlySet<ErrorCode> = new Set(['internal', 'unavailable']);
 
-/** The headers of an answer. All of them are sent every time. */
+/** The headers of a good answer. All of them are sent every time. */
 export const headersOf = (specs: HeaderSpecs): object => ({
-  ...mapValues(sharedHeaders, (_, name) => ({ $ref: `#/components/headers/${name}` })),
+  ...mapValues({ ...everywhere, ...whereCounted }, toReference),
   ...mapValues(specs, asHeader),
 });
 
-export const headerComponents = (): object => mapValues(sharedHeaders, asHeader);
+/** The headers of an answer to these failures, which share a status. */
+export const headersOfErrors = (codes: readonly ErrorCode[]): object => ({
+  ...mapValues(everywhere, toReference),
+  ...(codes.some((code) => uncounted.has(code)) ? {} : countedHeaders(codes)),
+  ...Object.assign({}, ...codes.map((code) => mapValues(errorHeaders[code] ?? {}, asHeader))),
+});
+
+const countedHeaders = (codes: readonly ErrorCode[]): object =>
+  codes.some((code) => perhapsCounted.has(code))
+    ? mapValues(whereCounted, (spec) => ({ ...spec, required: false }))
+    : mapValues(whereCounted, toReference);
+
+export const headerComponents = (): object =>
+  mapValues({ ...everywhere, ...whereCounted }, asHeader);
 
 const asHeader = (spec: HeaderSpec): object => ({ required: true, ...spec });
+
+const toReference = (_: HeaderSpec, name: string): object => ({
+  $ref: `#/components/headers/${name}`,
+});
 
 const mapValues = (specs: HeaderSpecs, map: (spec: HeaderSpec, name: string) => object): object =>
   Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, map(spec, name)]));

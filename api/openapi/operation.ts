@@ -6,7 +6,11 @@ import { headersOf } from './headers.ts';
 /** One call as an Operation Object. */
 export function operationOf(route: Route): object {
   const { operationId, tag, summary, description, answers } = route;
-  const parameters = [...pathParameters(route), ...headerParameters(route)];
+  const parameters = [
+    ...pathParameters(route),
+    ...queryParameters(route),
+    ...headerParameters(route),
+  ];
   const good = Object.entries(answers).map(([status, answer]) => [status, goodAnswer(answer)]);
   const bad = [...failuresOf(route)].map(([status, codes]) => [status, errorAnswer(codes)]);
   return {
@@ -29,6 +33,15 @@ const pathParameters = ({ path }: Route): object[] =>
     schema: { type: 'string', format: 'uuid' },
   }));
 
+const queryParameters = ({ query = {} }: Route): object[] =>
+  Object.entries(query).map(([name, { description, schema, required = false }]) => ({
+    name,
+    in: 'query',
+    required,
+    description,
+    schema,
+  }));
+
 const headerParameters = ({ requestHeaders = {} }: Route): object[] =>
   Object.entries(requestHeaders).map(([name, { description, schema }]) => ({
     name,
@@ -37,10 +50,17 @@ const headerParameters = ({ requestHeaders = {} }: Route): object[] =>
     schema,
   }));
 
-const bodyOf = ({ body, bodyExamples = {} }: Route): object =>
-  body === undefined
-    ? {}
-    : { requestBody: { required: true, content: jsonContent(body, bodyExamples) } };
+function bodyOf({ body, bodyKind, bodyExamples = {} }: Route): object {
+  if (body === undefined) {
+    return {};
+  }
+
+  const content =
+    bodyKind === 'multipart'
+      ? { 'multipart/form-data': { schema: refer(body), examples: bodyExamples } }
+      : jsonContent(body, bodyExamples);
+  return { requestBody: { required: true, content } };
+}
 
 const goodAnswer = ({ description, schema, headers = {}, examples }: AnswerSpec): object => ({
   description,

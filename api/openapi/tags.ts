@@ -3,6 +3,8 @@ export const tags = {
   Workspace: 'The workspace that an API key acts for. A key acts for exactly one.',
   Channels: 'Connected social accounts. A post is published to one or more of them.',
   Posts: 'Drafts, scheduled posts and threads, and what became of them on each channel.',
+  Media: 'Images and videos that posts can have. Links to them need no API key.',
+  Analytics: 'What the networks tell of published posts: views, likes, comments, shares, saves.',
   Webhooks: 'Endpoints of yours that hear of outcomes, and how each delivery to them went.',
   Events: [
     'What Punctual sends to your webhook endpoints: a signed `POST`, with the event as JSON.',

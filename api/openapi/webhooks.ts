@@ -1,14 +1,15 @@
+import type { EventType } from '../../domain/events.ts';
 import { dateTime, record, uuid } from '../http/shared-schemas.ts';
-import { sentEvents, type SentEvent } from './events.ts';
+import { sentEvents } from './events.ts';
 import { jsonContent } from './operation.ts';
 
 /** The requests that go out to webhook endpoints (specification, Events), as a `webhooks` map. */
 export const outgoingWebhooks = (): object =>
   Object.fromEntries(
-    (Object.keys(sentEvents) as SentEvent[]).map((type) => [type, { post: requestOf(type) }]),
+    (Object.keys(sentEvents) as EventType[]).map((type) => [type, { post: requestOf(type) }]),
   );
 
-function requestOf(type: SentEvent): object {
+function requestOf(type: EventType): object {
   const { operationId, when, schema, example } = sentEvents[type];
   const event = record({
     id: uuid,
@@ -35,37 +36,60 @@ function requestOf(type: SentEvent): object {
       description: 'Byte for byte the same at every attempt and endpoint.',
       content: jsonContent(event, { event: { summary: when, value } }),
     },
-    responses: {
-      '2XX': { description: 'Delivered. Answer within 10 seconds; the body is not read.' },
-      default: {
-        description:
-          'Anything else, a redirect or none within 10 seconds: tried again after 1 minute, 5 minutes, 30 minutes, 2 hours and 6 hours, then marked failed.',
-      },
-    },
+    responses: type === 'webhook.test' ? testAnswers : answers,
   };
 }
 
+const answers = {
+  '2XX': { description: 'Delivered. Answer within 10 seconds; the body means nothing.' },
+  default: {
+    description:
+      'Anything else, a redirect or none within 10 seconds: tried again after 1 minute, 5 minutes, 30 minutes, 2 hours and 6 hours, then marked failed.',
+  },
+};
+
+const testAnswers = {
+  '2XX': {
+    description:
+      'The test has passed. Whoever called it is shown the status and the first 2 KB of the body.',
+  },
+  default: { description: 'The test has failed. It is not tried again.' },
+};
+
 const exampleId = '0192f0d8-4df2-7a05-9c1e-7b3f6d8a2e57';
 
-const headersOf = (type: SentEvent): object[] =>
-  [
-    ['User-Agent', 'Who sends it.', { type: 'string', const: 'Service-Webhooks/1.0' }],
-    ['Service-Event-Id', "The event's id.", { ...uuid, examples: [exampleId] }],
-    ['Service-Event-Type', "The event's name.", { type: 'string', const: type }],
-    [
-      'Service-Timestamp',
-      'When this attempt was signed, in Unix seconds.',
-      { type: 'string', pattern: '^\\d+$', examples: ['1803891601'] },
-    ],
-    [
-      'Service-Signature',
-      'HMAC-SHA256 over `<Service-Timestamp>.<raw body>`, keyed with the signing secret.',
-      { type: 'string', pattern: '^sha256=[0-9a-f]{64}$', examples: [`sha256=${'0a'.repeat(32)}`] },
-    ],
-  ].map(([name, description, schema]) => ({
-    name,
-    in: 'header',
-    required: true,
-    description,
-    schema,
-  }));
+const headersOf = (type: EventType): object[] => [
+  header('User-Agent', 'Who sends it.', { type: 'string', const: 'Service-Webhooks/1.0' }),
+  header('Service-Event-Id', "The event's id.", { ...uuid, examples: [exampleId] }),
+  header('Service-Event-Type', "The event's name.", { type: 'string', const: type }),
+  header('Service-Timestamp', 'When this attempt was signed, in Unix seconds.', {
+    type: 'string',
+    pattern: '^\\d+$',
+    examples: ['1803891601'],
+  }),
+  header(
+    'Service-Signature',
+    'HMAC-SHA256 over `<Service-Timestamp>.<raw body>`, keyed with the signing secret.',
+    signature,
+  ),
+  header(
+    'Service-Signature-Next',
+    'The same, keyed with the new secret: while the signing secret is being replaced (`POST /webhooks/{id}/rotate`).',
+    signature,
+    false,
+  ),
+];
+
+const signature = {
+  type: 'string',
+  pattern: '^sha256=[0-9a-f]{64}$',
+  examples: [`sha256=${'0a'.repeat(32)}`],
+};
+
+const header = (name: string, description: string, schema: object, required = true): object => ({
+  name,
+  in: 'header',
+  required,
+  description,
+  schema,
+});

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { json as jsonOf } from 'node:stream/consumers';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { newClient, type Reply } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
@@ -40,6 +40,14 @@ test('bytes that are not UTF-8 are refused instead of published as question mark
     t.regex(reply.body.error, /UTF-8/v);
   }
 
+  for (const [encoding, pack] of Object.entries({ gzip: gzipSync, br: brotliCompressSync })) {
+    for (const text of broken) {
+      const reply = await send(pack(post(text)), { 'content-encoding': encoding });
+      t.is(reply.status, 400, `${encoding} ${text.toString('hex')}`);
+      t.regex(reply.body.error, /UTF-8/v);
+    }
+  }
+
   t.is((await send(Buffer.from('{"body":"x"}', 'utf16le'))).status, 400);
   t.is((await storedRows(punctual.orm)).posts, 0);
 });
@@ -49,11 +57,15 @@ test('UTF-8 is read whole, also in pieces that cut a character, after a byte ord
   const text = 'café 😀 � \ufeff 日本';
   const whole = post(Buffer.from(text));
   const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), whole]);
-  const packed = { 'content-encoding': 'gzip' };
+  const packed = (encoding: string) => ({ 'content-encoding': encoding });
   for (const reply of [
     await send(whole),
     await send(marked),
-    await send(gzipSync(whole), packed),
+    await send(whole, packed('identity')),
+    await send(gzipSync(whole), packed('gzip')),
+    await send(gzipSync(marked), packed('GZIP')),
+    await send(deflateSync(whole), packed('deflate')),
+    await send(brotliCompressSync(whole), packed('br')),
   ]) {
     t.is(reply.status, 201);
     t.is(reply.body.post.body, text);
@@ -88,5 +100,52 @@ test('what claims to be packed and is not is the caller’s fault, not ours', as
   }
 
   t.is((await send(packed, { 'content-encoding': 'gzip' })).status, 201);
+  t.is((await storedRows(punctual.orm)).posts, 1);
+});
+
+test('a field that is given twice counts as it was given last', async (t) => {
+  const { send } = await world(t);
+  const reply = await send(Buffer.from('{"body":"first","body":"last"}'));
+  t.is(reply.status, 201);
+  t.is(reply.body.post.body, 'last');
+  t.is((await send(Buffer.from('{"body":"x","body":null,"body":1}'))).status, 400);
+});
+
+test('a field named __proto__ is refused in every spelling, and a text that mentions it is not', async (t) => {
+  const { punctual, send } = await world(t);
+  for (const name of ['__proto__', '\\u005f_proto__', '__\\u0070\\u0072ot\\u006F_\\u005F']) {
+    for (const body of [`{"body":"x","${name}":{}}`, `{"body":"x","video":{"${name}" : {}}}`]) {
+      const reply = await send(Buffer.from(body));
+      t.is(reply.status, 400, body);
+      t.regex(reply.body.error, /__proto__/v);
+    }
+  }
+
+  t.is((await storedRows(punctual.orm)).posts, 0);
+  const text = 'What "__proto__": is for. \\u005f';
+  const reply = await send(Buffer.from(JSON.stringify({ body: text })));
+  t.is(reply.body.post.body, text);
+  t.is((await send(Buffer.from('{"body":"x","constructor":{"prototype":{}}}'))).status, 400);
+});
+
+test('a client that hangs up in the middle of a packed body leaves nothing, and the next one is served', async (t) => {
+  const { punctual, headers, send } = await world(t);
+  for (const encoding of ['identity', 'gzip']) {
+    const sending = request(`${punctual.url}/api/v1/posts`, {
+      method: 'POST',
+      headers: { ...headers, 'content-encoding': encoding, 'content-length': '1000' },
+    });
+    const ended = new Promise((resolve) => {
+      sending.on('error', resolve);
+    });
+    await new Promise((resolve) => {
+      sending.write(gzipSync(Buffer.alloc(100)).subarray(0, 10), resolve);
+    });
+    await new Promise(setImmediate);
+    sending.destroy();
+    await ended;
+  }
+
+  t.is((await send(post(Buffer.from('on')))).status, 201);
   t.is((await storedRows(punctual.orm)).posts, 1);
 });

@@ -15,6 +15,8 @@ const outcomes = {
   'post.failed': ['failed', 'unconfirmed'],
 } as const;
 const lost = 'channel.needs_reconnect';
+const probe = 'webhook.test';
+const next = 'Service-Signature-Next';
 
 test('every event goes out as the document describes it', async (t) => {
   const receiver = await startReceiver(t, (n) => (n === 2 ? 500 : 204));
@@ -22,31 +24,42 @@ test('every event goes out as the document describes it', async (t) => {
   const client = await newClient(punctual);
   const contract = await Contract.of(punctual.url);
   const sent = Object.keys(contract.document.webhooks);
-  t.deepEqual(sent.toSorted(), [...Object.keys(outcomes), lost].toSorted());
+  t.deepEqual(sent.toSorted(), [...Object.keys(outcomes), lost, probe].toSorted());
   const webhook = (await client.post('/webhooks', { url: receiver.url, events: sent })).body
     .webhook;
 
   const deliveryIds = await makeEvents(punctual, client);
-  t.is(deliveryIds.length, sent.length);
+  t.is(deliveryIds.length, sent.length - 1);
   for (const deliveryId of deliveryIds) {
     await attemptDelivery(punctual.deps, { workspaceId: client.workspaceId, deliveryId }).catch(
       () => 'to be tried again',
     );
   }
+  await client.post(`/webhooks/${webhook.id}/rotate`);
+  await client.post(`/webhooks/${webhook.id}/test`);
 
   t.deepEqual(
     receiver.received.map(({ headers }) => headers['service-event-type']),
-    [...Object.keys(outcomes), lost],
+    [...Object.keys(outcomes), lost, probe],
   );
   for (const { headers, body } of receiver.received) {
     const at = ['webhooks', String(headers['service-event-type']), 'post'];
     const schema = ['requestBody', 'content', String(headers['content-type']), 'schema'];
     t.deepEqual(contract.faults([...at, ...schema], JSON.parse(body)), []);
-    const parameters = contract.at([...at, 'parameters']) as { name: string }[];
-    t.is(parameters.length, 5);
+    const parameters = contract.at([...at, 'parameters']) as { name: string; required: boolean }[];
+    t.deepEqual(
+      parameters.flatMap(({ name, required }) => (required ? [] : [name])),
+      [next],
+    );
+    // The new secret signs only after the rotation, which came before the last request.
+    const isRotating = headers['service-event-type'] === probe;
+    t.is(next.toLowerCase() in headers, isRotating);
+    t.is(parameters.length, 6);
     for (const [index, { name }] of parameters.entries()) {
       const described = [...at, 'parameters', String(index), 'schema'];
-      t.deepEqual(contract.faults(described, headers[name.toLowerCase()]), [], name);
+      if (name !== next || isRotating) {
+        t.deepEqual(contract.faults(described, headers[name.toLowerCase()]), [], name);
+      }
     }
   }
 

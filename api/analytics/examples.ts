@@ -1,0 +1,54 @@
+import { blueskyChannel, mastodonChannel } from '../channels/examples.ts';
+import type { Examples } from '../http/route.ts';
+
+const noSums = { impressions: null, likes: 0, comments: 0, shares: 0, saves: 0, engagement: 0 };
+const sums = { impressions: null, likes: 41, comments: 6, shares: 9, saves: 0, engagement: 56 };
+
+export const analyticsExamples: Examples = {
+  month: {
+    summary: 'A month with one post, on two networks that report no views',
+    value: {
+      from: '2027-02-15',
+      to: '2027-03-16',
+      totals: { posts: 1, ...sums },
+      posts: [
+        {
+          post_id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
+          body: 'The new album is out today.',
+          thread: null,
+          published_at: '2027-03-01T09:00:00.731Z',
+          channels: [
+            {
+              channel_id: mastodonChannel.id,
+              platform: mastodonChannel.platform,
+              handle: mastodonChannel.handle,
+              url: 'https://social.example/@ana/114090312345678901',
+              metrics: { likes: 12, comments: 2, shares: 5 },
+              metrics_updated_at: '2027-03-16T08:12:40.105Z',
+            },
+            {
+              channel_id: blueskyChannel.id,
+              platform: blueskyChannel.platform,
+              handle: blueskyChannel.handle,
+              url: 'https://bsky.app/profile/ana.example.com/post/3lkq2v7xw4c2d',
+              metrics: { likes: 29, comments: 4, shares: 4 },
+              metrics_updated_at: '2027-03-16T08:12:41.330Z',
+            },
+          ],
+          totals: sums,
+        },
+      ],
+      has_more: false,
+    },
+  },
+  nothing: {
+    summary: 'Nothing was published in these days',
+    value: {
+      from: '2026-01-01',
+      to: '2026-01-31',
+      totals: { posts: 0, ...noSums },
+      posts: [],
+      has_more: false,
+    },
+  },
+};

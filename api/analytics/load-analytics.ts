@@ -1,0 +1,111 @@
+import type { Em } from '../../db/orm.ts';
+import { metricNames } from './request.ts';
+import { selectChannels, selectSums, type Selection, type Statement } from './select.ts';
+
+/** Metrics added up. One that a network does not tell counts as 0; views that none of them tells are null. */
+export type Sums = {
+  readonly impressions: number | null;
+  readonly likes: number;
+  readonly comments: number;
+  readonly shares: number;
+  readonly saves: number;
+  /** Likes, comments, shares and saves. */
+  readonly engagement: number;
+};
+
+export type PostAnalytics = {
+  readonly post_id: string;
+  readonly body: string | null;
+  readonly thread: readonly string[] | null;
+  readonly published_at: string;
+  readonly channels: readonly ChannelAnalytics[];
+  readonly totals: Sums;
+};
+
+type ChannelAnalytics = {
+  readonly channel_id: string;
+  readonly platform: string;
+  readonly handle: string;
+  readonly url: string | null;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly metrics_updated_at: string | null;
+};
+
+export type Analytics = {
+  readonly totals: Sums & { readonly posts: number };
+  /** Of the oldest post; null when there is none. */
+  readonly firstPublishedAt: Date | null;
+  readonly posts: readonly PostAnalytics[];
+  readonly hasMore: boolean;
+};
+
+type PostRow = Sums & { readonly post_id: string; readonly published_at: string };
+type SumsRow = {
+  readonly totals: Sums & { readonly posts: number; readonly first_published_at: string | null };
+  readonly page: readonly PostRow[];
+};
+
+type ChannelRow = Omit<ChannelAnalytics, 'metrics' | 'metrics_updated_at'> & {
+  readonly post_id: string;
+  readonly body: string | null;
+  readonly thread: readonly string[] | null;
+  readonly metrics: Readonly<Record<string, unknown>> | null;
+  readonly metrics_updated_at: string | Date | null;
+};
+
+/** Two statements, however many posts there are. */
+export async function loadAnalytics(em: Em, selection: Selection): Promise<Analytics> {
+  const rowsOf = <Row>({ sql, parameters }: Statement): Promise<Row[]> =>
+    em.execute<Row[]>(sql, [...parameters]);
+  const [sums] = await rowsOf<SumsRow>(selectSums(selection));
+  if (!sums) {
+    throw new Error('The database summed nothing up.');
+  }
+
+  const { totals, page } = sums;
+  const ids = page.map(({ post_id: id }) => id);
+  const channels = ids.length > 0 ? await rowsOf<ChannelRow>(selectChannels(selection, ids)) : [];
+  const byPost = Map.groupBy(channels, ({ post_id: id }) => id);
+  return {
+    totals: { posts: totals.posts, ...sumsOf(totals) },
+    firstPublishedAt: totals.first_published_at ? new Date(totals.first_published_at) : null,
+    posts: page.map((post) => present(post, byPost.get(post.post_id) ?? [])),
+    hasMore: selection.offset + page.length < totals.posts,
+  };
+}
+
+const present = (post: PostRow, channels: readonly ChannelRow[]): PostAnalytics => ({
+  post_id: post.post_id,
+  body: channels[0]?.body ?? null,
+  thread: channels[0]?.thread ?? null,
+  published_at: new Date(post.published_at).toISOString(),
+  channels: channels.map((channel) => ({
+    channel_id: channel.channel_id,
+    platform: channel.platform,
+    handle: channel.handle,
+    url: channel.url,
+    metrics: metricsOf(channel.metrics ?? {}),
+    metrics_updated_at: channel.metrics_updated_at
+      ? new Date(channel.metrics_updated_at).toISOString()
+      : null,
+  })),
+  totals: sumsOf(post),
+});
+
+const sumsOf = ({ impressions, likes, comments, shares, saves, engagement }: Sums): Sums => ({
+  impressions,
+  likes,
+  comments,
+  shares,
+  saves,
+  engagement,
+});
+
+/** Only what the network told, and only what the contract has a name for. */
+const metricsOf = (stored: Readonly<Record<string, unknown>>): Record<string, number> =>
+  Object.fromEntries(
+    metricNames.flatMap((name) => {
+      const value = stored[name];
+      return typeof value === 'number' ? [[name, value]] : [];
+    }),
+  );

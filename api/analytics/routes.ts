@@ -1,0 +1,56 @@
+import type { ApiDeps } from '../deps.ts';
+import type { Request, Route } from '../http/route.ts';
+import { beginOf, dayOf, daysOf, endOf, type Days } from './days.ts';
+import { analyticsExamples } from './examples.ts';
+import { loadAnalytics, type Analytics } from './load-analytics.ts';
+import { analyticsQuery, type AnalyticsRequest } from './request.ts';
+import { analyticsSchema } from './schemas.ts';
+
+export const analyticsRoutes = (deps: ApiDeps): Route[] => [
+  {
+    method: 'get',
+    path: '/analytics',
+    operationId: 'getAnalytics',
+    tag: 'Analytics',
+    summary: 'What became of published posts: metrics of each, and their totals',
+    description:
+      'A post counts when at least one channel has published it, and only such channels are listed. Metrics are read from the networks in the background, so a post of the last hour can show few.',
+    query: analyticsQuery,
+    answers: {
+      200: {
+        description: 'The posts of these days, and the totals of all of them.',
+        schema: analyticsSchema,
+        examples: analyticsExamples,
+      },
+    },
+    errors: [],
+    handle: async (request) => ({ status: 200, body: await answer(deps, request) }),
+  },
+];
+
+async function answer({ orm, now }: ApiDeps, { caller, query }: Request): Promise<object> {
+  const request = query as AnalyticsRequest; // Checked against analyticsQuery.
+  const { post_id: postId, channel_id: channelId, platform } = request;
+  const { sort = 'date', order = 'desc', limit = 50, offset = 0 } = request;
+  const asked = daysOf(postId === undefined ? request : {}, now());
+  const analytics = await loadAnalytics(orm.em.fork(), {
+    workspaceId: caller.workspaceId,
+    published:
+      postId === undefined ? { begin: beginOf(asked.from), end: endOf(asked.to) } : { postId },
+    channelId,
+    platform,
+    sort,
+    order,
+    limit,
+    offset,
+  });
+  const { totals, posts, hasMore } = analytics;
+  const days = postId === undefined ? asked : daysOfPost(analytics, asked);
+  return { ...days, totals, posts, has_more: hasMore };
+}
+
+/** The dates of the request mean nothing then; what is told is of the one day on which the post went out. */
+function daysOfPost({ firstPublishedAt }: Analytics, otherwise: Days): Days {
+  const day = firstPublishedAt && dayOf(firstPublishedAt);
+  return day ? { from: day, to: day } : otherwise;
+}

@@ -1,0 +1,64 @@
+import type { Context } from 'koa';
+import type { Pool } from 'pg';
+import { AppError } from '../../domain/errors.ts';
+import type { RateLimits } from '../../runtime/config/rate-limits.ts';
+import { clientAddress } from '../rate-limits/client-address.ts';
+import { rateLimitHeaders } from '../rate-limits/headers.ts';
+import { createLimiter, type Standing } from '../rate-limits/limiter.ts';
+import { authenticator } from './authenticate.ts';
+import type { Caller } from './route.ts';
+
+/**
+ * What stands before every call: whose key it is, and whether it called too often.
+ *
+ * @throws AppError `unauthorized`; `rate_limited` when the key has used up its calls, or when this address sent
+ * many wrong ones. A right key gets in from there all the same, since many clients may share an address.
+ */
+export type Admission = (ctx: Context, isWrite: boolean) => Promise<Caller>;
+
+export function createAdmission(pool: Pool, limits: RateLimits): Admission {
+  const requestPolicy = { name: 'requests', quota: limits.requests };
+  const writePolicy = { name: 'writes', quota: limits.writes };
+  const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
+  const countRequest = createLimiter(pool, requestPolicy, { clearsUp: true });
+  const countWrite = createLimiter(pool, writePolicy);
+  const countWrongKey = createLimiter(pool, wrongKeyPolicy);
+  const authenticate = authenticator(pool);
+
+  /** One after the other: a call that is refused as a request has written nothing. */
+  async function count(keyId: string, isWrite: boolean): Promise<Standing[]> {
+    const asRequest = await countRequest(keyId);
+    return isWrite && !asRequest.refused ? [asRequest, await countWrite(keyId)] : [asRequest];
+  }
+
+  async function refuseWrongKey(ctx: Context): Promise<never> {
+    const standing = await countWrongKey(clientAddress(ctx.ip));
+    if (standing.refused) {
+      ctx.set(rateLimitHeaders([wrongKeyPolicy], [standing]));
+      throw tooMany(standing, 'calls with a wrong API key from your address');
+    }
+
+    throw new AppError('unauthorized', 'This API key is unknown or was revoked.');
+  }
+
+  return async (ctx, isWrite) => {
+    const known = await authenticate(ctx.get('authorization'));
+    if (!known) {
+      return refuseWrongKey(ctx);
+    }
+
+    const standings = await count(known.keyId, isWrite);
+    ctx.set(rateLimitHeaders([requestPolicy, writePolicy], standings));
+    const refusal = standings.find(({ refused }) => refused);
+    if (refusal) {
+      throw tooMany(refusal, `${refusal.policy.name} with this API key`);
+    }
+
+    return known.caller;
+  };
+}
+
+function tooMany({ policy, resetSeconds }: Standing, what: string): AppError {
+  const message = `More than ${policy.quota} ${what} in a minute. Go on in ${resetSeconds} s.`;
+  return new AppError('rate_limited', message, { retryAfter: resetSeconds });
+}

@@ -1,0 +1,96 @@
+import type { Readable, Transform } from 'node:stream';
+import { createBrotliDecompress, createUnzip } from 'node:zlib';
+import type { Context } from 'koa';
+import { AppError } from '../../domain/errors.ts';
+
+/** Unpacked. */
+const maxBytes = 1024 * 1024;
+
+/** By Content-Encoding. */
+const unpackers: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createUnzip],
+  ['deflate', createUnzip],
+  ['br', createBrotliDecompress],
+]);
+
+/**
+ * Reads a request's body as text, unpacked where it is packed.
+ *
+ * @throws AppError `payload_too_large` over 1 MB, `unsupported_media_type` for another encoding, and
+ * `invalid_request` for a body that does not unpack or breaks off, and for bytes that are not UTF-8: with U+FFFD in
+ * their place a post would go out as nobody wrote it.
+ */
+export async function readText(ctx: Context): Promise<string> {
+  const bytes = await readBytes(ctx).catch((error: unknown) => {
+    ctx.req.resume(); // What is left of it must go by, or the client never comes to read the answer.
+    throw error;
+  });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new AppError('invalid_request', 'The request body is not UTF-8.', { cause: error });
+  }
+}
+
+async function readBytes(ctx: Context): Promise<Buffer> {
+  const { req } = ctx;
+  const encoding = ctx.get('content-encoding').toLowerCase();
+  if (encoding === '' || encoding === 'identity') {
+    if ((ctx.request.length ?? 0) > maxBytes) {
+      throw tooLarge();
+    }
+
+    return collect(req, req);
+  }
+
+  const unpacker = unpackers.get(encoding)?.();
+  if (!unpacker) {
+    const message = 'The request body cannot be read in this encoding.';
+    throw new AppError('unsupported_media_type', message);
+  }
+
+  try {
+    return await collect(req.pipe(unpacker), req);
+  } finally {
+    req.unpipe(unpacker);
+    unpacker.destroy();
+  }
+}
+
+/** By events: an iterator would end the connection together with the reading. */
+function collect(from: Readable, request: Context['req']): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const take = (chunk: Buffer): void => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size > maxBytes) {
+        chunks.length = 0;
+        from.off('data', take);
+        reject(tooLarge());
+      }
+    };
+    const breakOff = (): void => {
+      if (!request.complete) {
+        reject(new AppError('invalid_request', 'The request body broke off.'));
+      }
+    };
+    from.on('data', take).once('end', () => resolve(Buffer.concat(chunks)));
+    if (from !== request) {
+      from.once('error', (cause) => reject(doesNotUnpack(cause)));
+    }
+
+    request.once('error', breakOff).once('close', breakOff);
+  });
+}
+
+const tooLarge = (): AppError =>
+  new AppError('payload_too_large', 'The request body is larger than 1 MB.');
+
+const doesNotUnpack = (cause: Error): AppError =>
+  new AppError(
+    'invalid_request',
+    'The request body does not unpack as its Content-Encoding says.',
+    { cause },
+  );

@@ -1,0 +1,23 @@
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** A setting without the spaces around it; one that is not set or empty is `otherwise`. */
+export const text = (env: Env, name: string, otherwise: string): string =>
+  env[name]?.trim() || otherwise;
+
+/** The number of a setting that is not set, and what it may be. */
+export type Bounds = { readonly otherwise: number; readonly least: number; readonly most: number };
+
+/** @param problems Takes a sentence when the setting is no whole number within its bounds. */
+export function wholeNumber(
+  env: Env,
+  name: string,
+  { otherwise, least, most }: Bounds,
+  problems: string[],
+): number {
+  const given = text(env, name, String(otherwise));
+  if (!/^\d{1,9}$/v.test(given) || Number(given) < least || Number(given) > most) {
+    problems.push(`${name} must be a whole number from ${least} to ${most}, not "${given}".`);
+  }
+
+  return Number(given);
+}

@@ -1,0 +1,49 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Reply } from '../../support/client.ts';
+import { picture } from '../../support/media-files.ts';
+import type { Punctual } from '../../support/punctual.ts';
+import { upload } from '../media/support/library.ts';
+import type { Owned } from '../owned.ts';
+import type { Look } from './look.ts';
+
+/** Every answer of the calls on the media library that has a reason of its own. */
+export async function media(punctual: Punctual, { client, media: id, channel }: Owned, look: Look) {
+  const bytes = await picture('png');
+  look('post /media', await upload(punctual, client, { bytes }));
+  look('post /media', await upload(punctual, client, { bytes, fields: { title: 'Cat' } }));
+  look('post /media', await upload(punctual, client, { bytes: Buffer.from('no picture') }));
+  look('post /media', await announced(punctual, client.key));
+  look('get /media', await client.get('/media'));
+  look('get /media/{id}', await client.get(`/media/${id}`));
+
+  const time = { channel_ids: [channel], schedule_in_minutes: 60 };
+  const user = await client.post('/posts', { body: 'With a cat.', media_ids: [id], ...time });
+  look('delete /media/{id}', await client.delete(`/media/${id}`));
+  await client.post(`/posts/${user.body.post.id}/cancel`);
+  look('delete /media/{id}', await client.delete(`/media/${id}`));
+}
+
+/** An upload that says beforehand that it is larger than any may be, and of which nothing comes. */
+function announced({ url }: Punctual, key: string): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'multipart/form-data; boundary=x',
+      'content-length': String(300 * 1024 * 1024),
+    };
+    const sending = request(`${url}/api/v1/media`, { method: 'POST', headers });
+    sending.on('error', reject).on('response', (response) => {
+      const { statusCode: status = 0, headers: received } = response;
+      const read = async (): Promise<Reply> => ({
+        status,
+        headers: new Headers(received as Record<string, string>),
+        body: JSON.parse(await text(response)),
+      });
+      read()
+        .then(resolve, reject)
+        .finally(() => sending.destroy());
+    });
+    sending.flushHeaders();
+  });
+}

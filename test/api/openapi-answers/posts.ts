@@ -1,0 +1,46 @@
+import type { Owned } from '../owned.ts';
+import type { Look } from './look.ts';
+
+const unknown = crypto.randomUUID();
+
+/** Every answer of the calls on posts that has a reason of its own. */
+export async function posts({ client, channel, draft, scheduled, failed }: Owned, look: Look) {
+  const create = async (body: object, headers = {}): Promise<void> =>
+    look('post /posts', await client.post('/posts', body, headers));
+  const once = { 'idempotency-key': 'once' };
+  await create({ body: 'Hello.' }, once);
+  await create({ body: 'Hello.' }, once);
+  await create({ body: 'Another.' }, once);
+  await create({ thread: ['One.', 'Two.'], video: { title: 'Live', privacy: 'unlisted' } });
+
+  const time = { channel_ids: [channel], schedule_in_minutes: 60 };
+  const refused = [
+    { bdy: 'Hello.' },
+    { channel_ids: [channel] },
+    { body: 'Hello.', channel_ids: ['42'] },
+    { body: 'Hello.', ...time, schedule_in_minutes: -1 },
+    { body: 'Hello.', media_ids: ['42'] },
+    { body: 'Hello.', media_urls: ['http://example.com/cat.jpg'] },
+    { body: 'Hello.', ...time, channel_ids: [] },
+    { body: 'x'.repeat(501), ...time },
+  ];
+  for (const body of refused) {
+    await create(body);
+    look('post /posts/validate', await client.post('/posts/validate', body));
+    const edit = 'channel_ids' in body && !('body' in body) ? { body: '' } : body;
+    look('patch /posts/{id}', await client.patch(`/posts/${draft}`, edit));
+  }
+
+  look('get /posts', await client.get('/posts'));
+  look('get /posts/{id}', await client.get(`/posts/${draft}`));
+  look('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Better.' }));
+  look('patch /posts/{id}', await client.patch(`/posts/${unknown}`, { body: 'Better.' }));
+  look('patch /posts/{id}', await client.patch(`/posts/${failed}`, { body: 'Better.' }));
+  for (const id of [scheduled, draft]) {
+    look('post /posts/{id}/cancel', await client.post(`/posts/${id}/cancel`));
+  }
+
+  for (const id of [failed, draft]) {
+    look('post /posts/{id}/retry', await client.post(`/posts/${id}/retry`));
+  }
+}

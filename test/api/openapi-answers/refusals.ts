@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import { createApp } from '../../../api/app.ts';
+import type { ApiDeps } from '../../../api/deps.ts';
+import { admission } from '../../support/admission.ts';
+import { freePort } from '../../support/free-port.ts';
+import { newClient, type Client } from '../../support/client.ts';
+import { startApi, type Punctual } from '../../support/punctual.ts';
+import { testLog } from '../../support/temporal.ts';
+import type { Contract } from '../contract.ts';
+import { rawCall } from '../raw-call.ts';
+import { filled, json, type Look } from './look.ts';
+
+type OneCall = { readonly method: string; readonly path: string };
+
+const callsOf = ({ document }: Contract): OneCall[] =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => ({ path, method })),
+  );
+
+/** What every call of a kind refuses in the same way. */
+export async function refusals({ url }: Punctual, { key }: Client, contract: Contract, look: Look) {
+  const headers = { authorization: `Bearer ${key}` };
+  for (const { method, path } of callsOf(contract)) {
+    const call = async (init: RequestInit, query = ''): Promise<void> => {
+      const address = `${url}/api/v1${filled(path)}${query}`;
+      look(`${method} ${path}`, await rawCall(address, { method: method.toUpperCase(), ...init }));
+    };
+    await call({});
+    await call({ headers }, '?nothing=1');
+    if (path.includes('{') && method !== 'patch') {
+      await call({ headers });
+    }
+
+    if (method === 'post' || method === 'patch') {
+      const body = JSON.stringify('x'.repeat(1024 * 1024));
+      await call({ headers: { ...headers, ...json }, body });
+      await call({ headers: { ...headers, 'content-type': 'text/plain' }, body: '{}' });
+    }
+  }
+}
+
+/** Every call, by a key that has called too often. */
+export async function tooMany(t: ExecutionContext, contract: Contract, look: Look): Promise<void> {
+  const punctual = await startApi(t, { rateLimits: { requests: 1 } });
+  const client = await newClient(punctual);
+  await client.get('/me');
+  await eachCall(punctual.url, client, contract, look);
+}
+
+export async function withoutPlan({ orm }: Punctual, client: Client, look: Look): Promise<void> {
+  const setPlan = (plan: string | null): Promise<unknown> =>
+    orm.em
+      .fork()
+      .execute('update workspaces set plan = ? where id = ?', [plan, client.workspaceId]);
+  const draft = (await client.post('/posts', { body: 'Hello.' })).body.post.id;
+  await setPlan(null);
+  look('post /posts', await client.post('/posts', { body: 'Hello.' }));
+  look('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Hello.' }));
+  look('post /posts/{id}/retry', await client.post(`/posts/${draft}/retry`));
+  await setPlan('standard');
+}
+
+/** A database that is not as it should be, and one that is not there. */
+export async function failures(
+  t: ExecutionContext,
+  { orm, url }: Punctual,
+  client: Client,
+  contract: Contract,
+  look: Look,
+): Promise<void> {
+  await orm.em.fork().execute('alter table workspaces rename column plan to elsewhere');
+  await eachCall(url, client, contract, look);
+  await eachCall(await apiWithoutDatabase(t), client, contract, look);
+}
+
+async function eachCall(url: string, { key }: Client, contract: Contract, look: Look) {
+  for (const { method, path } of callsOf(contract)) {
+    const init = { method: method.toUpperCase(), headers: { authorization: `Bearer ${key}` } };
+    look(`${method} ${path}`, await rawCall(`${url}/api/v1${filled(path)}`, init));
+  }
+}
+
+async function apiWithoutDatabase(t: ExecutionContext): Promise<string> {
+  const admit = admission(t, `postgresql://nobody@127.0.0.1:${await freePort()}/nothing`);
+  // No call gets further than to its key, so the rest of the dependencies is out of reach.
+  const server = createApp({ admit, log: testLog } as unknown as ApiDeps).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { createApiKey, createWorkspace } from '../../../cli/create-workspace.ts';
+import { clientFor, newClient, type Client } from '../../support/client.ts';
+import { freshDatabase } from '../../support/database.ts';
+import { poll } from '../../support/poll.ts';
+import { startApi } from '../../support/punctual.ts';
+import { targetOf, tcpGate, throughGate } from '../../support/tcp-gate.ts';
+import { freshNamespace } from '../../support/temporal.ts';
+import { startApiProcess } from '../outages/api-process.ts';
+import { rawCall } from '../raw-call.ts';
+
+/** Two API processes on one database, and a client of each with the same key. */
+async function twoProcesses(t: ExecutionContext, limits: Record<string, string>) {
+  const { url: databaseUrl, orm } = await freshDatabase(t);
+  const settings = {
+    ...(await freshNamespace()),
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    ...limits,
+  };
+  const apis = await Promise.all([startApiProcess(t, settings), startApiProcess(t, settings)]);
+  const em = orm.em.fork();
+  const workspaceId = await createWorkspace(em, 'Test');
+  const key = await createApiKey(em, workspaceId);
+  return { apis, clients: apis.map(({ url }) => clientFor(url, workspaceId, key)) };
+}
+
+test('several API processes share the limits: together they let through exactly as many calls', async (t) => {
+  const { apis, clients } = await twoProcesses(t, {
+    PUNCTUAL_RATE_LIMIT: '50',
+    PUNCTUAL_RATE_LIMIT_WRITES: '10',
+    PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '5',
+  });
+  const both = async (call: (client: Client) => Promise<{ status: number }>): Promise<number[]> => {
+    const calls = clients.flatMap((client) => Array.from({ length: 15 }, () => call(client)));
+    return (await Promise.all(calls)).map(({ status }) => status);
+  };
+  const count = (found: readonly number[], status: number): number =>
+    found.filter((one) => one === status).length;
+
+  t.is(count(await both((client) => client.post('/posts', { body: 'x' })), 201), 10);
+  t.is(count(await both((client) => client.get('/me')), 200), 20);
+
+  const guesses = apis.flatMap(({ url }) =>
+    Array.from({ length: 6 }, (_, n) =>
+      rawCall(`${url}/api/v1/me`, { headers: { authorization: `Bearer svc_live_${n}` } }),
+    ),
+  );
+  t.is(
+    count(
+      (await Promise.all(guesses)).map(({ status }) => status),
+      401,
+    ),
+    5,
+  );
+});
+
+test('without the counters nobody is let in uncounted: 503, and on as before when they are back', async (t) => {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const em = punctual.orm.em.fork();
+  await em.execute('alter table rate_limits rename to elsewhere');
+  for (const reply of [await client.get('/me'), await client.post('/posts', { body: 'x' })]) {
+    t.is(reply.status, 503);
+    t.is(reply.body.code, 'unavailable');
+    t.regex(reply.headers.get('retry-after') ?? '', /^\d+$/v);
+  }
+
+  const headers = { authorization: 'Bearer svc_live_wrong' };
+  t.is((await rawCall(`${punctual.url}/api/v1/me`, { headers })).status, 503);
+  await em.execute('alter table elsewhere rename to rate_limits');
+  t.is((await client.get('/me')).status, 200);
+});
+
+test('a connection that falls silent costs one call a 503 after a few seconds, and the next a new connection', async (t) => {
+  const { url: databaseUrl } = await freshDatabase(t);
+  const gate = await tcpGate(t, targetOf(databaseUrl));
+  const api = await startApiProcess(t, {
+    ...(await freshNamespace()),
+    DATABASE_URL: throughGate(databaseUrl, gate),
+    SECRET_KEY: randomBytes(32).toString('hex'),
+  });
+  const headers = { authorization: 'Bearer svc_live_wrong' };
+  const call = async (): Promise<number> =>
+    (await rawCall(`${api.url}/api/v1/me`, { headers })).status;
+  t.is(await poll(call, (status) => status !== 503), 401);
+  gate.freeze();
+  t.deepEqual((await Promise.all([call(), call(), call()])).toSorted(), [401, 401, 503]);
+  await gate.close(); // So that the process can end at once.
+});
