@@ -22,13 +22,7 @@ export type NewEvent = {
  */
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
   const id = newId();
-  const body = JSON.stringify({
-    id,
-    type: event.type,
-    created_at: event.createdAt.toISOString(),
-    workspace_id: event.workspaceId,
-    data: event.data,
-  });
+  const body = eventBody(id, event);
   const stored = await em.execute<{ id: string }[]>(
     `insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
      values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (post_id, run) do nothing returning id`,
@@ -64,3 +58,16 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
 
   return deliveryIds;
 }
+
+/** The bytes of an event as every endpoint gets them (specification, Events). */
+export const eventBody = (
+  id: string,
+  event: Pick<NewEvent, 'workspaceId' | 'type' | 'createdAt' | 'data'>,
+): string =>
+  JSON.stringify({
+    id,
+    type: event.type,
+    created_at: event.createdAt.toISOString(),
+    workspace_id: event.workspaceId,
+    data: event.data,
+  });

@@ -43,7 +43,14 @@ export async function sendWebhook(
   const began = performance.now();
   const durationMs = (): number => Math.round(performance.now() - began);
   try {
-    const answer = await egress.request({ method: 'POST', url, headers, body, timeoutMs, maxBytes });
+    const answer = await egress.request({
+      method: 'POST',
+      url,
+      headers,
+      body,
+      timeoutMs,
+      maxBytes,
+    });
     const { status } = answer;
     const responseBody = readable(answer.body, answer.truncated);
     return { status, error: errorOfStatus(status), durationMs: durationMs(), responseBody };

@@ -8,6 +8,7 @@ import { createEgress } from '../runtime/egress/create-egress.ts';
 import { insist } from '../runtime/insist.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { createSealer } from '../runtime/sealer.ts';
+import { createStorage } from '../runtime/storage/create-storage.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
 import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
 import { bundleWorkflows, createWorkers } from './create-workers.ts';
@@ -23,6 +24,7 @@ Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
 const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
 const egress = createEgress({ allow: parseAllowList(config.egressAllow) });
+const storage = createStorage(config.media);
 const { connectionOptions, namespace } = temporalOptions();
 
 // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
@@ -34,6 +36,7 @@ const deps = {
   orm,
   networks,
   egress,
+  storage,
   publicUrl: config.publicUrl,
   log,
   sealer: createSealer(config.secretKey),
@@ -57,6 +60,7 @@ for (const worker of workers.filter((each) => each.getState() === 'RUNNING')) {
 }
 
 await Promise.all([running, stopRelay()]);
+storage.close();
 await Promise.all([temporal.close(), connection.close(), egress.close(), orm.close()]);
 log.info('stopped');
 process.exit(0);

@@ -7,14 +7,14 @@ import { syncPost } from '../temporal/sync-post.ts';
 export type Outbox = {
   /** What its rows are called in the log. */
   readonly name: string;
-  /** Takes at most `limit` rows, and holds them until the transaction ends; what another relay holds is passed over. */
+  /** Takes at most `limit` rows and holds them until the transaction ends. What another relay holds is passed over. */
   readonly take: (em: Em, limit: number) => Promise<Untold[]>;
 };
 
 export type Untold = {
   readonly id: string;
   /** Tells Temporal, and remembers it. @throws ServiceError when Temporal does not take it. */
-  readonly tell: (client: Client, em: Em) => Promise<void>;
+  readonly tell: (client: Client) => Promise<void>;
 };
 
 type PostRow = {
@@ -37,7 +37,7 @@ const posts: Outbox = {
     );
     return rows.map((row) => ({
       id: row.id,
-      tell: (client, em) => syncPost(client, em, told(row)),
+      tell: (client) => syncPost(client, em, told(row)),
     }));
   },
 };
@@ -60,7 +60,7 @@ const replayedDeliveries: Outbox = {
     );
     return rows.map(({ id, workspace_id: workspaceId, round }) => ({
       id,
-      tell: (client, em) => syncDelivery(client, em, { workspaceId, deliveryId: id, round }),
+      tell: (client) => syncDelivery(client, em, { workspaceId, deliveryId: id, round }),
     }));
   },
 };

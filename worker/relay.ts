@@ -33,7 +33,7 @@ function relayOutbox({ orm, client, log }: RelayDeps, { name, take }: Outbox): P
     let told = 0;
     for (const { id, tell } of await take(em, batchSize)) {
       try {
-        await tell(client, em);
+        await tell(client);
         told += 1;
       } catch (error) {
         log.warn(

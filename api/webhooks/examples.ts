@@ -1,5 +1,6 @@
 import type { Examples } from '../http/route.ts';
-import type { DeliveryView } from './load-deliveries.ts';
+import type { DeliveryView } from './delivery-view.ts';
+import type { EndpointView } from './present-endpoint.ts';
 
 const delivery: DeliveryView = {
   id: '0192f0d8-4e1a-7b6c-8f93-1d5a7c2e9b48',
@@ -28,12 +29,14 @@ const delivery: DeliveryView = {
   created_at: '2027-03-01T09:00:01.204Z',
 };
 
-const endpoint = {
+const endpoint: EndpointView = {
   id: '0192f0b3-6c2d-7f18-a4b7-9e0d3a5c8f21',
   url: 'https://example.com/punctual',
   events: ['post.published', 'post.partial', 'post.failed'],
   description: 'Our newsroom',
   secret_hint: 'whsec_…k3Vx',
+  next_secret_hint: null,
+  rotates_at: null,
   created_at: '2027-01-12T09:00:00.000Z',
   last_delivery: null,
 };
@@ -44,13 +47,76 @@ export const created = {
 };
 
 const { status, response_status, error, created_at } = delivery;
+const delivered: EndpointView = {
+  ...endpoint,
+  last_delivery: { status, response_status, error, created_at },
+};
+
 export const withDeliveries = {
   summary: 'One delivery, at the second attempt',
+  value: { webhook: delivered, deliveries: [delivery] },
+};
+
+export const all = { summary: 'One endpoint', value: { webhooks: [delivered] } };
+
+export const edited = {
+  summary: 'With another URL',
+  value: { webhook: { ...delivered, url: 'https://example.com/hooks/punctual' } },
+};
+
+export const deleted = { summary: 'It is gone', value: { ok: true, id: endpoint.id } };
+
+export const rotated = {
+  summary: 'With the new secret, this once',
   value: {
-    webhook: { ...endpoint, last_delivery: { status, response_status, error, created_at } },
-    deliveries: [delivery],
+    webhook: {
+      ...delivered,
+      next_secret_hint: 'whsec_…p7Qd',
+      rotates_at: '2027-03-02T10:00:00.000Z',
+      secret: 'whsec_Zt4uW8xA1bE6fG9hJ2kL5mN0oR3sp7Qd',
+    },
   },
 };
+
+export const page = {
+  summary: 'The end of the list',
+  value: { deliveries: [delivery], next_cursor: null },
+};
+
+export const tested = {
+  summary: 'The receiver has a fault',
+  value: {
+    delivery: {
+      id: '0192f0e2-91c4-7d3a-b5e8-6a0f2c4d8e13',
+      event_id: '0192f0e2-91a0-7e51-8c6b-3d9e5f7a1b24',
+      event_type: 'webhook.test',
+      status: 'failed',
+      attempts: [
+        {
+          number: 1,
+          created_at: '2027-03-01T09:10:00.000Z',
+          duration_ms: 57,
+          response_status: 500,
+          error: 'http_error',
+        },
+      ],
+      response_status: 500,
+      error: 'http_error',
+      next_attempt_at: null,
+      created_at: '2027-03-01T09:10:00.000Z',
+      response_body: 'Cannot read the secret: PUNCTUAL_SECRET is not set',
+    },
+  },
+};
+
+export const replayed = {
+  summary: 'On its way again',
+  value: {
+    delivery: { ...delivery, status: 'pending', next_attempt_at: '2027-03-01T12:00:00.000Z' },
+  },
+};
+
+export const replaying = { summary: 'Three failed since then', value: { replaying: 3 } };
 
 export const newEndpoints: Examples = {
   outcomes: {
@@ -61,4 +127,9 @@ export const newEndpoints: Examples = {
       description: endpoint.description,
     },
   },
+};
+
+export const edits: Examples = {
+  url: { summary: 'Another URL', value: { url: 'https://example.com/hooks/punctual' } },
+  description: { summary: 'No description any more', value: { description: null } },
 };

@@ -1,22 +1,18 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { Cursor } from '../http/cursor.ts';
+import type { DeliveryView } from './delivery-view.ts';
 
-export type DeliveryView = {
-  readonly id: string;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly status: DeliveryStatus;
-  readonly attempts: readonly {
-    readonly number: number;
-    readonly created_at: string;
-    readonly duration_ms: number;
-    readonly response_status: number | null;
-    readonly error: string | null;
-  }[];
-  readonly response_status: number | null;
-  readonly error: string | null;
-  readonly next_attempt_at: string | null;
-  readonly created_at: string;
+export type { DeliveryView } from './delivery-view.ts';
+
+/** Which deliveries of an endpoint: all conditions hold together. */
+export type DeliveryFilter = {
+  readonly limit: number;
+  readonly id?: string | undefined;
+  readonly status?: DeliveryStatus | undefined;
+  /** Only what is older. */
+  readonly after?: Cursor | undefined;
 };
 
 type AttemptRow = {
@@ -39,18 +35,20 @@ type DeliveryRow = {
 
 const iso = (at: string | Date): string => new Date(at).toISOString();
 
-/** An endpoint's newest deliveries with all their attempts, newest first. Two queries, however many there are. */
+/** An endpoint's deliveries with all their attempts, newest first. Two queries, however many there are. */
 export async function loadDeliveries(
   em: Em,
   workspaceId: string,
   endpointId: string,
-  limit: number,
+  filter: DeliveryFilter,
 ): Promise<DeliveryView[]> {
+  const { conditions, values } = whereOf(filter);
   const deliveries = await em.execute<DeliveryRow[]>(
     `select d.id, d.event_id, e.type, d.status, d.next_attempt_at, d.created_at
      from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
-     where d.endpoint_id = ? and d.workspace_id = ? order by d.created_at desc, d.id desc limit ?`,
-    [endpointId, workspaceId, limit],
+     where d.endpoint_id = ? and d.workspace_id = ? ${conditions}
+     order by d.created_at desc, d.id desc limit ?`,
+    [endpointId, workspaceId, ...values, filter.limit],
   );
   const ids = deliveries.map(({ id }) => id);
   const attempts = ids.length
@@ -62,6 +60,35 @@ export async function loadDeliveries(
     : [];
   const byDelivery = Map.groupBy(attempts, (attempt) => attempt.delivery_id);
   return deliveries.map((delivery) => present(delivery, byDelivery.get(delivery.id) ?? []));
+}
+
+function whereOf({ id, status, after }: DeliveryFilter): { conditions: string; values: unknown[] } {
+  const parts = [
+    ...(id === undefined ? [] : [{ sql: 'and d.id = ?', values: [id] }]),
+    ...(status === undefined ? [] : [{ sql: 'and d.status = ?', values: [status] }]),
+    ...(after === undefined
+      ? []
+      : [{ sql: 'and (d.created_at, d.id) < (?, ?)', values: [after.createdAt, after.id] }]),
+  ];
+  return {
+    conditions: parts.map(({ sql }) => sql).join(' '),
+    values: parts.flatMap<unknown>(({ values }) => values),
+  };
+}
+
+/** One delivery. @throws AppError `not_found` */
+export async function loadDelivery(
+  em: Em,
+  workspaceId: string,
+  endpointId: string,
+  id: string,
+): Promise<DeliveryView> {
+  const [delivery] = await loadDeliveries(em, workspaceId, endpointId, { limit: 1, id });
+  if (!delivery) {
+    throw new AppError('not_found', `There is no delivery "${id}" of this webhook endpoint.`);
+  }
+
+  return delivery;
 }
 
 function present(delivery: DeliveryRow, attempts: readonly AttemptRow[]): DeliveryView {

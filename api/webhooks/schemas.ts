@@ -15,6 +15,12 @@ const endpointFields = {
   events: { type: 'array', items: { type: 'string', enum: [...eventTypes] } },
   description: text,
   secret_hint: text,
+  next_secret_hint: {
+    ...nullable(text),
+    description:
+      'While the secret is being replaced: of the new one, which signs alone from `rotates_at` on.',
+  },
+  rotates_at: nullable(dateTime),
   created_at: dateTime,
   last_delivery: {
     anyOf: [
@@ -36,7 +42,7 @@ export const createdEndpointSchema = record({
   secret: { type: 'string', description: 'Signs every request. Shown only here.' },
 });
 
-export const deliverySchema = record({
+const deliveryFields = {
   id: uuid,
   event_id: uuid,
   event_type: text,
@@ -55,21 +61,52 @@ export const deliverySchema = record({
   error: deliveryError,
   next_attempt_at: nullable(dateTime),
   created_at: dateTime,
+};
+
+export const deliverySchema = record(deliveryFields);
+
+export const testedDeliverySchema = record({
+  ...deliveryFields,
+  response_body: {
+    ...nullable(text),
+    description:
+      "The first 2 KB of the receiver's answer as text, with U+FFFD for what is none; null when there was none.",
+  },
 });
+
+const url = { type: 'string', description: 'A public https URL.' };
+const events = { type: 'array', items: text, description: `Any of ${eventTypes.join(', ')}.` };
+const maxDescription = 500;
 
 export const createEndpointSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['url', 'events'],
-  properties: {
-    url: { type: 'string', description: 'A public https URL.' },
-    events: { type: 'array', items: text, description: `Any of ${eventTypes.join(', ')}.` },
-    description: { type: 'string', maxLength: 500 },
-  },
+  properties: { url, events, description: { type: 'string', maxLength: maxDescription } },
 };
 
 export type CreateEndpointBody = {
   readonly url: string;
   readonly events: readonly string[];
   readonly description?: string;
+};
+
+export const editEndpointSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    url,
+    events,
+    description: {
+      type: ['string', 'null'],
+      maxLength: maxDescription,
+      description: 'Null clears it.',
+    },
+  },
+};
+
+export type EditEndpointBody = {
+  readonly url?: string;
+  readonly events?: readonly string[];
+  readonly description?: string | null;
 };

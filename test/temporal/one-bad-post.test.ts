@@ -3,6 +3,7 @@ import { relayOnce } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { addFakeChannel } from '../support/fake-channel.ts';
+import { fakeNetwork } from '../support/fake-network.ts';
 import { needs } from '../support/needs.ts';
 import { startApi } from '../support/punctual.ts';
 import { testLog } from '../support/temporal.ts';
@@ -10,7 +11,7 @@ import { testLog } from '../support/temporal.ts';
 const test = needs('temporal');
 
 test('a post that Temporal does not take holds up no other', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startApi(t, { networks: { fake: fakeNetwork() } });
   const { orm, deps, temporal } = punctual;
   const api = await newClient(punctual);
   const channel = await addFakeChannel(deps, api.workspaceId);

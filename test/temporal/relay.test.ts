@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import type { ApiDeps } from '../../api/deps.ts';
+import { contentOf } from '../../api/posts/post-content.ts';
 import { storePost } from '../../api/posts/store-post.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import { newId } from '../../db/new-id.ts';
 import { createOrm } from '../../db/orm.ts';
+import { rulesOf } from '../../networks/rules.ts';
 import { relayOnce, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { storeChannel } from '../api/stored-channel.ts';
 import { newClient, type Client } from '../support/client.ts';
@@ -35,12 +38,13 @@ async function world(t: ExecutionContext) {
 }
 
 /** What an API leaves behind that ends right after its commit: a scheduled post that Temporal was never told of. */
-async function storeUntold({ orm }: Punctual, workspaceId: string): Promise<string> {
-  const em = orm.em.fork();
-  const channels = await em.find(Channel, { workspaceId });
+async function storeUntold({ orm, deps }: Punctual, workspaceId: string): Promise<string> {
+  const channels = await orm.em.fork().find(Channel, { workspaceId });
   const id = newId();
-  const post = { id, dueAt: new Date(dueAt), warning: null, key: undefined, print: '' };
-  await storePost(em, workspaceId, { body: 'secret words' }, channels, post, new Date());
+  const content = contentOf({ body: 'secret words' });
+  const post = { id, dueAt: new Date(dueAt), content, mediaIds: [], key: undefined, print: '' };
+  const ofTheApi = { ...deps, rules: rulesOf } as unknown as ApiDeps; // No more of them is used.
+  await storePost(ofTheApi, workspaceId, channels, post, []);
   return id;
 }
 

@@ -31,6 +31,8 @@ test('a new endpoint is shown whole, with its secret this once', async (t) => {
     events,
     description: 'Our log — “all”',
     secret_hint: `whsec_…${secret.slice(-4)}`,
+    next_secret_hint: null,
+    rotates_at: null,
     last_delivery: null,
   });
 

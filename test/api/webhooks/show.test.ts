@@ -1,32 +1,9 @@
 import test from 'ava';
-import { newId } from '../../../db/new-id.ts';
-import { recordEvent } from '../../../db/record-event.ts';
-import type { EventType } from '../../../domain/events.ts';
 import { newClient } from '../../support/client.ts';
-import { startApi, type Punctual } from '../../support/punctual.ts';
+import { startApi } from '../../support/punctual.ts';
+import { storeAttempt, storeEvent } from './stored-delivery.ts';
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.published', 'post.failed'] };
-
-/** Stores an event as the worker does. @returns its delivery's id, if anybody subscribed. */
-async function storeEvent(
-  { orm }: Punctual,
-  workspaceId: string,
-  type: EventType,
-  createdAt = new Date(),
-): Promise<string | undefined> {
-  return orm.em.fork().transactional(async (em) => {
-    const [id] = await recordEvent(em, { workspaceId, type, createdAt, data: {} });
-    return id;
-  });
-}
-
-const storeAttempt = ({ orm }: Punctual, workspaceId: string, row: unknown[]): Promise<unknown> =>
-  orm.em.fork().execute(
-    `insert into delivery_attempts
-       (id, workspace_id, delivery_id, number, created_at, duration_ms, response_status, error)
-     values (?, ?, ?, ?, ?, ?, ?, ?)`,
-    [newId(), workspaceId, ...row],
-  );
 
 test('an endpoint shows its deliveries, newest first, with every attempt in order', async (t) => {
   const punctual = await startApi(t);

@@ -1,0 +1,30 @@
+import type { Em } from '../../db/orm.ts';
+import type { DeliveryToSync } from '../../temporal/sync-delivery.ts';
+
+type Row = { id: string; round: number };
+
+/**
+ * Begins a new round of six attempts for each of these deliveries of a workspace. Numbers of attempts go on.
+ * Locks in the order of their ids, so that two of these wait for each other rather than each for the other; the
+ * one that waited finds them pending, and passes them over.
+ *
+ * @param which A condition in SQL, with its values. It must leave out what is pending.
+ * @returns what Temporal is to be told after the commit.
+ */
+export async function beginRound(
+  em: Em,
+  workspaceId: string,
+  now: Date,
+  { which, values }: { readonly which: string; readonly values: readonly unknown[] },
+): Promise<DeliveryToSync[]> {
+  const rows = await em.execute<Row[]>(
+    `with final as materialized (
+       select id from deliveries where workspace_id = ? and ${which} order by id for update)
+     update deliveries d set status = 'pending', round = d.round + 1, next_attempt_at = ?,
+       attempts_before = (select coalesce(max(number), 0) from delivery_attempts a
+         where a.delivery_id = d.id and a.workspace_id = d.workspace_id)
+     from final where d.id = final.id and d.workspace_id = ? returning d.id, d.round`,
+    [workspaceId, ...values, now, workspaceId],
+  );
+  return rows.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
+}

@@ -1,0 +1,130 @@
+import { deliveryStatuses } from '../../db/entities/delivery.ts';
+import type { ApiDeps } from '../deps.ts';
+import { cursorQuery } from '../http/cursor.ts';
+import type { Route } from '../http/route.ts';
+import { nullable, record, text } from '../http/shared-schemas.ts';
+import * as examples from './examples.ts';
+import { listDeliveries, maxPage, type DeliveriesQuery } from './list-deliveries.ts';
+import { replayDelivery } from './replay-delivery.ts';
+import { replayFailed } from './replay-failed.ts';
+import { deliverySchema, testedDeliverySchema } from './schemas.ts';
+import { testEndpoint } from './test-endpoint.ts';
+
+export const deliveryRoutes = (deps: ApiDeps): Route[] => [
+  testCall(deps),
+  listCall(deps),
+  replayCall(deps),
+  replayFailedCall(deps),
+];
+
+const testCall = (deps: ApiDeps): Route => ({
+  method: 'post',
+  path: '/webhooks/{id}/test',
+  operationId: 'testWebhook',
+  tag: 'Webhooks',
+  summary: 'Send a webhook.test event now and show the response',
+  description:
+    'One attempt, no retries, whatever the endpoint subscribed to. Answers when the receiver has, after at most 10 seconds.',
+  answers: {
+    200: {
+      description: 'How the delivery went, also when the receiver failed.',
+      schema: record({ delivery: testedDeliverySchema }),
+      examples: { tested: examples.tested },
+    },
+  },
+  errors: ['not_found'],
+  handle: async ({ caller, params: { id = '' } }) => {
+    const delivery = await testEndpoint(deps, caller.workspaceId, id);
+    return { status: 200, body: { delivery } };
+  },
+});
+
+const listCall = (deps: ApiDeps): Route => ({
+  method: 'get',
+  path: '/webhooks/{id}/deliveries',
+  operationId: 'listDeliveries',
+  tag: 'Webhooks',
+  summary: 'Deliveries to a webhook endpoint, newest first',
+  query: {
+    status: {
+      description: 'Only deliveries with this status.',
+      schema: { type: 'string', enum: [...deliveryStatuses] },
+    },
+    limit: {
+      description: `How many at most. ${maxPage} when left out.`,
+      schema: { type: 'integer', minimum: 1, maximum: maxPage },
+    },
+    cursor: cursorQuery,
+  },
+  answers: {
+    200: {
+      description: 'A page of deliveries, with every attempt. `next_cursor` is null at the end.',
+      schema: record({
+        deliveries: { type: 'array', items: deliverySchema },
+        next_cursor: nullable(text),
+      }),
+      examples: { page: examples.page },
+    },
+  },
+  errors: ['invalid_request', 'not_found'],
+  handle: async ({ caller, params: { id = '' }, query }) => ({
+    status: 200,
+    body: await listDeliveries(
+      deps.orm.em.fork(),
+      caller.workspaceId,
+      id,
+      query as DeliveriesQuery,
+    ),
+  }),
+});
+
+const replayCall = (deps: ApiDeps): Route => ({
+  method: 'post',
+  path: '/webhooks/{id}/deliveries/{delivery}/replay',
+  operationId: 'replayDelivery',
+  tag: 'Webhooks',
+  summary: 'Deliver an event once more',
+  description:
+    'The same event, byte for byte and under the same id, with up to six new attempts. Their numbers go on.',
+  answers: {
+    202: {
+      description: 'The delivery, which is pending again.',
+      schema: record({ delivery: deliverySchema }),
+      examples: { replayed: examples.replayed },
+    },
+  },
+  errors: ['not_found', 'delivery_not_final'],
+  handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }) => {
+    const delivery = await replayDelivery(deps, caller.workspaceId, id, deliveryId);
+    return { status: 202, body: { delivery } };
+  },
+});
+
+const replayFailedCall = (deps: ApiDeps): Route => ({
+  method: 'post',
+  path: '/webhooks/{id}/replay',
+  operationId: 'replayFailedDeliveries',
+  tag: 'Webhooks',
+  summary: 'Deliver once more what has failed since a time',
+  description:
+    'Every failed delivery whose `created_at` is not before `since`, each with up to six new attempts. What is pending or delivered is left alone, so calling again is safe.',
+  query: {
+    since: {
+      description: 'RFC 3339 with Z or an offset.',
+      required: true,
+      schema: { type: 'string', format: 'date-time' },
+    },
+  },
+  answers: {
+    202: {
+      description: 'How many deliveries are pending again.',
+      schema: record({ replaying: { type: 'integer', minimum: 0 } }),
+      examples: { replaying: examples.replaying },
+    },
+  },
+  errors: ['invalid_request', 'not_found'],
+  handle: async ({ caller, params: { id = '' }, query }) => ({
+    status: 202,
+    body: { replaying: await replayFailed(deps, caller.workspaceId, id, query['since']) },
+  }),
+});

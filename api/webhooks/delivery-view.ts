@@ -1,0 +1,19 @@
+import type { DeliveryStatus } from '../../db/entities/delivery.ts';
+
+export type DeliveryView = {
+  readonly id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly status: DeliveryStatus;
+  readonly attempts: readonly {
+    readonly number: number;
+    readonly created_at: string;
+    readonly duration_ms: number;
+    readonly response_status: number | null;
+    readonly error: string | null;
+  }[];
+  readonly response_status: number | null;
+  readonly error: string | null;
+  readonly next_attempt_at: string | null;
+  readonly created_at: string;
+};

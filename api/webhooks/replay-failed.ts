@@ -1,0 +1,44 @@
+import { AppError } from '../../domain/errors.ts';
+import { parseInstant } from '../../domain/parse-instant.ts';
+import type { ApiDeps } from '../deps.ts';
+import { beginRound } from './begin-round.ts';
+import { mustExist } from './load-endpoints.ts';
+
+/**
+ * Replays every failed delivery of an endpoint whose event is no older than `since`. Those on their way already
+ * are left alone, so a second call begins nothing twice.
+ *
+ * @param since RFC 3339.
+ * @returns how many deliveries are being sent again.
+ * @throws AppError `not_found`, or `invalid_request` when `since` is missing or no such time.
+ */
+export async function replayFailed(
+  deps: ApiDeps,
+  workspaceId: string,
+  endpointId: string,
+  since: unknown,
+): Promise<number> {
+  const em = deps.orm.em.fork();
+  await mustExist(em, workspaceId, endpointId);
+  const from = readSince(since);
+  const begun = await em.transactional((within) =>
+    beginRound(within, workspaceId, deps.now(), {
+      which: `endpoint_id = ? and created_at >= ? and status = 'failed'`,
+      values: [endpointId, from],
+    }),
+  );
+  begun.forEach(deps.tellDelivery);
+  return begun.length;
+}
+
+function readSince(since: unknown): Date {
+  const instant = typeof since === 'string' ? parseInstant(since) : null;
+  if (!instant) {
+    const what = since === undefined ? 'is missing' : 'is no such time';
+    const message = `${what}: give RFC 3339 with Z or an offset, such as 2027-03-01T09:00:00Z`;
+    const details = [{ path: '?since', message }];
+    throw new AppError('invalid_request', `?since ${message}.`, { details });
+  }
+
+  return new Date(Math.max(0, instant.getTime())); // PostgreSQL knows no year 0.
+}

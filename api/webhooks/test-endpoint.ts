@@ -1,0 +1,87 @@
+import { WebhookEndpoint } from '../../db/entities/webhook-endpoint.ts';
+import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
+import { eventBody } from '../../db/record-event.ts';
+import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
+import { secretsOf } from '../../domain/signing-secrets.ts';
+import { sendWebhook, type WebhookResult } from '../../runtime/webhook-request.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { DeliveryView } from './delivery-view.ts';
+import { loadDelivery } from './load-deliveries.ts';
+import { unknownEndpoint } from './load-endpoints.ts';
+
+export type TestedDelivery = DeliveryView & {
+  /** The first 2 KB of the receiver's answer; null when there was none. */
+  readonly response_body: string | null;
+};
+
+/**
+ * Sends a `webhook.test` event to the endpoint now, whatever it subscribed to: one attempt, and no other. It is
+ * written down when it is over, in one transaction, so that a crash on the way leaves nothing pending.
+ *
+ * @throws AppError `not_found`, also when the endpoint was deleted meanwhile. A receiver that fails is no failure.
+ */
+export async function testEndpoint(
+  deps: ApiDeps,
+  workspaceId: string,
+  id: string,
+): Promise<TestedDelivery> {
+  const em = deps.orm.em.fork();
+  const endpoint = await em.findOne(WebhookEndpoint, { id, workspaceId });
+  if (!endpoint) {
+    throw unknownEndpoint(id);
+  }
+
+  const { url } = endpoint;
+  const createdAt = deps.now();
+  const event = { workspaceId, type: 'webhook.test', createdAt } as const;
+  const eventId = newId();
+  const body = eventBody(eventId, { ...event, data: { webhook: { id, url } } });
+  const result = await sendWebhook(
+    deps.egress,
+    { url, eventId, eventType: event.type, body },
+    secretsOf(endpoint, createdAt),
+    (sealed) => deps.sealer.open(sealed, signingSecretPurpose(id)),
+    createdAt,
+  );
+  const test = { ...event, endpointId: id, eventId, body, result };
+  const delivery = await deps.orm.em.fork().transactional((within) => record(within, test));
+  return { ...delivery, response_body: result.responseBody };
+}
+
+type Test = {
+  readonly workspaceId: string;
+  readonly type: string;
+  readonly createdAt: Date;
+  readonly endpointId: string;
+  readonly eventId: string;
+  readonly body: string;
+  readonly result: WebhookResult;
+};
+
+async function record(em: Em, test: Test): Promise<DeliveryView> {
+  const { workspaceId, endpointId, eventId, createdAt, result } = test;
+  // Holds off a deletion until this is committed.
+  const sql = 'select id from webhook_endpoints where id = ? and workspace_id = ? for key share';
+  if ((await em.execute<unknown[]>(sql, [endpointId, workspaceId])).length === 0) {
+    throw unknownEndpoint(endpointId);
+  }
+
+  await em.execute(
+    'insert into events (id, workspace_id, type, body, created_at) values (?, ?, ?, ?, ?)',
+    [eventId, workspaceId, test.type, test.body, createdAt],
+  );
+  const deliveryId = newId();
+  const status = result.error === null ? 'delivered' : 'failed';
+  await em.execute(
+    `insert into deliveries (id, workspace_id, endpoint_id, event_id, status, created_at)
+     values (?, ?, ?, ?, ?, ?)`,
+    [deliveryId, workspaceId, endpointId, eventId, status, createdAt],
+  );
+  await em.execute(
+    `insert into delivery_attempts (id, workspace_id, delivery_id, number, created_at, duration_ms, response_status, error)
+     values (?, ?, ?, 1, ?, ?, ?, ?)`,
+    [newId(), workspaceId, deliveryId, createdAt, result.durationMs, result.status, result.error],
+  );
+  return loadDelivery(em, workspaceId, endpointId, deliveryId);
+}

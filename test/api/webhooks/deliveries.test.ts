@@ -1,0 +1,178 @@
+import test, { type ExecutionContext } from 'ava';
+import { listDeliveries } from '../../../api/webhooks/list-deliveries.ts';
+import { newClient, type Client } from '../../support/client.ts';
+import { startApi } from '../../support/punctual.ts';
+import { planOf, storeMany, watched } from './query-plan.ts';
+import { storeDelivery } from './stored-delivery.ts';
+
+const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
+
+async function world(t: ExecutionContext) {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const { id } = (await client.post('/webhooks', hook)).body.webhook;
+  return { punctual, client, id, path: `/webhooks/${id}/deliveries` };
+}
+
+/** All pages, one after the other. @returns the ids on each. */
+async function pages(client: Client, path: string): Promise<string[][]> {
+  const found: string[][] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const { body } = await client.get(cursor === '' ? path : `${path}&cursor=${cursor}`);
+    found.push(body.deliveries.map(({ id }: { id: string }) => id));
+    cursor = body.next_cursor;
+  }
+
+  return found;
+}
+
+test('page by page every delivery is seen once, newest first, also those of one instant', async (t) => {
+  const { punctual, client, path } = await world(t);
+  const at = new Date('2026-05-01T10:00:00.123Z');
+  const stored: string[] = [];
+  for (let n = 0; n < 7; n += 1) {
+    const time = n < 4 ? at : new Date(at.getTime() + n);
+    stored.push(await storeDelivery(punctual, client.workspaceId, 'delivered', time));
+  }
+
+  const newestFirst = stored.toReversed();
+  const sizes = async (limit: number): Promise<number[]> => {
+    const found = await pages(client, `${path}?limit=${limit}`);
+    t.deepEqual(found.flat(), newestFirst);
+    return found.map(({ length }) => length);
+  };
+  t.deepEqual(await sizes(3), [3, 3, 1]);
+  t.deepEqual(await sizes(7), [7]);
+  t.deepEqual(await sizes(1), [1, 1, 1, 1, 1, 1, 1]);
+  t.deepEqual(
+    (await client.get(path)).body.deliveries,
+    (await client.get(`${path}?limit=7`)).body.deliveries,
+  );
+});
+
+test('what arrives while somebody reads moves nothing on the next page', async (t) => {
+  const { punctual, client, path } = await world(t);
+  const older = await storeDelivery(punctual, client.workspaceId, 'failed', new Date(1000));
+  await storeDelivery(punctual, client.workspaceId, 'failed', new Date(2000));
+  const first = (await client.get(`${path}?limit=1`)).body;
+  await storeDelivery(punctual, client.workspaceId, 'failed', new Date(3000));
+
+  const second = (await client.get(`${path}?limit=1&cursor=${first.next_cursor}`)).body;
+
+  t.is(second.deliveries[0].id, older);
+  t.is(second.deliveries[0].attempts.length, 6);
+  t.is(second.next_cursor, null);
+});
+
+test('a list of one status holds no other, and goes on over its pages', async (t) => {
+  const { punctual, client, path } = await world(t);
+  const store = (status: 'failed' | 'delivered' | 'pending', ms: number): Promise<string> =>
+    storeDelivery(punctual, client.workspaceId, status, new Date(ms));
+  const [a, b, c] = [
+    await store('failed', 1),
+    await store('delivered', 2),
+    await store('failed', 3),
+  ];
+  const pending = await store('pending', 4);
+
+  t.deepEqual(await pages(client, `${path}?status=failed&limit=1`), [[c], [a]]);
+  t.deepEqual(await pages(client, `${path}?status=delivered&limit=1`), [[b]]);
+  t.deepEqual(await pages(client, `${path}?status=pending&limit=1`), [[pending]]);
+});
+
+test('a list without deliveries is empty, and has no next page', async (t) => {
+  const { client, path } = await world(t);
+  t.deepEqual((await client.get(path)).body, { deliveries: [], next_cursor: null });
+});
+
+test('of an endpoint that is not there, or not one’s own, nothing is listed', async (t) => {
+  const { punctual, client, path, id } = await world(t);
+  await storeDelivery(punctual, client.workspaceId, 'failed');
+  await storeDelivery(punctual, client.workspaceId, 'failed');
+  const { next_cursor: cursor } = (await client.get(`${path}?limit=1`)).body;
+  const other = await newClient(punctual);
+  const own = (await other.post('/webhooks', hook)).body.webhook.id;
+
+  for (const query of ['', `?cursor=${cursor}`, '?status=failed']) {
+    const reply = await other.get(`/webhooks/${id}/deliveries${query}`);
+    t.is(reply.status, 404);
+    t.is(reply.body.code, 'not_found');
+  }
+
+  const elsewhere = await other.get(`/webhooks/${own}/deliveries?cursor=${cursor}`);
+  t.deepEqual(elsewhere.body, { deliveries: [], next_cursor: null });
+});
+
+const encoded = (value: unknown): string =>
+  Buffer.from(JSON.stringify(value)).toString('base64url');
+const someId = '0192f0d8-4e1a-7b6c-8f93-1d5a7c2e9b48';
+
+test('a query that does not fit is refused and named', async (t) => {
+  const { client, path } = await world(t);
+  const cursors = [
+    '',
+    'x',
+    '%00',
+    encoded(null),
+    encoded({}),
+    encoded([]),
+    encoded(['2026-05-01T10:00:00.000Z']),
+    encoded(['2026-05-01T10:00:00.000Z', someId, 1]),
+    encoded(['2026-05-01T10:00:00Z', someId]),
+    encoded(['2026-02-30T10:00:00.000Z', someId]),
+    encoded(['2026-05-01T10:00:00.000Z', someId.toUpperCase()]),
+    encoded(['2026-05-01T10:00:00.000Z', `${someId}'--`]),
+    encoded(['0000-01-01T00:00:00.000Z', someId]),
+    `${encoded(['2026-05-01T10:00:00.000Z', someId])}=`,
+    'x'.repeat(5000),
+  ];
+  const queries = [
+    ...cursors.map((cursor) => ['cursor', cursor]),
+    ...['', '0', '-1', '101', '1.5', 'ten', '1e9', 'NaN'].map((limit) => ['limit', limit]),
+    ...['', 'gone', 'Failed', 'failed,pending'].map((status) => ['status', status]),
+    ['since', '1'],
+  ];
+  for (const [name, value] of queries) {
+    const reply = await client.get(`${path}?${name}=${value}`);
+    t.is(reply.status, 400, `${name}=${value}`);
+    t.is(reply.body.code, 'invalid_request');
+    t.deepEqual(
+      reply.body.details.map((detail: { path: string }) => detail.path),
+      [`?${name}`],
+    );
+  }
+});
+
+test('a cursor of any time is taken', async (t) => {
+  const { punctual, client, path } = await world(t);
+  await storeDelivery(punctual, client.workspaceId, 'failed');
+  for (const [year, seen] of [
+    ['1970', 0],
+    ['9999', 1],
+  ] as const) {
+    const cursor = encoded([`${year}-01-01T00:00:00.000Z`, someId]);
+    const reply = await client.get(`${path}?cursor=${cursor}`);
+    t.is(reply.status, 200, year);
+    t.is(reply.body.deliveries.length, seen);
+  }
+});
+
+test('a page costs three queries, and the first row of the next one is found by an index', async (t) => {
+  const { punctual, client, id } = await world(t);
+  await storeMany(punctual.orm, client.workspaceId, 2000);
+  const scope = [client.workspaceId, id] as const;
+  const { next_cursor: cursor } = await listDeliveries(punctual.orm.em.fork(), ...scope, {});
+  const { em, queries } = watched(punctual.orm.em.fork());
+
+  const page = await listDeliveries(em, ...scope, { cursor: cursor ?? '' });
+
+  t.is(page.deliveries.length, 100);
+  t.is(queries.length, 3); // Whether there is such an endpoint, its deliveries, their attempts.
+  const plan = await planOf(punctual.orm, queries[1]);
+  t.regex(plan, /Index Scan Backward using deliveries_newest on deliveries d/v);
+  t.regex(plan, /Index Cond: .*ROW\(created_at, id\) < ROW/v);
+  t.false(plan.includes('Sort'), plan);
+  const attempts = await planOf(punctual.orm, queries[2]);
+  t.true(attempts.includes('delivery_attempts_delivery_id_number_unique'), attempts);
+});
