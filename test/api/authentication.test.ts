@@ -21,7 +21,7 @@ test('every call refuses a missing key, and says how to send one', async (t) => 
     t.truthy(reply.headers.get('x-request-id'), path);
   }
 
-  t.deepEqual(Object.values(await storedRows(orm)), [0, 0, 0, 0, 0]);
+  t.deepEqual(new Set(Object.values(await storedRows(orm))), new Set([0]));
 });
 
 test('a key that is malformed or wrong opens nothing', async (t) => {

@@ -1,7 +1,9 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { deepEqual } from 'node:assert/strict';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { openAnswers } from '../../api/openapi/open-answers.ts';
 import type { Reply } from '../support/client.ts';
-import { rawCall } from './raw-call.ts';
+import { ourDocument } from './our-document.ts';
 
 type Located = { readonly $ref?: string };
 type Answer = Located & { readonly headers?: Readonly<Record<string, Located>> };
@@ -10,6 +12,7 @@ export type Operation = {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
   readonly responses: Readonly<Record<string, Answer>>;
 };
 
@@ -27,14 +30,18 @@ const tellingHeaders = [
   'Retry-After',
   'WWW-Authenticate',
   'Allow',
+  'RateLimit',
+  'RateLimit-Policy',
 ];
 
-/** The document that a running API serves, and what in an answer is not as it says. */
+/** A document of the API, and what in an answer is not as it says. */
 export class Contract {
   readonly document: Document;
   readonly #ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
 
-  private constructor(document: Document) {
+  readonly #validators = new Map<string, ValidateFunction>();
+
+  constructor(document: Document) {
     this.document = document;
     formats.default(this.#ajv);
     // Strict about schemas, but the document around them is none.
@@ -42,14 +49,20 @@ export class Contract {
     this.#ajv.addSchema(document, 'openapi.json');
   }
 
-  /** @param url Of the API, without a trailing slash. */
+  /**
+   * What a running API promises, as strictly as the code has it. Throws unless it serves that, with open answers.
+   *
+   * @param url Of the API, without a trailing slash.
+   */
   static async of(url: string): Promise<Contract> {
-    return new Contract((await rawCall(`${url}/openapi.json`)).body as Document);
+    const document = ourDocument();
+    deepEqual(await (await fetch(`${url}/openapi.json`)).json(), openAnswers(document));
+    return new Contract(document);
   }
 
   /** What does not fit. @param pointer Of a schema in the document, its tokens as they are. */
   faults(pointer: readonly string[], value: unknown): string[] {
-    const validate = this.#ajv.compile({ $ref: `openapi.json#${encode(pointer)}` });
+    const validate = this.#validatorOf(`openapi.json#${encode(pointer)}`);
     return validate(value) ? [] : (validate.errors ?? []).map(toText);
   }
 
@@ -69,13 +82,23 @@ export class Contract {
     return [
       ...undescribed.filter((name) => headers.has(name)).map((name) => `${name} is not described`),
       ...described.flatMap((name) => {
-        const schema = [...this.follow([...at, 'headers', name]), 'schema'];
-        return this.faults(schema, headers.get(name)).map((fault) => `${name}: ${fault}`);
+        const header = this.follow([...at, 'headers', name]);
+        const { required } = this.at(header) as { readonly required: boolean };
+        return required || headers.has(name)
+          ? this.faults([...header, 'schema'], headers.get(name)).map((one) => `${name}: ${one}`)
+          : [];
       }),
       ...(headers.get('content-type') === 'application/json; charset=utf-8'
         ? this.faults([...at, 'content', 'application/json', 'schema'], body)
         : [`Content-Type is ${headers.get('content-type')}`]),
     ];
+  }
+
+  /** Each is made once: the client checks every answer of every test. */
+  #validatorOf($ref: string): ValidateFunction {
+    const known = this.#validators.get($ref) ?? this.#ajv.compile({ $ref });
+    this.#validators.set($ref, known);
+    return known;
   }
 
   /** What lies at a pointer. */

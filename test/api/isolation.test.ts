@@ -1,84 +1,143 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { allRoutes } from '../../api/app.ts';
+import type { ApiDeps } from '../../api/deps.ts';
 import { recordEvent } from '../../db/record-event.ts';
-import { newClient } from '../support/client.ts';
-import { startApi } from '../support/punctual.ts';
-import { everyRoute } from './every-route.ts';
-import { rawCall } from './raw-call.ts';
+import { newClient, type Client, type Reply } from '../support/client.ts';
+import { startApi, type Punctual } from '../support/punctual.ts';
+import { idPlaces } from './id-places.ts';
+import { cursorCases, isolationCases, type Ask } from './isolation-cases.ts';
+import { ownedBy, silentPort, storeDelivery, storeMedia } from './owned.ts';
 import { storeChannel } from './stored-channel.ts';
 import { storedRows } from './stored-rows.ts';
 
-test('an id of another workspace is answered as one that does not exist, on every route that takes one', async (t) => {
-  const punctual = await startApi(t);
-  const [mine, other] = [await newClient(punctual), await newClient(punctual)];
-  const post = await other.post('/posts', { body: 'private words' });
-  const events = ['post.published'];
-  const hook = await other.post('/webhooks', { url: 'https://8.8.8.8/private', events });
-  const channel = await storeChannel(punctual, other.workspaceId);
-  const theirs = [post.body.post.id, hook.body.webhook.id, channel, other.workspaceId];
-  t.is((await other.get(`/posts/${theirs[0]}`)).status, 200);
-  t.is((await other.get(`/webhooks/${theirs[1]}`)).status, 200);
-  const before = await storedRows(punctual.orm);
+const start = (t: ExecutionContext): Promise<Punctual> => startApi(t, { allowPorts: [silentPort] });
 
-  const marker = crypto.randomUUID();
-  const routes = everyRoute(marker).filter(({ path }) => path.includes(marker));
-  t.true(routes.length >= 2);
-  for (const { method, path } of routes) {
-    const ask = async (id: string): Promise<[number, string]> => {
-      const reply = await rawCall(punctual.url + path.replace(marker, id), {
-        method,
-        headers: { authorization: `Bearer ${mine.key}`, 'content-type': 'application/json' },
-        ...(method === 'GET' ? {} : { body: '{}' }),
-      });
-      return [reply.status, JSON.stringify(reply.body).replaceAll(id, 'ID')];
-    };
-    const unknown = await ask(crypto.randomUUID());
-    for (const id of theirs) {
-      t.deepEqual(await ask(id), unknown, `${method} ${path}`);
-    }
+const send = (client: Client, { method, path, body }: Ask): Promise<Reply> => {
+  const calls = {
+    GET: () => client.get(path),
+    POST: () => client.post(path, body),
+    PATCH: () => client.patch(path, body),
+    DELETE: () => client.delete(path),
+  };
+  return calls[method]();
+};
 
-    t.is(unknown[0], 404, `${method} ${path}`);
-  }
+/** What a caller learns from an answer: all of it but the id that they sent. */
+const learnt = ({ status, body }: Reply, id: string): [number, string] => [
+  status,
+  JSON.stringify(body).replaceAll(id, 'ID'),
+];
 
-  t.deepEqual(await storedRows(punctual.orm), before);
+test('every place where a call takes an id is looked at below', (t) => {
+  const places = allRoutes({} as ApiDeps).flatMap((route) =>
+    idPlaces(route).map((place) => `${route.method} ${route.path} ${place}`),
+  );
+  const looked = [...Object.keys(isolationCases), ...Object.keys(cursorCases)];
+  t.true(places.length >= 20);
+  t.deepEqual(looked.toSorted(), places.toSorted());
 });
 
-test('an id of another workspace in a body is refused as one that does not exist', async (t) => {
-  const punctual = await startApi(t);
+for (const [place, { kind, status, ask }] of Object.entries(isolationCases)) {
+  test.serial(
+    `${place}: an id of another workspace is answered as one that does not exist`,
+    async (t) => {
+      const punctual = await start(t);
+      const [mine, theirs] = [await ownedBy(punctual), await ownedBy(punctual)];
+      const before = await storedRows(punctual.orm);
+
+      const unknownId = crypto.randomUUID();
+      const unknown = learnt(await send(mine.client, ask(unknownId, mine)), unknownId);
+      t.is(unknown[0], status, unknown[1]);
+      const { client, ...things } = theirs;
+      for (const id of [...Object.values(things), client.workspaceId]) {
+        t.deepEqual(learnt(await send(mine.client, ask(id, mine)), id), unknown);
+      }
+
+      t.deepEqual(await storedRows(punctual.orm), before);
+      // So that the refusals above are about whose it is, and about nothing else in the request.
+      const own = await send(client, ask(theirs[kind], theirs));
+      t.true(own.status < 300, `${own.status} ${JSON.stringify(own.body)}`);
+    },
+  );
+}
+
+for (const [place, pathOf] of Object.entries(cursorCases)) {
+  test.serial(
+    `${place}: a cursor of another workspace shows nothing of it, not even whether its row exists`,
+    async (t) => {
+      const punctual = await start(t);
+      const [mine, theirs] = [await ownedBy(punctual), await ownedBy(punctual)];
+      for (const { client } of [mine, theirs]) {
+        await client.post('/posts', { body: 'Another' });
+        await storeMedia(punctual, client.workspaceId, { name: 'another.png' });
+        await storeDelivery(punctual, client.workspaceId);
+      }
+
+      const first = await theirs.client.get(`${pathOf(theirs)}?limit=1`);
+      const cursor: string = first.body.next_cursor;
+      t.is(typeof cursor, 'string');
+      const path = `${pathOf(mine)}?cursor=${encodeURIComponent(cursor)}`;
+      const there = await mine.client.get(path);
+      for (const [field, listed] of Object.entries(first.body)) {
+        for (const { id } of Array.isArray(listed) ? listed : []) {
+          t.false(JSON.stringify(there.body).includes(id), `${field} shows ${id}`);
+        }
+      }
+
+      const em = punctual.orm.em.fork();
+      await em.execute('delete from deliveries where workspace_id = ?', [
+        theirs.client.workspaceId,
+      ]);
+      await em.execute('update media_files set deleted_at = now() where workspace_id = ?', [
+        theirs.client.workspaceId,
+      ]);
+      await em.execute('update posts set created_at = now() where workspace_id = ?', [
+        theirs.client.workspaceId,
+      ]);
+      const gone = await mine.client.get(path);
+      t.deepEqual([gone.status, gone.body], [there.status, there.body]);
+    },
+  );
+}
+
+test('another endpoint’s delivery cannot be replayed under one of its own workspace', async (t) => {
+  const punctual = await start(t);
+  const { client, delivery } = await ownedBy(punctual);
+  const hook = { url: `http://127.0.0.1:${silentPort}/second`, events: ['webhook.test'] };
+  const second = (await client.post('/webhooks', hook)).body.webhook.id;
+  const reply = await client.post(`/webhooks/${second}/deliveries/${delivery}/replay`);
+  t.is(reply.status, 404);
+  t.is(reply.body.code, 'not_found');
+});
+
+test('an idempotency key of another workspace is free here', async (t) => {
+  const punctual = await start(t);
   const [mine, other] = [await newClient(punctual), await newClient(punctual)];
-  const own = await storeChannel(punctual, mine.workspaceId);
-  const channel = await storeChannel(punctual, other.workspaceId, { handle: '@them@social.test' });
-  const bodies = (id: string): object[] => [
-    { body: 'x', channel_ids: [id] },
-    { body: 'x', channel_ids: [own, id], schedule_in_minutes: 5 },
-    { body: 'x', channel_ids: [own], channel_bodies: { [id]: 'y' } },
-  ];
-  const ask = async (id: string): Promise<string[]> => {
-    const replies = [];
-    for (const body of bodies(id)) {
-      replies.push(await mine.post('/posts', body));
-    }
-
-    t.true(replies.every(({ status }) => status === 400));
-    return replies.map((reply) => JSON.stringify(reply.body).replaceAll(id, 'ID'));
-  };
-
-  t.deepEqual(await ask(channel), await ask(crypto.randomUUID()));
-  t.is((await storedRows(punctual.orm)).posts, 0);
+  const theirs = await other.post('/posts', { body: 'Theirs', idempotency_key: 'k' });
+  const own = await mine.post('/posts', { body: 'Mine', idempotency_key: 'k' });
+  t.is(own.status, 201);
+  t.not(own.body.post.id, theirs.body.post.id);
 });
 
 test('lists and counts hold nothing of another workspace, and its events reach no endpoint here', async (t) => {
-  const punctual = await startApi(t);
-  const [mine, other] = [await newClient(punctual), await newClient(punctual)];
-  await storeChannel(punctual, other.workspaceId);
+  const punctual = await start(t);
+  const [mine, theirs] = [await newClient(punctual), await ownedBy(punctual)];
+  await storeChannel(punctual, theirs.client.workspaceId);
   const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
   const { id } = (await mine.post('/webhooks', hook)).body.webhook;
   await punctual.orm.em.fork().transactional(async (em) => {
     const event = { type: 'post.failed', createdAt: new Date(), data: {} } as const;
-    t.deepEqual(await recordEvent(em, { ...event, workspaceId: other.workspaceId }), []);
+    const { workspaceId } = theirs.client;
+    t.is((await recordEvent(em, { ...event, workspaceId })).length, 1);
   });
 
   t.deepEqual((await mine.get(`/webhooks/${id}`)).body.deliveries, []);
+  t.is((await mine.get('/webhooks')).body.webhooks.length, 1);
   t.deepEqual((await mine.get('/channels')).body, { channels: [] });
+  t.deepEqual((await mine.get('/posts')).body.posts, []);
+  t.deepEqual((await mine.get('/media')).body.media, []);
+  const { posts, totals } = (await mine.get('/analytics')).body;
+  t.deepEqual([posts, totals.posts], [[], 0]);
   t.is((await mine.get('/me')).body.channels, 0);
-  t.is((await other.get('/me')).body.channels, 1);
+  t.is((await theirs.client.get('/me')).body.channels, 2);
 });

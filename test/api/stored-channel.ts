@@ -1,9 +1,10 @@
 import { connectChannel } from '../../cli/connect-channel.ts';
+import type { Platform } from '../../domain/platform.ts';
 import type { Json } from '../../networks/network.ts';
 import type { Punctual } from '../support/punctual.ts';
 
 export type StoredChannel = {
-  readonly platform?: 'mastodon' | 'bluesky';
+  readonly platform?: Platform;
   readonly handle?: string;
   readonly settings?: Json;
 };

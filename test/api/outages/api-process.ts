@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { temporaryFolder } from '../../scripts/temporary-folder.ts';
 import { freePort } from '../../support/free-port.ts';
 
 const main = fileURLToPath(new URL('../../../api/main.ts', import.meta.url));
@@ -14,15 +15,30 @@ export type ApiProcess = {
   readonly log: () => string;
 };
 
-/** Starts `api/main.ts` as operators do, and waits until it listens. The test's end stops it. */
+/**
+ * Starts `api/main.ts` as operators do, and waits until it listens. The test's end stops it.
+ *
+ * @param wrapper A program and its arguments that starts the rest of its command line.
+ */
 export async function startApiProcess(
   t: ExecutionContext,
   settings: Readonly<Record<string, string>>,
+  wrapper: readonly string[] = [],
 ): Promise<ApiProcess> {
   const port = String(await freePort());
-  const child = spawn(process.execPath, [main], {
+  const [program = '', ...args] = [...wrapper, process.execPath, main];
+  const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, LOG_LEVEL: 'info', ...settings, HOST: '127.0.0.1', PORT: port },
+    env: {
+      ...process.env,
+      LOG_LEVEL: 'info',
+      PUNCTUAL_MEDIA_DIR: await temporaryFolder(t),
+      PUNCTUAL_RATE_LIMIT: '100000',
+      PUNCTUAL_RATE_LIMIT_WRITES: '100000',
+      ...settings,
+      HOST: '127.0.0.1',
+      PORT: port,
+    },
   });
   const gone = once(child, 'exit');
   t.teardown(async () => {

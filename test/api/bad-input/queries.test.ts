@@ -1,0 +1,279 @@
+import test from 'ava';
+import { allRoutes } from '../../../api/app.ts';
+import type { ApiDeps } from '../../../api/deps.ts';
+import type { Owned } from '../owned.ts';
+import { allAreRefused, type BadCall } from './refuse.ts';
+
+const routes = allRoutes({} as ApiDeps);
+
+const get = (path: string, places?: readonly string[]): BadCall => ({
+  title: 'a bad query',
+  method: 'GET',
+  path,
+  code: 'invalid_request',
+  ...(places ? { places } : {}),
+});
+
+/** A path of this call that leads to something of the caller's own. */
+const filled = (path: string, { draft, scheduled, failed, media, webhook, delivery }: Owned) => {
+  const post = { cancel: scheduled, retry: failed }[path.split('/').at(-1) ?? ''] ?? draft;
+  const id = path.startsWith('/posts') ? post : path.startsWith('/media') ? media : webhook;
+  return path.replace('{id}', id).replace('{delivery}', delivery);
+};
+
+/** Unknown names, as a query has them, and as `details` must name them. */
+const unknown: readonly (readonly [query: string, place: string])[] = [
+  ['colour=red', '?colour'],
+  ['x', '?x'],
+  ['=1', '?'],
+  ['Status=draft', '?Status'],
+  ['status%5B%5D=draft', '?status[]'],
+  ['limit%5Bgte%5D=1', '?limit[gte]'],
+  ['__proto__=1', '?__proto__'],
+  ['constructor=1', '?constructor'],
+  ['toString=1', '?toString'],
+  ['%zz=1', '?%zz'],
+  ['api_key=svc_live_x', '?api_key'],
+];
+
+test('a query parameter that a call does not take is refused and named, on every call', (t) =>
+  allAreRefused(t, (owned) =>
+    routes.flatMap(({ method, path, body: takesBody }) =>
+      unknown.map(([query, place]): BadCall => {
+        const since = path.endsWith('{id}/replay') ? '&since=2020-01-01T00:00:00Z' : '';
+        const to = `${filled(path, owned)}?${query}${since}`;
+        const code = 'invalid_request';
+        const bad = { method: method.toUpperCase(), path: to, code, places: [place] } as const;
+        const body = path.includes('webhooks') ? {} : { body: 'x' };
+        return Object.assign({ title: 'an unknown parameter' }, bad, takesBody ? { body } : {});
+      }),
+    ),
+  ));
+
+test('a query parameter that is given twice is refused and named, on every call that takes any', (t) =>
+  allAreRefused(t, (owned) =>
+    routes.flatMap(({ method, path, query = {} }) =>
+      Object.keys(query).map((name): BadCall => ({
+        title: 'a parameter twice',
+        method: method.toUpperCase(),
+        path: `${filled(path, owned)}?${name}=1&${name}=1`,
+        code: 'invalid_request',
+      })),
+    ),
+  ));
+
+const noNumbers = [
+  '',
+  'x',
+  'NaN',
+  'Infinity',
+  '-Infinity',
+  '1e999',
+  '1.5',
+  '0x10',
+  '1_0',
+  '1,0',
+  '%2010',
+  '10%20',
+  '%0A10',
+  '%2B10',
+  'null',
+  'true',
+  '١٢',
+  '99999999999999999999',
+];
+
+const lists = ({ webhook }: Owned): readonly string[] => [
+  '/posts',
+  '/media',
+  '/analytics',
+  `/webhooks/${webhook}/deliveries`,
+];
+
+test('a limit that is no whole number in its range is refused, by every list', (t) =>
+  allAreRefused(t, (owned) =>
+    lists(owned).flatMap((path) =>
+      ['0', '-1', '101', '1000000', ...noNumbers].map((limit) =>
+        get(`${path}?limit=${limit}`, ['?limit']),
+      ),
+    ),
+  ));
+
+const wrongCursors = [
+  '',
+  'x',
+  '1',
+  '%00',
+  'null',
+  '__proto__',
+  '=',
+  '%ff',
+  'W10',
+  Buffer.from('[]').toString('base64url'),
+  Buffer.from('["2026-01-01T00:00:00.000Z","x"]').toString('base64url'),
+  Buffer.from(`["2026-01-01T00:00:00.000Z","${crypto.randomUUID()}",1]`).toString('base64url'),
+  Buffer.from(`["2026-02-30T00:00:00.000Z","${crypto.randomUUID()}"]`).toString('base64url'),
+  Buffer.from(`["' or 1=1 --","${crypto.randomUUID()}"]`).toString('base64url'),
+  'x'.repeat(5000),
+];
+
+test('a cursor that no list gave out is refused, by every list that takes one', (t) =>
+  allAreRefused(t, (owned) =>
+    lists(owned)
+      .filter((path) => path !== '/analytics')
+      .flatMap((path) =>
+        wrongCursors.map((cursor) => get(`${path}?cursor=${cursor}`, ['?cursor'])),
+      ),
+  ));
+
+test('a filter that names nothing there is is refused', (t) =>
+  allAreRefused(t, ({ webhook }) => [
+    ...['', 'Draft', 'DRAFT', 'cancelled', 'draft,scheduled', 'draft%20', 'retrying', '%00'].map(
+      (status) => get(`/posts?status=${status}`, ['?status']),
+    ),
+    ...['', 'Image', 'image/png', 'audio', 'image,video', 'gif', '*'].map((type) =>
+      get(`/media?type=${type}`, ['?type']),
+    ),
+    ...['', 'done', 'Failed', 'delivered,failed'].map((status) =>
+      get(`/webhooks/${webhook}/deliveries?status=${status}`, ['?status']),
+    ),
+    ...['%00', 'a%00b'].map((search) => get(`/media?search=${search}`, ['?search'])),
+  ]));
+
+const noDays = [
+  '',
+  'today',
+  '2026',
+  '2026-1-1',
+  '2026-13-01',
+  '2026-00-10',
+  '2026-02-30',
+  '2025-02-29',
+  '2026-06-31',
+  '2026-01-01T00:00:00Z',
+  '2026/01/01',
+  '01-01-2026',
+  '20260101',
+  '%202026-01-01',
+  '2026-01-01%20',
+  '12026-01-01',
+  '-2026-01-01',
+  '٢٠٢٦-٠١-٠١',
+];
+
+test('analytics are refused for a day that is none, a range that is none, and what there is not', (t) =>
+  allAreRefused(t, ({ channel, failed }) => [
+    ...noDays.flatMap((day) => [
+      get(`/analytics?from=${day}&to=2026-12-31`, ['?from']),
+      get(`/analytics?from=2025-12-31&to=${day}`, ['?to']),
+    ]),
+    get('/analytics?from=2026-02-02&to=2026-02-01'),
+    get('/analytics?from=2025-01-01&to=2026-01-02'), // 367 days.
+    get('/analytics?from=0001-01-01&to=9999-12-31'),
+    ...['', 'x', '1', channel.toUpperCase(), `{${channel}}`, '%00'].map((id) =>
+      get(`/analytics?channel_id=${id}`, ['?channel_id']),
+    ),
+    ...['', 'x', '1', failed.toUpperCase(), failed.replaceAll('-', ''), '%00'].map((id) =>
+      get(`/analytics?post_id=${id}`, ['?post_id']),
+    ),
+    ...['', 'X', 'twitter', 'facebook', 'mastodon,bluesky', 'constructor'].map((platform) =>
+      get(`/analytics?platform=${platform}`, ['?platform']),
+    ),
+    ...['', 'Date', 'views', 'likes,comments', '-likes', 'constructor'].map((sort) =>
+      get(`/analytics?sort=${sort}`, ['?sort']),
+    ),
+    ...['', 'DESC', 'ascending', '1', '-1'].map((order) =>
+      get(`/analytics?order=${order}`, ['?order']),
+    ),
+    ...['-1', ...noNumbers].map((offset) => get(`/analytics?offset=${offset}`, ['?offset'])),
+  ]));
+
+const noInstants = [
+  '',
+  'yesterday',
+  '2026-01-01',
+  '2026-01-01T00:00:00',
+  '2026-02-30T00:00:00Z',
+  '2026-01-01T24:00:00Z',
+  '2026-01-01T00:00:60Z',
+  '2026-01-01T00:00:00%2B24:00',
+  '2026-01-01%2000:00:00Z',
+  '2026-01-01T00:00Z',
+  '1767225600',
+  '%00',
+];
+
+test('a time since which to replay that is none is refused, and so is none at all', (t) =>
+  allAreRefused(t, ({ webhook }) => [
+    ...noInstants.map((since): BadCall => ({
+      title: 'no time',
+      method: 'POST',
+      path: `/webhooks/${webhook}/replay?since=${since}`,
+      code: 'invalid_request',
+      places: ['?since'],
+    })),
+    {
+      title: 'no time at all',
+      method: 'POST',
+      path: `/webhooks/${webhook}/replay`,
+      code: 'invalid_request',
+      places: ['?since'],
+    },
+  ]));
+
+const paths = [
+  '',
+  '/',
+  '/post',
+  '/Posts',
+  '/POSTS',
+  '/posts/',
+  '//posts',
+  '/posts//',
+  '/posts;v=1',
+  '/posts.json',
+  '/me/',
+  '/me/x',
+  '/channels/x',
+  '/analytics/x',
+  '/webhooks/',
+  '/constructor',
+  '/__proto__',
+  '/%00',
+  '/%zz',
+  '/..%2Fme',
+  '/*',
+  `/${'x/'.repeat(1000)}`,
+];
+
+test('a path that there is not is unknown by every method', (t) =>
+  allAreRefused(t, () =>
+    paths.flatMap((path) =>
+      ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method): BadCall => ({
+        title: 'an unknown path',
+        method,
+        path,
+        code: 'not_found',
+      })),
+    ),
+  ));
+
+test('a method that a path does not take is refused, on every path', (t) =>
+  allAreRefused(t, (owned) =>
+    [...new Set(routes.map(({ path }) => path))].flatMap((path) => {
+      const to = filled(path, owned);
+      // `GET /posts/validate` asks for a post with a malformed id, as `GET /posts/x` does.
+      const taken = routes.filter((route) => route.path === path || matches(route.path, path));
+      return ['get', 'post', 'put', 'patch', 'delete', 'propfind', 'query']
+        .filter((method) => !taken.some((route) => route.method === method))
+        .map((method): BadCall => ({
+          title: 'another method',
+          method: method.toUpperCase(),
+          path: to,
+          code: 'method_not_allowed',
+        }));
+    }),
+  ));
+
+const matches = (template: string, path: string): boolean =>
+  new RegExp(`^${template.replaceAll(/\{\w+\}/gv, String.raw`[^\/\{]+`)}$`, 'v').test(path);

@@ -1,0 +1,188 @@
+import test, { type ExecutionContext } from 'ava';
+import { platforms, type Platform } from '../../../domain/platform.ts';
+import { newClient } from '../../support/client.ts';
+import { startApi } from '../../support/punctual.ts';
+import { storeMedia } from '../owned.ts';
+import { storeChannel } from '../stored-channel.ts';
+import { storedRows } from '../stored-rows.ts';
+
+async function world(t: ExecutionContext) {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const { workspaceId } = client;
+  const channels = {} as Record<Platform, string>;
+  for (const platform of platforms) {
+    const handle = `@${platform}.test`;
+    channels[platform] = await storeChannel(punctual, workspaceId, { platform, handle });
+  }
+
+  const video = await storeMedia(punctual, workspaceId, { name: 'a.mp4', type: 'video/mp4' });
+  await punctual.orm.em
+    .fork()
+    .execute('update media_files set size_bytes = 1000000, duration_ms = 10000 where id = ?', [
+      video,
+    ]);
+  return { punctual, client, channels, video, image: await storeMedia(punctual, workspaceId) };
+}
+
+/** By network: how long a text may be, in the research's counting, for ASCII. */
+const limits: readonly (readonly [Platform, number])[] = [
+  ['x', 280],
+  ['linkedin', 3000],
+  ['bluesky', 300],
+  ['mastodon', 500],
+  ['youtube', 5000],
+];
+
+for (const [platform, limit] of limits) {
+  test(`a text of ${limit} is scheduled for ${platform}, and one more is refused with channel, rule, limit and number`, async (t) => {
+    const { client, channels, video } = await world(t);
+    const id = channels[platform];
+    const extra =
+      platform === 'youtube'
+        ? { media_ids: [video], video: { title: 'x', made_for_kids: false } }
+        : {};
+    const send = (length: number, time: object) =>
+      client.post('/posts', { body: 'x'.repeat(length), channel_ids: [id], ...extra, ...time });
+    const soon = { schedule_in_minutes: 60 };
+
+    const fits = await send(limit, soon);
+    t.is(fits.status, 201, JSON.stringify(fits.body));
+    t.is(fits.body.post.warning, null);
+    const refused = await send(limit + 1, soon);
+    t.is(refused.status, 400);
+    t.is(refused.body.code, 'invalid_content');
+    for (const part of [platform, id, `@${platform}.test`, limit, limit + 1]) {
+      t.true(refused.body.error.includes(String(part)), `${part}: ${refused.body.error}`);
+    }
+
+    const draft = await send(limit + 1, {});
+    t.is(draft.status, 201);
+    t.is(draft.body.post.warning, refused.body.error);
+  });
+}
+
+test('the video network must be told whether a video is made for kids, a draft needs not say so', async (t) => {
+  const { client, channels, video } = await world(t);
+  const post = { body: 'x', channel_ids: [channels.youtube], media_ids: [video] };
+  const soon = { schedule_in_minutes: 60 };
+  const refused = await client.post('/posts', { ...post, ...soon, video: { title: 'x' } });
+  t.is(refused.body.code, 'invalid_content');
+  t.regex(refused.body.error, /made_for_kids/v);
+  t.regex((await client.post('/posts', post)).body.post.warning, /made_for_kids/v);
+  for (const kids of [true, false]) {
+    const told = { ...post, ...soon, video: { title: 'x', made_for_kids: kids } };
+    t.is((await client.post('/posts', told)).status, 201);
+  }
+
+  // No other network asks for it.
+  const elsewhere = { ...post, ...soon, channel_ids: [channels.mastodon] };
+  t.is((await client.post('/posts', elsewhere)).status, 201);
+});
+
+test('every network that refuses is named, not only the first', async (t) => {
+  const { client, channels } = await world(t);
+  const ids = Object.values(channels);
+  const post = { body: 'x'.repeat(5001), channel_ids: ids, schedule_in_minutes: 60 };
+  const { body } = await client.post('/posts', post);
+  t.is(body.code, 'invalid_content');
+  for (const id of ids) {
+    t.true(body.error.includes(id), body.error);
+  }
+
+  t.true(body.details.length >= ids.length);
+});
+
+test('a network without threads gets the texts as one, and its channel says so; one with threads does not', async (t) => {
+  const { client, channels } = await world(t);
+  const thread = ['First part', 'Second part'];
+  const ids = [channels.linkedin, channels.mastodon, channels.x, channels.bluesky];
+  const reply = await client.post('/posts', {
+    thread,
+    channel_ids: ids,
+    schedule_in_minutes: 60,
+  });
+  t.is(reply.status, 201);
+  const [linkedin, ...others] = reply.body.post.channels;
+  t.regex(linkedin.warning, /thread/v);
+  t.is(linkedin.body, thread.join('\n\n'));
+  for (const channel of others) {
+    t.is(channel.warning, null, channel.platform);
+  }
+
+  t.is(reply.body.post.warning, null);
+});
+
+test('a text of its own for a channel is one single post, also beside a thread', async (t) => {
+  const { client, channels } = await world(t);
+  const { linkedin, mastodon } = channels;
+  const { post } = (
+    await client.post('/posts', {
+      thread: ['One', 'Two'],
+      channel_ids: [linkedin, mastodon],
+      channel_bodies: { [linkedin]: 'Alone', [mastodon]: 'Alone too' },
+    })
+  ).body;
+  t.like(post.channels[0], { body: 'Alone', warning: null });
+  t.like(post.channels[1], { body: 'Alone too', warning: null });
+});
+
+test('text may be left out, not blank, when media is attached', async (t) => {
+  const { client, channels, image } = await world(t);
+  const bare = { media_ids: [image], channel_ids: [channels.mastodon], schedule_in_minutes: 60 };
+  const reply = await client.post('/posts', bare);
+  t.is(reply.status, 201);
+  t.like(reply.body.post, { body: null, thread: null });
+  t.is(reply.body.post.media[0].type, 'image/png');
+  for (const blank of [{ body: ' ' }, { thread: [' '] }, { body: '' }]) {
+    t.is((await client.post('/posts', { ...bare, ...blank })).body.code, 'empty_body');
+  }
+
+  const withoutMedia = { channel_ids: [channels.mastodon], media_ids: [] };
+  t.is((await client.post('/posts', withoutMedia)).body.code, 'empty_body');
+});
+
+test('validation says of each channel what scheduling would say, and stores nothing', async (t) => {
+  const { punctual, client, channels } = await world(t);
+  const ids = Object.values(channels);
+  const before = await storedRows(punctual.orm);
+  const post = { body: 'x'.repeat(400), channel_ids: ids };
+  const reply = await client.post('/posts/validate', post);
+  t.is(reply.status, 200);
+  const shown = new Map<string, { errors: string[]; length: number; limit: number }>(
+    reply.body.channels.map((one: { platform: string }) => [one.platform, one]),
+  );
+  for (const [platform, limit] of limits) {
+    const said = shown.get(platform);
+    t.is(said?.length, 400, platform);
+    t.is(said?.limit, limit, platform);
+    const tooLong = said?.errors.some((error) => error.includes('too long'));
+    t.is(tooLong, limit < 400, platform);
+  }
+
+  t.false(reply.body.valid);
+  t.deepEqual(await storedRows(punctual.orm), before);
+  const { error } = (await client.post('/posts', { ...post, schedule_in_minutes: 60 })).body;
+  for (const { errors } of shown.values()) {
+    t.true(
+      errors.every((one) => error.includes(one)),
+      error,
+    );
+  }
+});
+
+test('validation warns as a draft does, and is no call that needs a plan', async (t) => {
+  const { punctual, client, channels } = await world(t);
+  await punctual.orm.em.fork().execute('update workspaces set plan = null');
+  const ask = async (body: object) => (await client.post('/posts/validate', body)).body;
+  const fine = await ask({ body: 'x', channel_ids: [channels.mastodon] });
+  t.true(fine.valid);
+  t.deepEqual([fine.channels[0].errors, fine.channels[0].warnings], [[], []]);
+  const joined = await ask({ thread: ['a', 'b'], channel_ids: [channels.linkedin] });
+  t.true(joined.valid);
+  t.regex(joined.channels[0].warnings.join(), /thread/v);
+  const sql = `update channels set state = 'needs_reconnect' where id = ?`;
+  await punctual.orm.em.fork().execute(sql, [channels.x]);
+  const lost = await ask({ body: 'x', channel_ids: [channels.x] });
+  t.regex(lost.channels[0].warnings.join(), /reconnect/v);
+});

@@ -1,0 +1,219 @@
+import test, { type ExecutionContext } from 'ava';
+import type { ChannelStatus, PostStatus } from '../../../domain/post-status.ts';
+import { newClient, type Reply } from '../../support/client.ts';
+import { startApi } from '../../support/punctual.ts';
+import { storeMedia } from '../owned.ts';
+import { storeChannel } from '../stored-channel.ts';
+import { setStatus } from './set-status.ts';
+
+type Shown = { readonly channel_id: string; readonly status: string; readonly body: string };
+
+async function world(t: ExecutionContext) {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const { workspaceId } = client;
+  const a = await storeChannel(punctual, workspaceId, { handle: '@a@x.test' });
+  const b = await storeChannel(punctual, workspaceId, { platform: 'bluesky', handle: 'b.test' });
+  const media = await storeMedia(punctual, workspaceId);
+  const full = {
+    body: 'Body',
+    thread: ['One', 'Two'],
+    channel_ids: [a, b],
+    channel_bodies: { [b]: 'For b' },
+    media_ids: [media],
+    video: { title: 'Title', privacy: 'private' },
+  };
+  const make = async (body: object): Promise<string> =>
+    (await client.post('/posts', body)).body.post.id;
+  const edit = (id: string, body: object): Promise<Reply> => client.patch(`/posts/${id}`, body);
+  return { punctual, client, a, b, media, full, make, edit };
+}
+
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+/** A post without what each edit changes by itself. */
+const settled = ({ updated_at: _, warning: _w, channels, ...post }: Record<string, unknown>) => ({
+  ...post,
+  channels: (channels as object[]).map((channel) => Object.assign({}, channel, { warning: null })),
+});
+
+test('an edit of one field leaves every other as it was', async (t) => {
+  const { a, full, make, edit, client } = await world(t);
+  const edits: [object, object][] = [
+    [{ body: 'New' }, { body: 'New' }],
+    [{ video: { made_for_kids: false } }, { video: { made_for_kids: false } }],
+    [{ media_ids: [] }, { media: [] }],
+  ];
+  for (const [change, expected] of edits) {
+    const id = await make(full);
+    const before = (await client.get(`/posts/${id}`)).body.post;
+    const { status, body } = await edit(id, change);
+    t.is(status, 200);
+    t.deepEqual(settled(body.post), settled({ ...before, ...expected }), JSON.stringify(change));
+    t.deepEqual((await client.get(`/posts/${id}`)).body, body);
+  }
+
+  const id = await make(full);
+  const { post } = (await edit(id, { thread: ['Three'] })).body;
+  t.like(post, { body: 'Body', thread: ['Three'], video: full.video });
+  t.is(post.channels.find((one: Shown) => one.channel_id === a).body, 'Three');
+});
+
+test('an edit of nothing changes nothing', async (t) => {
+  const { full, make, edit, client } = await world(t);
+  const id = await make(full);
+  const before = (await client.get(`/posts/${id}`)).body.post;
+  const { status, body } = await edit(id, {});
+  t.is(status, 200);
+  t.deepEqual({ ...body.post, updated_at: null }, { ...before, updated_at: null });
+});
+
+test('a sent field replaces the stored one whole, its parts are not merged', async (t) => {
+  const { a, b, full, make, edit } = await world(t);
+  const id = await make(full);
+  const change = { thread: ['Only'], channel_bodies: { [a]: 'For a' }, video: { title: 'Other' } };
+  const { post } = (await edit(id, change)).body;
+  t.like(post, { thread: ['Only'], video: { title: 'Other' } });
+  t.deepEqual(post.video, { title: 'Other' });
+  const texts = post.channels.map((one: Shown) => [one.channel_id, one.body]);
+  t.deepEqual(texts, [
+    [a, 'For a'],
+    [b, 'Only'],
+  ]);
+});
+
+test('null clears thread, channel_bodies, media_ids and video', async (t) => {
+  const { full, make, edit } = await world(t);
+  const id = await make(full);
+  const change = { thread: null, channel_bodies: null, media_ids: null, video: null };
+  const { status, body } = await edit(id, change);
+  t.is(status, 200);
+  t.like(body.post, { body: 'Body', thread: null, media: [], video: null });
+  t.deepEqual(
+    body.post.channels.map((one: Shown) => one.body),
+    ['Body', 'Body'],
+  );
+});
+
+test('other channels take the place of the first ones, in the order in which they are given', async (t) => {
+  const { a, b, make, edit } = await world(t);
+  const id = await make({ body: 'x', channel_ids: [a] });
+  const shown = async (ids: string[]): Promise<string[]> =>
+    (await edit(id, { channel_ids: ids })).body.post.channels.map((one: Shown) => one.channel_id);
+  t.deepEqual(await shown([b, a]), [b, a]);
+  t.deepEqual(await shown([b, b]), [b]);
+  t.deepEqual(await shown([]), []);
+});
+
+test('a draft that is given a time is scheduled, and a scheduled post moves to another', async (t) => {
+  const { a, make, edit } = await world(t);
+  const id = await make({ body: 'x', channel_ids: [a] });
+  const at = inAnHour();
+  const first = (await edit(id, { scheduled_at: at })).body.post;
+  t.like(first, { status: 'scheduled', scheduled_at: at });
+  t.is(first.channels[0].status, 'scheduled');
+
+  const moved = (await edit(id, { scheduled_at: '2099-01-01T00:00:00Z', schedule_in_minutes: 90 }))
+    .body.post;
+  t.is(moved.status, 'scheduled');
+  t.true(Math.abs(Date.parse(moved.scheduled_at) - Date.now() - 90 * 60_000) < 30_000);
+  const now = (await edit(id, { scheduled_at: new Date(Date.now() - 60_000).toISOString() })).body;
+  t.true(Math.abs(Date.parse(now.post.scheduled_at) - Date.now()) < 30_000, 'a minute ago is now');
+});
+
+test('a time of null turns a scheduled post into a draft', async (t) => {
+  const { a, make, edit } = await world(t);
+  const id = await make({ body: 'x', channel_ids: [a], schedule_in_minutes: 60 });
+  const { post } = (await edit(id, { scheduled_at: null })).body;
+  t.like(post, { status: 'draft', scheduled_at: null });
+  t.is(post.channels[0].status, 'draft');
+  t.is((await edit(id, { scheduled_at: null })).status, 200);
+});
+
+test('a scheduled post stays scheduled for its time when only its words change', async (t) => {
+  const { a, make, edit } = await world(t);
+  const at = inAnHour();
+  const id = await make({ body: 'x', channel_ids: [a], scheduled_at: at });
+  t.like((await edit(id, { body: 'y' })).body.post, { status: 'scheduled', scheduled_at: at });
+});
+
+test('a post that is being published or has ended cannot be edited', async (t) => {
+  const { punctual, client, a, make, edit } = await world(t);
+  const states: [PostStatus, ChannelStatus][] = [
+    ['publishing', 'publishing'],
+    ['publishing', 'retrying'],
+    ['published', 'published'],
+    ['failed', 'failed'],
+    ['failed', 'unconfirmed'],
+  ];
+  for (const [status, channel] of states) {
+    const id = await make({ body: 'x', channel_ids: [a], schedule_in_minutes: 60 });
+    await setStatus(punctual, id, status, [channel]);
+    const before = (await client.get(`/posts/${id}`)).body;
+    for (const change of [{ body: 'y' }, { scheduled_at: null }, {}]) {
+      const reply = await edit(id, change);
+      t.is(reply.status, 409, channel);
+      t.is(reply.body.code, 'post_not_editable', channel);
+    }
+
+    t.deepEqual((await client.get(`/posts/${id}`)).body, before);
+  }
+});
+
+test('a draft is edited in spite of what its networks refuse, and a scheduled post is not', async (t) => {
+  const { b, make, edit, client } = await world(t);
+  const draft = await make({ body: 'x', channel_ids: [b] });
+  const long = { body: 'x'.repeat(301) };
+  const warned = await edit(draft, long);
+  t.is(warned.status, 200);
+  t.regex(warned.body.post.warning, /300.*301/v);
+  const refused = await edit(draft, { schedule_in_minutes: 5 });
+  t.is(refused.body.code, 'invalid_content');
+  t.is(refused.body.error, warned.body.post.warning);
+  t.is((await edit(draft, { body: 'short' })).body.post.warning, null);
+
+  const scheduled = await make({ body: 'x', channel_ids: [b], schedule_in_minutes: 60 });
+  const before = (await client.get(`/posts/${scheduled}`)).body;
+  t.is((await edit(scheduled, long)).body.code, 'invalid_content');
+  t.is((await edit(scheduled, { channel_ids: [] })).body.code, 'no_channels');
+  t.deepEqual((await client.get(`/posts/${scheduled}`)).body, before);
+  t.is((await edit(scheduled, { ...long, scheduled_at: null })).status, 200);
+});
+
+test('an edit that leaves nothing to say is refused and changes nothing', async (t) => {
+  const { a, make, edit, client } = await world(t);
+  const only = [
+    [await make({ thread: ['x'], channel_ids: [a] }), { thread: null }],
+    [await make({ channel_bodies: { [a]: 'x' }, channel_ids: [a] }), { channel_bodies: null }],
+    [await make({ channel_bodies: { [a]: 'x' }, channel_ids: [a] }), { channel_bodies: {} }],
+  ] as const;
+  for (const [id, change] of only) {
+    const before = (await client.get(`/posts/${id}`)).body;
+    const reply = await edit(id, change);
+    t.is(reply.status, 400, JSON.stringify(change));
+    t.is(reply.body.code, 'empty_body', JSON.stringify(change));
+    t.deepEqual((await client.get(`/posts/${id}`)).body, before);
+  }
+});
+
+test('a text for a channel must be for one that the post has after the edit', async (t) => {
+  const { a, b, make, edit } = await world(t);
+  const id = await make({ body: 'x', channel_ids: [a] });
+  const stray = await edit(id, { channel_bodies: { [b]: 'y' } });
+  t.is(stray.body.code, 'invalid_channel_ids');
+  t.true(stray.body.error.includes(b));
+  t.is((await edit(id, { channel_ids: [b], channel_bodies: { [b]: 'y' } })).status, 200);
+  t.is(
+    (await edit(id, { channel_ids: [b], channel_bodies: { [a]: 'y' } })).body.code,
+    'invalid_channel_ids',
+  );
+});
+
+test('an edit shows in updated_at and nowhere else in time', async (t) => {
+  const { make, edit, client } = await world(t);
+  const id = await make({ body: 'x' });
+  const before = (await client.get(`/posts/${id}`)).body.post;
+  const after = (await edit(id, { body: 'y' })).body.post;
+  t.is(after.created_at, before.created_at);
+  t.true(after.updated_at >= before.updated_at);
+});

@@ -1,0 +1,115 @@
+import { silentPort, type Owned } from './owned.ts';
+
+export type Ask = {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: object;
+};
+
+export type IsolationCase = {
+  /** What kind of thing the id is of. */
+  readonly kind: Exclude<keyof Owned, 'client'>;
+  /** How an id that does not exist is answered. */
+  readonly status: number;
+  /** @param mine What the caller owns, for the rest of the request. */
+  readonly ask: (id: string, mine: Owned) => Ask;
+};
+
+const inPath = (
+  kind: IsolationCase['kind'],
+  method: Ask['method'],
+  path: (id: string) => string,
+  body?: object,
+): IsolationCase => ({
+  kind,
+  status: 404,
+  ask: (id) => ({ method, path: path(id), ...(body ? { body } : {}) }),
+});
+
+const refused = (kind: IsolationCase['kind'], ask: IsolationCase['ask']): IsolationCase => ({
+  kind,
+  status: 400,
+  ask,
+});
+
+/** The three lists of ids that a new or an edited post takes. */
+const postFields = (route: string, request: (body: object, mine: Owned) => Ask) => ({
+  [`${route} /channel_ids`]: refused('channel', (id, mine) =>
+    request({ body: 'x', channel_ids: [mine.channel, id] }, mine),
+  ),
+  [`${route} /channel_bodies`]: refused('channel', (id, mine) =>
+    request({ body: 'x', channel_ids: [mine.channel], channel_bodies: { [id]: 'y' } }, mine),
+  ),
+  [`${route} /media_ids`]: refused('media', (id, mine) =>
+    request({ body: 'x', media_ids: [mine.media, id] }, mine),
+  ),
+});
+
+const url = `http://127.0.0.1:${silentPort}/other`;
+const asDelivery = (mine: Owned, id: string): Ask => ({
+  method: 'POST',
+  path: `/webhooks/${mine.webhook}/deliveries/${id}/replay`,
+});
+
+/** Every place of every call where an id can stand, but for cursors, which no caller can make up. */
+export const isolationCases: Readonly<Record<string, IsolationCase>> = {
+  'get /posts/{id} {id}': inPath('draft', 'GET', (id) => `/posts/${id}`),
+  'patch /posts/{id} {id}': inPath('draft', 'PATCH', (id) => `/posts/${id}`, { body: 'Mine' }),
+  'post /posts/{id}/cancel {id}': inPath('scheduled', 'POST', (id) => `/posts/${id}/cancel`),
+  'post /posts/{id}/retry {id}': inPath('failed', 'POST', (id) => `/posts/${id}/retry`),
+  ...postFields('post /posts', (body) => ({ method: 'POST', path: '/posts', body })),
+  ...postFields('post /posts/validate', (body) => ({
+    method: 'POST',
+    path: '/posts/validate',
+    body,
+  })),
+  ...postFields('patch /posts/{id}', (body, mine) => ({
+    method: 'PATCH',
+    path: `/posts/${mine.draft}`,
+    body,
+  })),
+  'get /media/{id} {id}': inPath('media', 'GET', (id) => `/media/${id}`),
+  'delete /media/{id} {id}': inPath('media', 'DELETE', (id) => `/media/${id}`),
+  'get /analytics ?post_id': {
+    kind: 'failed',
+    status: 200,
+    ask: (id) => ({ method: 'GET', path: `/analytics?post_id=${id}` }),
+  },
+  'get /analytics ?channel_id': {
+    kind: 'channel',
+    status: 200,
+    ask: (id) => ({ method: 'GET', path: `/analytics?channel_id=${id}` }),
+  },
+  'get /webhooks/{id} {id}': inPath('webhook', 'GET', (id) => `/webhooks/${id}`),
+  'patch /webhooks/{id} {id}': inPath('webhook', 'PATCH', (id) => `/webhooks/${id}`, { url }),
+  'delete /webhooks/{id} {id}': inPath('webhook', 'DELETE', (id) => `/webhooks/${id}`),
+  'post /webhooks/{id}/test {id}': inPath('webhook', 'POST', (id) => `/webhooks/${id}/test`),
+  'post /webhooks/{id}/rotate {id}': inPath('webhook', 'POST', (id) => `/webhooks/${id}/rotate`),
+  'get /webhooks/{id}/deliveries {id}': inPath(
+    'webhook',
+    'GET',
+    (id) => `/webhooks/${id}/deliveries`,
+  ),
+  'post /webhooks/{id}/replay {id}': inPath(
+    'webhook',
+    'POST',
+    (id) => `/webhooks/${id}/replay?since=2020-01-01T00:00:00Z`,
+  ),
+  'post /webhooks/{id}/deliveries/{delivery}/replay {id}': {
+    kind: 'webhook',
+    status: 404,
+    ask: (id, mine) => asDelivery({ ...mine, webhook: id }, mine.delivery),
+  },
+  'post /webhooks/{id}/deliveries/{delivery}/replay {delivery}': {
+    kind: 'delivery',
+    status: 404,
+    ask: (id, mine) => asDelivery(mine, id),
+  },
+};
+
+/** The lists that go on at a cursor: what they list, and how. */
+export const cursorCases: Readonly<Record<string, (mine: Owned) => string>> = {
+  'get /posts ?cursor': () => '/posts',
+  'get /media ?cursor': () => '/media',
+  'get /webhooks/{id}/deliveries ?cursor': ({ webhook }) => `/webhooks/${webhook}/deliveries`,
+};

@@ -1,0 +1,77 @@
+import { newId } from '../../db/new-id.ts';
+import { recordEvent } from '../../db/record-event.ts';
+import { newClient, type Client } from '../support/client.ts';
+import type { Punctual } from '../support/punctual.ts';
+import { endedPost } from './races/ended-post.ts';
+import { storeChannel } from './stored-channel.ts';
+
+/** A port that the test's API may send webhooks to; nobody listens there. */
+export const silentPort = 18_443;
+
+/** One of all that a workspace can have, by kind. */
+export type Owned = {
+  readonly client: Client;
+  readonly channel: string;
+  readonly draft: string;
+  readonly scheduled: string;
+  /** Of a post that failed on its channel. */
+  readonly failed: string;
+  readonly media: string;
+  readonly webhook: string;
+  /** Of a delivery to the webhook, which failed. */
+  readonly delivery: string;
+};
+
+/** A workspace with one of everything. The API must allow `silentPort`. */
+export async function ownedBy(punctual: Punctual): Promise<Owned> {
+  const client = await newClient(punctual);
+  const { workspaceId } = client;
+  const channel = await storeChannel(punctual, workspaceId);
+  const time = { channel_ids: [channel], schedule_in_minutes: 600 };
+  const idOf = async (body: object): Promise<string> =>
+    (await client.post('/posts', body)).body.post.id;
+  const hook = { url: `http://127.0.0.1:${silentPort}/hook`, events: ['post.failed'] };
+  const webhook: string = (await client.post('/webhooks', hook)).body.webhook.id;
+  return {
+    client,
+    channel,
+    draft: await idOf({ body: 'A draft', channel_ids: [channel] }),
+    scheduled: await idOf({ body: 'Later', ...time }),
+    failed: await endedPost(punctual, client, new Map([[channel, 'failed']])),
+    media: await storeMedia(punctual, workspaceId),
+    webhook,
+    delivery: await storeDelivery(punctual, workspaceId),
+  };
+}
+
+/** A file of the library as its row has it; its bytes are nowhere. @returns its id. */
+export async function storeMedia(
+  { orm }: Punctual,
+  workspaceId: string,
+  { name = 'cat.png', type = 'image/png', createdAt = new Date() } = {},
+): Promise<string> {
+  const id = newId();
+  await orm.em.fork().execute(
+    `insert into media_files (id, workspace_id, name, type, size_bytes, width, height, storage_key, link_token, created_at)
+     values (?, ?, ?, ?, 1000, 100, 100, ?, ?, ?)`,
+    [id, workspaceId, name, type, `nowhere/${id}`, `token-${id}`, createdAt],
+  );
+  return id;
+}
+
+/** A delivery that was given up, to each endpoint that subscribed to failed posts. @returns the first one's id. */
+export async function storeDelivery(
+  { orm }: Punctual,
+  workspaceId: string,
+  createdAt = new Date(),
+): Promise<string> {
+  return orm.em.fork().transactional(async (em) => {
+    const event = { workspaceId, type: 'post.failed', createdAt, data: {} } as const;
+    const [id = ''] = await recordEvent(em, event);
+    await em.execute(
+      `update deliveries set status = 'failed', next_attempt_at = null where workspace_id = ?`,
+      [workspaceId],
+    );
+    return id;
+  });
+}
