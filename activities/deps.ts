@@ -3,6 +3,7 @@ import type { Network } from '../networks/network.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/sealer.ts';
+import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 
 /** What activities work with, built once in `worker/main.ts`. */
 export type ActivityDeps = {
@@ -10,6 +11,8 @@ export type ActivityDeps = {
   readonly sealer: Sealer;
   readonly networks: Readonly<Record<string, Network>>;
   readonly egress: Egress;
+  /** Has the bytes of the files that posts publish. */
+  readonly storage: MediaStorage;
   /** Where browsers reach the API, without a slash at the end: events link to files. */
   readonly publicUrl: string;
   readonly log: Logger;

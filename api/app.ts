@@ -1,4 +1,5 @@
 import Koa from 'koa';
+import { analyticsRoutes } from './analytics/routes.ts';
 import { channelRoutes } from './channels/routes.ts';
 import type { ApiDeps } from './deps.ts';
 import { docsRouter } from './docs/routes.ts';
@@ -8,6 +9,8 @@ import { mount } from './http/mount.ts';
 import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
 import { meRoutes } from './me/routes.ts';
+import { mediaRoutes } from './media/routes.ts';
+import { filesRouter } from './media/serve-files.ts';
 import { openapiRouter } from './openapi/routes.ts';
 import { postRoutes } from './posts/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
@@ -17,14 +20,18 @@ export const allRoutes = (deps: ApiDeps): Route[] => [
   ...meRoutes(deps),
   ...channelRoutes(deps),
   ...postRoutes(deps),
+  ...mediaRoutes(deps),
+  ...analyticsRoutes(deps),
   ...webhookRoutes(deps),
 ];
 
 export function createApp(deps: ApiDeps): Koa {
-  const app = new Koa();
+  const { trustedProxies } = deps;
+  const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   const routes = allRoutes(deps);
   const routers = [
-    mount(routes, () => deps.orm.em.fork()),
+    mount(routes, deps.admit),
+    filesRouter(deps),
     healthRouter(deps),
     openapiRouter(routes),
     docsRouter(),

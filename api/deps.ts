@@ -6,6 +6,7 @@ import type { Egress } from '../runtime/egress/egress.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
 import type { Admission } from './http/admission.ts';
+import type { MediaDeps } from './media/media-deps.ts';
 
 /** What use cases work with, built once in `api/main.ts`. */
 export type ApiDeps = {
@@ -15,6 +16,7 @@ export type ApiDeps = {
   readonly rules: Readonly<Record<string, Rules>>;
   /** Where browsers reach the API, without a slash at the end. */
   readonly publicUrl: string;
+  readonly media: MediaDeps;
   readonly log: Logger;
   readonly now: () => Date;
   /** Tells Temporal of a committed post, in the background; what fails here the relay makes up for. */

@@ -1,6 +1,7 @@
+import type { Readable } from 'node:stream';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
-import type { Rules } from './content-rules.ts';
+import type { MediaFacts, Rules } from './content-rules.ts';
 
 /** JSON as it comes back from the database: what a network freezes must survive a round trip. */
 export type Json =
@@ -20,22 +21,37 @@ export type Connection = {
   readonly handle: string;
   /** What the operator connected the account with. Each network parses its own shape. */
   readonly credentials: Json;
-  /** What the network handed out for those credentials, or null. Each network parses its own shape. */
+  /** What the network handed out for those credentials, or null: the newest that was kept. Each network parses its own shape. */
   readonly session: Json;
   /** What holds for this account only: the server's text limits, another web address. Each network parses its own shape. */
   readonly settings: Json;
-  /** Keeps a new session (sealed) for the next try. */
+  /** Keeps a new session (sealed), for the next call and the next try. */
   readonly saveSession: (session: Json) => Promise<void>;
   readonly http: Egress;
   /** Aborts when the try's time is up or the worker stops. */
   readonly signal: AbortSignal;
 };
 
+/** A file that a post publishes. */
+export type PartMedia = MediaFacts & {
+  /** In the media library. */
+  readonly id: string;
+  /**
+   * The bytes, from their beginning, as they come; never all at once.
+   *
+   * @throws NetworkError `media_refused` when the file is gone, `network_unavailable` when the storage does not answer.
+   */
+  readonly open: () => Promise<Readable>;
+};
+
 /** One post of a thread; a single post is a thread of one. */
 export type Part = {
   /** Unique per channel, run and part, and the same on every try. At most 64 characters of `[a-z0-9-]`. */
   readonly key: string;
+  /** Empty for a post of media only. */
   readonly text: string;
+  /** In the order in which they are shown. Only the first part of a thread has any. */
+  readonly media: readonly PartMedia[];
 };
 
 /** A part with everything that must not change between tries: record keys, `createdAt`, the newest status before it. */
@@ -80,9 +96,24 @@ export type Network = {
   readonly settlingMs: number;
   /** Computes what every try must share. May read from the network; creates nothing. Called once per thread. */
   freeze(connection: Connection, parts: readonly Part[], nowMs: number): Promise<FrozenPart[]>;
-  /** Creates the posts of a step. The one call that must not be repeated. Returns one entry per part. */
-  send(connection: Connection, step: Step): Promise<SentPart[]>;
-  /** Looks whether the posts of a step are there. Creates nothing. */
+  /**
+   * Brings the files of a step's parts to the network, where they are no posts yet. Called anew before every send,
+   * since networks forget files that no post uses; all its failures are `taken: 'no'`. A network that takes no files
+   * throws `media_refused` here: nothing is sent without its files.
+   *
+   * It is apart from `send` so that the time which a large file takes is over when the intent to send is written down:
+   * from then on `settlingMs` counts, and a worker that dies while it uploads leaves nothing open.
+   *
+   * @returns the network's name of every file, in the order of the parts and their media.
+   */
+  upload(connection: Connection, step: Step): Promise<readonly string[]>;
+  /**
+   * Creates the posts of a step. The one call that must not be repeated. Returns one entry per part.
+   *
+   * @param files What `upload` returned for this step just now.
+   */
+  send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]>;
+  /** Looks whether the posts of a step are there, by what was frozen. Creates nothing. */
   reconcile(connection: Connection, step: Step): Promise<Finding>;
 };
 

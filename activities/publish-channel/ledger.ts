@@ -51,6 +51,7 @@ export async function readLedger(deps: ActivityDeps, target: PublishTarget): Pro
     key: row.key,
     text: row.text,
     state: row.state,
+    media: mediaOf(target, row.part),
     data: row.remote_data,
     sent:
       row.remote_id !== null && row.url !== null ? { remoteId: row.remote_id, url: row.url } : null,
@@ -73,7 +74,8 @@ export async function openLedger(
   const missing: (Part & { part: number })[] = [];
   for (const [part, text] of target.texts.entries()) {
     if (!known.has(part)) {
-      missing.push({ part, key: `${target.postChannelId}-${target.run}-${part}`, text });
+      const key = `${target.postChannelId}-${target.run}-${part}`;
+      missing.push({ part, key, text, media: mediaOf(target, part) });
     }
   }
 
@@ -109,3 +111,7 @@ export async function openLedger(
   });
   return readLedger(deps, target);
 }
+
+/** A thread's files are on its first post. */
+const mediaOf = ({ media }: PublishTarget, part: number): Part['media'] =>
+  part === 0 ? media : [];

@@ -16,18 +16,20 @@ export async function openConnection(
   const channel = await em.findOneOrFail(Channel, { id: channelId, workspaceId });
   const open = (sealed: string, purpose: string): Json =>
     JSON.parse(deps.sealer.open(sealed, purpose));
+  let session =
+    channel.sealedSession === null ? null : open(channel.sealedSession, sessionPurpose(channelId));
   return {
     baseUrl: channel.baseUrl,
     remoteId: channel.remoteId,
     handle: channel.handle,
     settings: channel.settings,
     credentials: open(channel.sealedCredentials, credentialsPurpose(channelId)),
-    session:
-      channel.sealedSession === null
-        ? null
-        : open(channel.sealedSession, sessionPurpose(channelId)),
-    saveSession: async (session) => {
-      const sealed = deps.sealer.seal(JSON.stringify(session), sessionPurpose(channelId));
+    get session() {
+      return session;
+    },
+    saveSession: async (fresh) => {
+      session = fresh;
+      const sealed = deps.sealer.seal(JSON.stringify(fresh), sessionPurpose(channelId));
       await em.execute('update channels set sealed_session = ? where id = ? and workspace_id = ?', [
         sealed,
         channelId,

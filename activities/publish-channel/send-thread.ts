@@ -3,6 +3,7 @@ import {
   type Connection,
   type Network,
   type SentPart,
+  type Step,
 } from '../../networks/network.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -51,9 +52,11 @@ const sentParts = (entries: readonly Entry[]): SentPart[] =>
 
 async function sendStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<void> {
   const { deps, target, network, connection } = attempt;
+  // Before the intent: while files are on their way no post can come of it, and what fails is certain.
+  const files = await uploadFiles(attempt, { parts: step, sent });
   await markSending(deps, target, step);
   try {
-    const created = await network.send(connection, { parts: step, sent });
+    const created = await network.send(connection, { parts: step, sent }, files);
     await markSent(deps, target, step, created);
   } catch (error) {
     if (!(error instanceof NetworkError)) {
@@ -70,6 +73,21 @@ async function sendStep(attempt: Try, step: readonly Entry[], sent: SentPart[]):
       throw error;
     }
   }
+}
+
+/** Brings all files of a step to the network. An adapter that would leave one behind sends nothing. */
+async function uploadFiles({ network, connection }: Try, step: Step): Promise<readonly string[]> {
+  const media = step.parts.flatMap((part) => part.media);
+  const files = await network.upload(connection, step);
+  if (files.length !== media.length) {
+    throw new NetworkError(
+      'media_refused',
+      `The post has ${media.length} files, and ${files.length} of them can go to ${network.id}.`,
+      { taken: 'no' },
+    );
+  }
+
+  return files;
 }
 
 /** Finds out what became of a step that an earlier try may have sent. Sends nothing. */

@@ -1,7 +1,9 @@
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts-for-channel.ts';
+import type { PartMedia } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { loadMedia } from './load-media.ts';
 
 export type PublishRequest = {
   readonly workspaceId: string;
@@ -25,6 +27,8 @@ export type PublishTarget = {
   readonly errorCode: ChannelErrorCode | null;
   /** What goes out, in order; one text for a single post. */
   readonly texts: readonly string[];
+  /** The files of the first text. */
+  readonly media: readonly PartMedia[];
   readonly parkedUntil: Date | null;
 };
 
@@ -76,6 +80,7 @@ export async function loadTarget(
     status: row.status,
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],
+    media: await loadMedia(deps, request),
     parkedUntil: row.parked_until === null ? null : new Date(row.parked_until),
   };
 }

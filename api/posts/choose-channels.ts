@@ -1,7 +1,7 @@
-import { Channel } from '../../db/entities/channel.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../http/is-id.ts';
+import type { ChosenChannel } from './judge-post.ts';
 
 /**
  * The workspace's channels with these ids, in this order, each once.
@@ -12,11 +12,14 @@ export async function chooseChannels(
   em: Em,
   workspaceId: string,
   given: readonly string[],
-): Promise<Channel[]> {
+): Promise<ChosenChannel[]> {
   const ids = [...new Set(given)];
   const wellFormed = ids.filter(isId);
   const found = wellFormed.length
-    ? await em.find(Channel, { id: { $in: wellFormed }, workspaceId })
+    ? await em.execute<ChosenChannel[]>(
+        'select id, platform, handle, state, settings from channels where workspace_id = ? and id in (?)',
+        [workspaceId, wellFormed],
+      )
     : [];
   const byId = new Map(found.map((channel) => [channel.id, channel]));
   const unknown = ids.filter((id) => !byId.has(id));

@@ -1,15 +1,15 @@
 import { LockMode } from '@mikro-orm/core';
-import type { Channel } from '../../db/entities/channel.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { chooseChannels, mustBeChosen } from './choose-channels.ts';
+import type { ChosenChannel } from './judge-post.ts';
 import type { EditPostBody } from './schemas.ts';
 
 export type EditedChannels = {
   /** Those that the post is yet to be sent to. */
-  readonly open: readonly Channel[];
+  readonly open: readonly ChosenChannel[];
   /** Rows that stay, by channel id. */
   readonly kept: ReadonlyMap<string, PostChannel>;
   readonly removed: readonly PostChannel[];

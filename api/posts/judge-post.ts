@@ -4,13 +4,16 @@ import { textsForChannel } from '../../domain/texts-for-channel.ts';
 import type { MediaFacts, Rules, Verdict } from '../../networks/content-rules.ts';
 import type { PostContent } from './post-content.ts';
 
+/** What a post's channel is judged by. */
+export type ChosenChannel = Pick<Channel, 'id' | 'platform' | 'handle' | 'state' | 'settings'>;
+
 /** What a channel's network says of a post. */
-export type Judgement = Verdict & { readonly channel: Channel };
+export type Judgement = Verdict & { readonly channel: ChosenChannel };
 
 /** Asks each channel's network what it thinks of the post. Sends nothing. */
 export function judgePost(
   rules: Readonly<Record<string, Rules>>,
-  channels: readonly Channel[],
+  channels: readonly ChosenChannel[],
   content: PostContent,
   media: readonly MediaFacts[],
 ): Judgement[] {
@@ -68,5 +71,5 @@ const faultsOf = (judgements: readonly Judgement[]): string[] =>
     errors.map((error) => `${nameOf(channel)}: ${error}`),
   );
 
-const nameOf = ({ platform, handle, id }: Channel): string =>
+const nameOf = ({ platform, handle, id }: ChosenChannel): string =>
   `${platform} channel ${handle} (${id})`;

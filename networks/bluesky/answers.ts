@@ -44,6 +44,32 @@ export const readDid = answerReader<{ readonly did: string }>({
   properties: { did },
 });
 
+/** A file on a server, as a record names it. */
+export type Blob = {
+  readonly $type: 'blob';
+  readonly ref: { readonly $link: string };
+  readonly mimeType: string;
+  readonly size: number;
+};
+
+export const blob = {
+  type: 'object',
+  required: ['$type', 'ref', 'mimeType', 'size'],
+  properties: {
+    $type: { const: 'blob' },
+    ref: { type: 'object', required: ['$link'], properties: { $link: cid } },
+    mimeType: { type: 'string', maxLength: 255 },
+    size: { type: 'integer', minimum: 0 },
+  },
+};
+
+/** Of `com.atproto.repo.uploadBlob`. */
+export const readUploaded = answerReader<{ readonly blob: Blob }>({
+  type: 'object',
+  required: ['blob'],
+  properties: { blob },
+});
+
 /** Of `com.atproto.repo.applyWrites`. Older servers answer with an empty object. */
 export const readWritten = answerReader<object>({ type: 'object' });
 

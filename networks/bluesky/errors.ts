@@ -27,13 +27,15 @@ export function isTokenRefused(response: EgressResponse): boolean {
  * Casts an answer that is not a success to what it means for the post.
  *
  * @param secrets Not to be repeated in the message.
+ * @param fileName Of the file that was brought.
  */
 export function refusal(
   response: EgressResponse,
   purpose: Purpose,
   secrets: readonly string[],
+  fileName?: string,
 ): NetworkError {
-  const { code, saying } = meaning(response, purpose);
+  const { code, saying } = meaning(response, purpose, fileName);
   const error = readXrpcError(jsonOf(response));
   const words = quote(error?.message ?? error?.error, secrets);
   const message = `The Bluesky server ${saying} (HTTP ${response.status})`;
@@ -56,9 +58,20 @@ export const unreadable = (purpose: Purpose): NetworkError =>
 export const isAccessLost = (response: EgressResponse): boolean =>
   response.status === 401 || isTokenRefused(response);
 
+/** A file is another one than the record says, or the part of the record that names the files is wrong. */
+function isAboutFiles(response: EgressResponse): boolean {
+  const { error = '', message = '' } = readXrpcError(jsonOf(response)) ?? {};
+  return (
+    response.status === 400 &&
+    (error === 'InvalidMimeType' ||
+      error === 'InvalidSize' ||
+      /\brecord\b.*\bembed\b/iu.test(message))
+  );
+}
+
 type Meaning = { readonly code: ChannelErrorCode; readonly saying: string };
 
-function meaning(response: EgressResponse, purpose: Purpose): Meaning {
+function meaning(response: EgressResponse, purpose: Purpose, fileName?: string): Meaning {
   const { status } = response;
   if (isAccessLost(response)) {
     return { code: 'access_lost', saying: 'no longer lets this account in' };
@@ -68,6 +81,12 @@ function meaning(response: EgressResponse, purpose: Purpose): Meaning {
   }
   if (status === 429) {
     return { code: 'rate_limited', saying: 'takes no more requests for now' };
+  }
+  if (purpose === 'upload' && [400, 409, 413, 415, 422].includes(status)) {
+    return { code: 'media_refused', saying: `refused the file "${fileName}"` };
+  }
+  if (purpose === 'create' && isAboutFiles(response)) {
+    return { code: 'media_refused', saying: 'refused a file of the post' };
   }
   if (purpose === 'create' && [400, 409, 413, 422].includes(status)) {
     return { code: 'content_refused', saying: 'refused the post' };

@@ -1,6 +1,9 @@
 import { cidForLex } from '@atproto/lex-cbor';
 import { lexParse } from '@atproto/lex-json';
 import type { Connection, FrozenPart, Part } from '../network.ts';
+import type { Blob } from './answers.ts';
+import { blobOf } from './blob-of.ts';
+import { embedOf } from './embed.ts';
 import { facetsOf } from './facets.ts';
 import { collection, uriOf, type FrozenPost, type StrongRef } from './frozen-post.ts';
 import { recordKey } from './record-key.ts';
@@ -9,10 +12,10 @@ import { handleResolver } from './resolve-handle.ts';
 /**
  * Makes the records of a thread, with their keys, times and hashes.
  *
- * A reply names the posts before it by their hashes, which can be computed before anything is sent. That is what lets
- * a whole thread go out in one write.
+ * A reply names the posts before it by their hashes, and a post its files, and all of these can be computed before
+ * anything is sent. That is what lets a whole thread go out in one write.
  *
- * @throws NetworkError when a mention cannot be resolved now.
+ * @throws NetworkError when a mention cannot be resolved now, or a file cannot be read.
  */
 export async function freezeThread(
   connection: Connection,
@@ -27,15 +30,23 @@ export async function freezeThread(
     // A millisecond for each part keeps them in order wherever posts are sorted by time or by key.
     const atMs = Math.floor(nowMs) + index;
     const facets = await facetsOf(part.text, didOf);
+    const blobs: Blob[] = [];
+    for (const file of part.media) {
+      blobs.push(await blobOf(file));
+    }
+
+    const embed = embedOf(part.media, blobs);
     const json = JSON.stringify({
       $type: collection,
       text: part.text,
       createdAt: new Date(atMs).toISOString(),
       ...(facets.length > 0 && { facets }),
+      ...(embed !== null && { embed }),
       ...(root && parent && { reply: { root, parent } }),
     });
     const cid = (await cidForLex(lexParse(json))).toString();
-    const data: FrozenPost = { rkey: recordKey(atMs, part.key), cid, record: JSON.parse(json) };
+    const record: FrozenPost['record'] = JSON.parse(json);
+    const data = { rkey: recordKey(atMs, part.key), cid, record, blobs };
     frozen.push({ ...part, data });
     parent = { uri: uriOf(connection.remoteId, data), cid };
     root ??= parent;

@@ -1,5 +1,6 @@
 import { answerReader } from '../answer.ts';
 import type { FrozenPart, Json } from '../network.ts';
+import { blob, type Blob } from './answers.ts';
 
 export const collection = 'app.bsky.feed.post';
 
@@ -12,6 +13,8 @@ export type FrozenPost = {
   readonly cid: string;
   /** The record as it goes to the server. */
   readonly record: { readonly [key: string]: Json };
+  /** How the record names the part's files, in their order. Absent in parts that were frozen before posts had any. */
+  readonly blobs?: readonly Blob[];
 };
 
 const read = answerReader<FrozenPost>({
@@ -21,6 +24,7 @@ const read = answerReader<FrozenPost>({
     rkey: { type: 'string', pattern: '^[2-7a-z]{13}$' },
     cid: { type: 'string', minLength: 1 },
     record: { type: 'object' },
+    blobs: { type: 'array', items: blob },
   },
 });
 

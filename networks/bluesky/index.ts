@@ -4,6 +4,7 @@ import { frozenPostOf, uriOf, type FrozenPost } from './frozen-post.ts';
 import { isWritten } from './look-up.ts';
 import { rules } from './rules.ts';
 import { blueskySettings } from './settings.ts';
+import { uploadFiles } from './upload-files.ts';
 import { writeThread } from './write-thread.ts';
 
 /**
@@ -21,6 +22,10 @@ export const bluesky: Network = {
 
   freeze(connection: Connection, parts: readonly Part[], nowMs: number): Promise<FrozenPart[]> {
     return freezeThread(connection, parts, nowMs);
+  },
+
+  upload(connection: Connection, { parts }: Step): Promise<readonly string[]> {
+    return uploadFiles(connection, parts);
   },
 
   async send(connection: Connection, step: Step): Promise<SentPart[]> {

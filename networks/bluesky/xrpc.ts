@@ -1,5 +1,5 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { ask, type Purpose, type Way } from '../ask.ts';
+import { ask, type Purpose, type Question, type Way } from '../ask.ts';
 
 const server = 'The Bluesky server';
 
@@ -22,10 +22,23 @@ export const procedure = (
   options: { readonly purpose: Purpose; readonly accessJwt?: string },
 ): Promise<EgressResponse> => {
   const { purpose, accessJwt } = options;
-  const headers = accessJwt === undefined ? {} : { authorization: `Bearer ${accessJwt}` };
+  const headers = accessJwt === undefined ? {} : bearer(accessJwt);
   return ask(
     way,
     { method: 'POST', path: `/xrpc/${method}`, headers, body: input, purpose },
     server,
   );
 };
+
+/** Brings a file. Hands back refusals as they are. */
+export const uploadBlob = (
+  way: Way,
+  file: NonNullable<Question['file']>,
+  accessJwt: string,
+): Promise<EgressResponse> => {
+  const path = '/xrpc/com.atproto.repo.uploadBlob';
+  const headers = bearer(accessJwt);
+  return ask(way, { method: 'POST', path, headers, file, purpose: 'upload' }, server);
+};
+
+const bearer = (accessJwt: string) => ({ authorization: `Bearer ${accessJwt}` });

@@ -14,6 +14,7 @@ export type Status = {
   readonly in_reply_to_id?: string | null;
   /** HTML. */
   readonly content?: string;
+  readonly media_attachments?: readonly unknown[];
 };
 
 const status = {
@@ -25,6 +26,7 @@ const status = {
     uri: address,
     in_reply_to_id: { ...id, nullable: true },
     content: { type: 'string' },
+    media_attachments: { type: 'array' },
   },
 };
 
@@ -36,6 +38,13 @@ export const readSource = answerReader<{ readonly text: string }>({
   type: 'object',
   required: ['text'],
   properties: { text: { type: 'string' } },
+});
+
+/** Of a file that was uploaded; it has no URL while the server still works on it. */
+export const readAttachment = answerReader<{ readonly id: string }>({
+  type: 'object',
+  required: ['id'],
+  properties: { id },
 });
 
 export const readOwnAccount = answerReader<{ readonly id: string; readonly username: string }>({

@@ -1,6 +1,6 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
-import { ask, takenAfter, type Purpose, type Way } from '../ask.ts';
+import { ask, takenAfter, type Purpose, type Question, type Way } from '../ask.ts';
 import { NetworkError, type Json } from '../network.ts';
 import { refusal, unreadable } from './errors.ts';
 
@@ -71,6 +71,18 @@ export const create = (
       body,
       purpose: 'create',
     },
+    'The Mastodon server',
+  );
+
+/** One `POST` that brings a file and creates no post. */
+export const sendFile = (
+  access: Access,
+  path: string,
+  file: NonNullable<Question['file']>,
+): Promise<EgressResponse> =>
+  ask(
+    access.way,
+    { method: 'POST', path, headers: bearer(access), file, purpose: 'upload' },
     'The Mastodon server',
   );
 

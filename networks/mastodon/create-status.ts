@@ -7,16 +7,19 @@ import { refusal, unreadable } from './errors.ts';
 /**
  * Creates one status. Must not be repeated on its own: only Mastodon heeds the key, for about an hour.
  *
+ * @param mediaIds Of files that were uploaded for it.
  * @throws NetworkError
  */
 export async function createStatus(
   access: Access,
   part: FrozenPart,
   parent: SentPart | undefined,
+  mediaIds: readonly string[],
 ): Promise<SentPart> {
   const response = await create(access, '/api/v1/statuses', part.key, {
     status: part.text,
     visibility: 'public',
+    ...(mediaIds.length > 0 && { media_ids: mediaIds }),
     ...(parent && { in_reply_to_id: parent.remoteId }),
   });
   if (response.status !== 200) {

@@ -13,6 +13,8 @@ export type Refused = {
   readonly accessToken: string;
   /** The post was to continue another one. */
   readonly isReply?: boolean;
+  /** Of the file that was brought, for the message. */
+  readonly fileName?: string;
 };
 
 /** Casts an answer that is not a success to what it means for the post. */
@@ -41,7 +43,7 @@ type Meaning = {
   readonly certainlyNot: boolean;
 };
 
-function meaning(status: number, { purpose, isReply }: Refused): Meaning {
+function meaning(status: number, { purpose, isReply, fileName }: Refused): Meaning {
   const certainlyNot = status >= 300 && status < 500 && status !== 408;
   if (status === 401) {
     return { code: 'access_lost', saying: 'no longer accepts the access token', certainlyNot };
@@ -58,6 +60,9 @@ function meaning(status: number, { purpose, isReply }: Refused): Meaning {
   }
   if (purpose === 'create' && isAboutContent(status)) {
     return { code: 'content_refused', saying: 'refused the post', certainlyNot };
+  }
+  if (purpose === 'upload' && isAboutContent(status)) {
+    return { code: 'media_refused', saying: `refused the file "${fileName}"`, certainlyNot };
   }
   if (purpose !== 'create' && status === 422) {
     // What a token gets that belongs to an app and to no account.

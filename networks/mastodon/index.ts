@@ -5,14 +5,22 @@ import { createStatus, sentPartOf } from './create-status.ts';
 import { newestOwnStatusId, ownStatusesSince } from './own-statuses.ts';
 import { rules } from './rules.ts';
 import { saysText } from './says-text.ts';
+import { uploadFile } from './upload-file.ts';
 
-/** The newest own status before the thread, so that a look-up has an end; null when there was none. */
-type Frozen = { readonly sinceId: string | null };
+type Frozen = {
+  /** The newest own status before the thread, so that a look-up has an end; null when there was none. */
+  readonly sinceId: string | null;
+  /** How many files the status has. Absent in parts that were frozen before statuses had any. */
+  readonly mediaCount?: number;
+};
 
 const readFrozen = answerReader<Frozen>({
   type: 'object',
   required: ['sinceId'],
-  properties: { sinceId: { type: 'string', nullable: true } },
+  properties: {
+    sinceId: { type: 'string', nullable: true },
+    mediaCount: { type: 'integer', minimum: 0 },
+  },
 });
 
 /**
@@ -31,24 +39,39 @@ export const mastodon: Network = {
 
   async freeze(connection: Connection, parts: readonly Part[]): Promise<FrozenPart[]> {
     const access = accessWith(connection, connection.credentials, 'prepare');
-    const data: Frozen = { sinceId: await newestOwnStatusId(access, connection.remoteId) };
-    return parts.map((part) => ({ ...part, data }));
+    const sinceId = await newestOwnStatusId(access, connection.remoteId);
+    return parts.map((part) => {
+      const data: Frozen = { sinceId, mediaCount: part.media.length };
+      return { ...part, data };
+    });
   },
 
-  async send(connection: Connection, step: Step): Promise<SentPart[]> {
+  async upload(connection: Connection, step: Step): Promise<readonly string[]> {
+    const access = accessWith(connection, connection.credentials, 'upload');
+    const ids: string[] = [];
+    for (const file of onlyPart(step).media) {
+      ids.push(await uploadFile(access, file));
+    }
+
+    return ids;
+  },
+
+  async send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]> {
     const access = accessWith(connection, connection.credentials, 'create');
-    return [await createStatus(access, onlyPart(step), step.sent.at(-1))];
+    return [await createStatus(access, onlyPart(step), step.sent.at(-1), files)];
   },
 
   async reconcile(connection: Connection, step: Step): Promise<Finding> {
     const access = accessWith(connection, connection.credentials, 'look');
     const part = onlyPart(step);
     const parentId = step.sent.at(-1)?.remoteId ?? null;
-    const sinceId = parentId ?? readFrozen(part.data)?.sinceId ?? null;
+    const frozen = readFrozen(part.data);
+    const sinceId = parentId ?? frozen?.sinceId ?? null;
     const candidates: SentPart[][] = [];
     for (const status of await ownStatusesSince(access, connection.remoteId, sinceId)) {
       const inPlace = (status.in_reply_to_id ?? null) === parentId;
-      if (inPlace && (await saysText(access, status, part.text))) {
+      const hasFiles = (status.media_attachments ?? []).length === (frozen?.mediaCount ?? 0);
+      if (inPlace && hasFiles && (await saysText(access, status, part.text))) {
         candidates.push([sentPartOf(status)]);
       }
     }

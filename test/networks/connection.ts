@@ -24,15 +24,18 @@ export function openConnection(
   differently: Partial<Connection> = {},
 ): OpenConnection {
   const saved: Json[] = [];
-  const { baseUrl = account.baseUrl } = differently;
+  const { baseUrl = account.baseUrl, session = account.session } = differently;
   return {
     ...account,
     saved,
-    saveSession: async (session) => {
-      saved.push(session);
+    saveSession: async (fresh) => {
+      saved.push(fresh);
     },
     http: egressTo(t, baseUrl),
     signal: new AbortController().signal,
     ...differently,
+    get session() {
+      return saved.at(-1) ?? session;
+    },
   };
 }

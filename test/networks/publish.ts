@@ -3,19 +3,27 @@ import type {
   FrozenPart,
   Network,
   Part,
+  PartMedia,
   SentPart,
   Step,
 } from '../../networks/network.ts';
 
 /** Parts of a thread of the test's own. Keys differ from run to run, as they do between posts. */
-export function partsOf(...texts: readonly string[]): Part[] {
+export const partsOf = (...texts: readonly string[]): Part[] => partsWith([], ...texts);
+
+/** The same, with files on the first part. */
+export function partsWith(media: readonly PartMedia[], ...texts: readonly string[]): Part[] {
   const run = crypto.randomUUID().slice(0, 18);
-  return texts.map((text, index) => ({ key: `${run}-${index}`, text }));
+  return texts.map((text, index) => ({
+    key: `${run}-${index}`,
+    text,
+    media: index === 0 ? media : [],
+  }));
 }
 
-/** What the database does with frozen parts between tries. */
+/** What the database does with frozen parts between tries. Files are looked up anew. */
 export const throughDatabase = (parts: readonly FrozenPart[]): FrozenPart[] =>
-  JSON.parse(JSON.stringify(parts));
+  parts.map((part) => ({ ...part, data: JSON.parse(JSON.stringify(part.data)) }));
 
 /** The steps that remain: one for a thread that goes out at once, one for each part otherwise. */
 export function nextStep(
@@ -27,6 +35,15 @@ export function nextStep(
   return { parts: network.threads === 'atomic' ? rest : rest.slice(0, 1), sent };
 }
 
+/** Brings the files of a step to the network and sends it, as the ledger does. */
+export async function sendStep(
+  network: Network,
+  connection: Connection,
+  step: Step,
+): Promise<SentPart[]> {
+  return network.send(connection, step, await network.upload(connection, step));
+}
+
 /** Publishes a thread when nothing goes wrong: freeze, then send step by step. */
 export async function publish(
   network: Network,
@@ -36,7 +53,7 @@ export async function publish(
   const frozen = throughDatabase(await network.freeze(connection, parts, Date.now()));
   const sent: SentPart[] = [];
   while (sent.length < frozen.length) {
-    sent.push(...(await network.send(connection, nextStep(network, frozen, sent))));
+    sent.push(...(await sendStep(network, connection, nextStep(network, frozen, sent))));
   }
 
   return { frozen, sent };

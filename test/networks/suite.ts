@@ -9,7 +9,8 @@ import {
 import { freePort } from '../support/free-port.ts';
 import { lossyProxy, type Mishap, type Target } from '../support/lossy-proxy.ts';
 import { openConnection } from './connection.ts';
-import { nextStep, partsOf, publish, throughDatabase } from './publish.ts';
+import { carriesMedia } from './media-suite.ts';
+import { nextStep, partsOf, publish, sendStep, throughDatabase } from './publish.ts';
 
 export type LivePost = {
   readonly remoteId: string;
@@ -25,6 +26,8 @@ export type TestAccount = {
   posts(): Promise<LivePost[]>;
   /** The text that a browser shows at an address. */
   textAt(url: string): Promise<string>;
+  /** The files of a post, as they are handed out, in order. */
+  filesOf(remoteId: string): Promise<Buffer[]>;
 };
 
 /** What the suite has to know of a network. */
@@ -33,6 +36,8 @@ export type Bench = {
   makeAccount(t: ExecutionContext): Promise<TestAccount>;
   /** The request that creates posts. */
   readonly creates: Target;
+  /** The request that brings a file. */
+  readonly uploads: Target;
   /** Longer than the network takes. */
   readonly tooLong: string;
   /** Of the right form, and of no account. */
@@ -46,6 +51,7 @@ export function passesAsNetwork(testIt: TestFn, bench: Bench): void {
   publishes(testIt, bench);
   settlesLostAnswers(testIt, bench);
   namesFailures(testIt, bench);
+  carriesMedia(testIt, bench);
 }
 
 function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
@@ -73,8 +79,10 @@ function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
   });
 
   testIt('a text is judged before it is sent, with the limit and the actual length', (t) => {
-    t.is(network.rules.checkText('short', {}), null);
-    t.regex(network.rules.checkText('x'.repeat(100_000), {}) ?? '', /takes \d+ .*100000\.$/);
+    const errorsOf = (text: string) =>
+      network.rules.judge({ texts: [text], media: [], video: null }, {}).errors;
+    t.deepEqual(errorsOf('short'), []);
+    t.regex(errorsOf('x'.repeat(100_000))[0] ?? '', /takes \d+ .*100000\.$/);
   });
 
   testIt('frozen parts are the same after a round trip through the database', async (t) => {
@@ -109,7 +117,7 @@ function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: B
       const step = nextStep(network, frozen, []);
       proxy.plan(creates, mishap);
       const sent: SentPart[] = [];
-      const first = await network.send(connection, step).catch(async (error: unknown) => {
+      const first = await sendStep(network, connection, step).catch(async (error: unknown) => {
         t.like(error, { name: 'NetworkError', taken: 'unknown' });
         const finding = await network.reconcile(connection, step);
         t.is(finding.kind === 'found' && finding.candidates.length, 1);
@@ -117,7 +125,7 @@ function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: B
       });
       sent.push(...first);
       while (sent.length < frozen.length) {
-        sent.push(...(await network.send(connection, nextStep(network, frozen, sent))));
+        sent.push(...(await sendStep(network, connection, nextStep(network, frozen, sent))));
       }
 
       t.deepEqual(
@@ -155,7 +163,8 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
     const { account, posts } = await makeAccount(t);
     const without = { credentials: wrongCredentials, session: null };
     const frozen = await network.freeze(openConnection(t, account), partsOf('Hi'), Date.now());
-    const attempt = network.send(
+    const attempt = sendStep(
+      network,
       openConnection(t, account, without),
       nextStep(network, frozen, []),
     );
@@ -186,7 +195,7 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
     const frozen = await network.freeze(openConnection(t, account), partsOf('Hi'), Date.now());
     const away = openConnection(t, account, { baseUrl: `http://127.0.0.1:${await freePort()}` });
     const step = nextStep(network, frozen, []);
-    const sent = await t.throwsAsync(network.send(away, step), { instanceOf: NetworkError });
+    const sent = await t.throwsAsync(sendStep(network, away, step), { instanceOf: NetworkError });
     t.like(sent, { code: 'network_unavailable', taken: 'no' });
 
     const looked = await t.throwsAsync(network.reconcile(away, step), { instanceOf: NetworkError });

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import type { Rules } from '../../networks/content-rules.ts';
 import {
   NetworkError,
@@ -19,8 +20,12 @@ export type Fate =
 export type FakeNetwork = Network & {
   /** What is live, in order. */
   readonly live: { readonly key: string; readonly text: string; readonly sent: SentPart }[];
+  /** Thrown by `upload` while set. */
+  takesNoFiles: NetworkError | undefined;
   /** The keys of all sends, whatever became of them. */
   readonly sends: string[];
+  /** The names of the files that were with each of them. */
+  readonly sentFiles: (readonly string[])[];
   /** What becomes of the next sends; after these all are taken. */
   readonly fates: Fate[];
   /** Thrown by `reconcile` while set. */
@@ -51,11 +56,15 @@ export function fakeNetwork(settlingMs = 0): FakeNetwork {
     rules: acceptsAll,
     live: [],
     sends: [],
+    sentFiles: [],
+    takesNoFiles: undefined,
     fates: [],
     blind: undefined,
     freeze: async (_connection, parts) => parts.map((part) => ({ ...part, data: null })),
-    send: async (_connection, step) => {
+    upload: (_connection, step) => upload(network, step),
+    send: async (_connection, step, files) => {
       network.sends.push(...step.parts.map(({ key }) => key));
+      network.sentFiles.push(files);
       const fate = network.fates.shift() ?? { kind: 'taken' };
       if (fate.kind === 'fails') {
         throw fate.error;
@@ -80,6 +89,20 @@ export function fakeNetwork(settlingMs = 0): FakeNetwork {
     },
   };
   return network;
+}
+
+/** Reads every file to its end. @returns their names, with what was in them. */
+async function upload({ takesNoFiles }: FakeNetwork, { parts }: Step): Promise<string[]> {
+  const names: string[] = [];
+  for (const file of parts.flatMap(({ media }) => media)) {
+    if (takesNoFiles) {
+      throw takesNoFiles;
+    }
+
+    names.push(`${file.name}: ${await text(await file.open())}`);
+  }
+
+  return names;
 }
 
 function publish(network: FakeNetwork, step: Step): SentPart[] {

@@ -13,9 +13,12 @@ import { PostChannel } from '../../db/entities/post-channel.ts';
 import { Post } from '../../db/entities/post.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { createSealer } from '../../runtime/sealer.ts';
+import { createStorage } from '../../runtime/storage/create-storage.ts';
+import { temporaryFolder } from '../scripts/temporary-folder.ts';
 import { freshDatabase } from './database.ts';
 import { addFakeChannel } from './fake-channel.ts';
 import type { FakeNetwork } from './fake-network.ts';
+import { attachFiles, storeFile, type TestFile } from './store-file.ts';
 import { testLog } from './temporal.ts';
 
 // A failed try is what most of these tests are about; it is no news.
@@ -30,7 +33,7 @@ export type LedgerWorld = {
   /** Moves the clock of all that follows. */
   readonly pass: (ms: number) => void;
   /** A post that is due now and was claimed. @returns a function that makes one try. */
-  readonly newPost: (texts: readonly string[]) => Promise<LedgerPost>;
+  readonly newPost: (texts: readonly string[], files?: readonly TestFile[]) => Promise<LedgerPost>;
 };
 
 export type Tried =
@@ -52,7 +55,9 @@ export async function ledgerWorld(t: ExecutionContext, network: FakeNetwork): Pr
   t.teardown(() => egress.close());
   const now = (): Date => new Date(nowMs);
   const publicUrl = 'https://punctual.example';
-  const deps = { orm, sealer, egress, now, publicUrl, log: testLog, networks: { fake: network } };
+  const storage = createStorage({ mediaDir: await temporaryFolder(t), s3: null });
+  const networks = { fake: network };
+  const deps = { orm, sealer, egress, storage, now, publicUrl, log: testLog, networks };
   const workspaceId = await createWorkspace(orm.em.fork(), 'Ledger');
   const channelId = await addFakeChannel(deps, workspaceId);
   return {
@@ -62,7 +67,16 @@ export async function ledgerWorld(t: ExecutionContext, network: FakeNetwork): Pr
     pass: (ms) => {
       nowMs += ms;
     },
-    newPost: (texts) => newPost(deps, workspaceId, channelId, texts),
+    newPost: async (texts, files = []) => {
+      const post = await newPost(deps, workspaceId, channelId, texts);
+      const ids = [];
+      for (const file of files) {
+        ids.push(await storeFile(deps, workspaceId, file));
+      }
+
+      await attachFiles(deps, workspaceId, post.postId, ids);
+      return post;
+    },
   };
 }
 

@@ -8,7 +8,7 @@ const run = promisify(execFile);
 const password = 'A-long-pass-word-1!';
 
 /** What an adapter needs. */
-export const defaultScopes = 'read:accounts read:statuses write:statuses';
+export const defaultScopes = 'read:accounts read:statuses write:media write:statuses';
 
 export type MastodonTestAccount = {
   readonly baseUrl: string;

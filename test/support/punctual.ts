@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import type { MediaDeps } from '../../api/media/media-deps.ts';
 import { createApp } from '../../api/app.ts';
 import { readiness } from '../../api/health/readiness.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
@@ -10,16 +11,18 @@ import type { Network } from '../../networks/network.ts';
 import { rulesOf } from '../../networks/rules.ts';
 import type { RateLimits } from '../../runtime/config/rate-limits.ts';
 import { parseAllowList } from '../../runtime/egress/allow-list.ts';
-import { checkDestination } from '../../runtime/egress/check-url.ts';
+import { checkDestination, checkUrl } from '../../runtime/egress/check-url.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import type { EgressOptions } from '../../runtime/egress/create-agent.ts';
 import { createResolver } from '../../runtime/egress/resolver.ts';
+import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { createWorkers } from '../../worker/create-workers.ts';
 import { startRelay } from '../../worker/relay.ts';
 import { admission } from './admission.ts';
+import { temporaryFolder } from '../scripts/temporary-folder.ts';
 import { freshDatabase } from './database.ts';
 import {
   freshNamespace,
@@ -40,6 +43,8 @@ export type Punctual = {
   readonly deps: ActivityDeps;
   /** Of the API, without a trailing slash. */
   readonly url: string;
+  /** Where its media files are. */
+  readonly mediaDir: string;
 };
 
 export type ApiOptions = {
@@ -51,40 +56,56 @@ export type ApiOptions = {
   readonly networks?: Readonly<Record<string, Network>>;
   /** Names and connections other than the real ones, so that nothing gets out. */
   readonly outside?: Required<Pick<EgressOptions, 'resolve' | 'connect'>>;
+  /** The one authority that downloads trust instead of the system's, in PEM. */
+  readonly ca?: string;
+  /** Parts of the media library other than those on the disk. */
+  readonly media?: Partial<MediaDeps>;
   /** Calls a minute, where the test is about them; otherwise so many that none is refused. */
   readonly rateLimits?: Partial<RateLimits>;
   readonly trustedProxies?: number;
+  /** The clock of the API and the workers; the machine's otherwise. */
+  readonly now?: () => Date;
 };
 
 /** Starts an API on a real socket, without workers. */
-export async function startApi(
-  t: ExecutionContext,
-  options: ApiOptions = {},
-): Promise<Punctual> {
+export async function startApi(t: ExecutionContext, options: ApiOptions = {}): Promise<Punctual> {
   const { allowPorts = [], temporalEnv, networks = realNetworks, outside } = options;
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const settings = temporalEnv ?? (await freshNamespace());
   const temporal = temporalClient(t, settings);
   const secretKey = randomBytes(32).toString('hex');
   const allow = parseAllowList(allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','));
-  const egress = createEgress({ allow, ...outside });
+  const egress = createEgress({ allow, ...outside, ...(options.ca ? { ca: options.ca } : {}) });
   t.teardown(() => egress.close());
-  const resolve = outside?.resolve ?? createResolver();
+  const resolveName = outside?.resolve ?? createResolver();
   const sealer = createSealer(secretKey);
-  const now = (): Date => new Date();
+  const now = options.now ?? (() => new Date());
   const publicUrl = 'https://punctual.example';
-  const deps = { orm, sealer, networks, publicUrl, egress, log: testLog, now };
-
+  const mediaDir = await temporaryFolder(t);
+  const stored = { mediaDir, s3: null };
+  const media = {
+    storage: createStorage(stored),
+    staging: await createStaging(stored),
+    downloader: egress,
+    refuseUrl: (given: string) => checkUrl(given, allow),
+    stallMs: 30_000,
+    ...options.media,
+  };
+  const { storage } = media;
+  const deps = { orm, sealer, networks, publicUrl, egress, storage, log: testLog, now };
   const sync = backgroundSync(temporal.client, orm, testLog);
   const app = createApp({
     orm,
     sealer,
     publicUrl,
+    media,
     rules: { ...rulesOf, ...rulesIn(networks) },
     log: testLog,
     now,
     tellTemporal: sync.tell,
-    refuseUrl: (url) => checkDestination(url, { allow, resolve }),
+    tellDelivery: sync.tellDelivery,
+    egress,
+    refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName }),
     readiness: () => readiness(orm, temporal),
     admit: admission(t, databaseUrl, options.rateLimits),
     trustedProxies: options.trustedProxies ?? 0,
@@ -98,7 +119,7 @@ export async function startApi(
   });
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
-  return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url };
+  return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url, mediaDir };
 }
 
 /**

@@ -20,6 +20,7 @@ export async function startWorkerProcess(
       DATABASE_URL: punctual.databaseUrl,
       SECRET_KEY: punctual.secretKey,
       LOG_LEVEL: 'info',
+      PUNCTUAL_MEDIA_DIR: punctual.mediaDir,
       PUNCTUAL_EGRESS_ALLOW: allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','),
     },
   });

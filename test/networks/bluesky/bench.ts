@@ -1,4 +1,4 @@
-import { AppBskyFeedPost, type AtpAgent } from '@atproto/api';
+import { AppBskyEmbedImages, AppBskyFeedPost, type AtpAgent, type BlobRef } from '@atproto/api';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { bluesky } from '../../../networks/bluesky/index.ts';
 import { blueskyAccount } from '../../support/bluesky-account.ts';
@@ -11,6 +11,7 @@ const collection = 'app.bsky.feed.post';
 export const bench: Bench = {
   network: bluesky,
   creates: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.applyWrites$/ },
+  uploads: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.uploadBlob$/ },
   tooLong: 'x'.repeat(301),
   wrongCredentials: { identifier: 'nobody.test', appPassword: 'aaaa-bbbb-cccc-dddd' },
   resetHeaders: (resetAtMs) => ({ 'ratelimit-reset': String(resetAtMs / 1000) }),
@@ -36,9 +37,24 @@ export const bench: Bench = {
         const { data } = await agent.com.atproto.repo.getRecord(key);
         return AppBskyFeedPost.isRecord(data.value) ? String(data.value['text']) : '';
       },
+      filesOf: async (uri) => {
+        const records = await recordsOf(agent);
+        const { embed } = records.find((record) => record.uri === uri)?.record ?? {};
+        const images = AppBskyEmbedImages.isMain(embed) ? embed.images : [];
+        return Promise.all(images.map(({ image }) => blobBytes(agent, image)));
+      },
     };
   },
 };
+
+/** What the server hands out under a blob's name. */
+export async function blobBytes(agent: AtpAgent, { ref }: BlobRef): Promise<Buffer> {
+  const { data } = await agent.com.atproto.sync.getBlob({
+    did: agent.assertDid,
+    cid: ref.toString(),
+  });
+  return Buffer.from(data);
+}
 
 /** The posts of an account, oldest first. */
 export async function recordsOf(agent: AtpAgent) {

@@ -3,7 +3,7 @@ import type { FrozenPart } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { needs } from '../../support/needs.ts';
 import { openConnection } from '../connection.ts';
-import { nextStep, partsOf, publish, throughDatabase } from '../publish.ts';
+import { nextStep, partsOf, publish, sendStep, throughDatabase } from '../publish.ts';
 import { recordsOf } from './bench.ts';
 import { connected } from './connected.ts';
 
@@ -35,7 +35,7 @@ test('a thread that is sent again is there once, and the answer is that of the f
   const connection = openConnection(t, account);
   const { frozen, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
 
-  const again = await bluesky.send(connection, nextStep(bluesky, throughDatabase(frozen), []));
+  const again = await sendStep(bluesky, connection, nextStep(bluesky, throughDatabase(frozen), []));
   t.deepEqual(again, sent);
   t.is((await recordsOf(person.agent)).length, 2);
 });
@@ -76,7 +76,10 @@ test('a post that is not the one we froze is left to a person', async (t) => {
   });
 
   const step = nextStep(bluesky, frozen, []);
-  for (const attempt of [bluesky.reconcile(connection, step), bluesky.send(connection, step)]) {
+  for (const attempt of [
+    bluesky.reconcile(connection, step),
+    sendStep(bluesky, connection, step),
+  ]) {
     t.like(await t.throwsAsync(attempt), { code: 'unconfirmed', taken: 'unknown' });
   }
 });

@@ -8,6 +8,7 @@ import type { Bench } from '../suite.ts';
 export const bench: Bench = {
   network: mastodon,
   creates: { method: 'POST', path: /^\/api\/v1\/statuses$/ },
+  uploads: { method: 'POST', path: /^\/api\/v2\/media$/ },
   tooLong: 'x'.repeat(5001),
   wrongCredentials: { accessToken: 'a-token-that-nobody-granted' },
   resetHeaders: (resetAtMs) => ({ 'x-ratelimit-reset': new Date(resetAtMs).toISOString() }),
@@ -30,6 +31,15 @@ export const bench: Bench = {
       textAt: async (url) => {
         const response = await fetch(url, { headers: { accept: 'text/html' } });
         return response.text();
+      },
+      filesOf: async (id) => {
+        const { mediaAttachments } = await client.v1.statuses.$select(id).fetch();
+        return Promise.all(
+          mediaAttachments.map(async ({ url }) => {
+            const response = await fetch(url ?? '');
+            return Buffer.from(await response.arrayBuffer());
+          }),
+        );
       },
     };
   },

@@ -6,7 +6,7 @@ import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { mastodonAccount } from '../../support/mastodon-account.ts';
 import { needs } from '../../support/needs.ts';
 import { egressTo, openConnection } from '../connection.ts';
-import { nextStep, partsOf, publish } from '../publish.ts';
+import { nextStep, partsOf, publish, sendStep } from '../publish.ts';
 import { removeStatus } from './remove-status.ts';
 
 const test = needs('gotosocial');
@@ -25,8 +25,8 @@ test('of two equal posts both are candidates, the older one first', async (t) =>
   await client.v1.statuses.create({ status: 'twice the same', visibility: 'public' });
   const frozen = await mastodon.freeze(connection, partsOf('twice the same'), Date.now());
   const step = nextStep(mastodon, frozen, []);
-  const [first] = await mastodon.send(connection, step);
-  const [second] = await mastodon.send(connection, step);
+  const [first] = await sendStep(mastodon, connection, step);
+  const [second] = await sendStep(mastodon, connection, step);
 
   const finding = await mastodon.reconcile(connection, step);
   t.deepEqual(idsOf(finding), [first?.remoteId, second?.remoteId]);
@@ -47,7 +47,7 @@ test('a post is found although the one before it was deleted since', async (t) =
   const { connection, client } = await connected(t);
   const before = await client.v1.statuses.create({ status: 'before', visibility: 'public' });
   const frozen = await mastodon.freeze(connection, partsOf('after'), Date.now());
-  const [sent] = await mastodon.send(connection, nextStep(mastodon, frozen, []));
+  const [sent] = await sendStep(mastodon, connection, nextStep(mastodon, frozen, []));
   await removeStatus(client, before.id);
 
   const finding = await mastodon.reconcile(connection, nextStep(mastodon, frozen, []));
@@ -58,7 +58,7 @@ test('a post is found among more than a page of newer ones', async (t) => {
   const { connection, client } = await connected(t);
   await client.v1.statuses.create({ status: 'before', visibility: 'public' });
   const frozen = await mastodon.freeze(connection, partsOf('needle'), Date.now());
-  const [sent] = await mastodon.send(connection, nextStep(mastodon, frozen, []));
+  const [sent] = await sendStep(mastodon, connection, nextStep(mastodon, frozen, []));
   for (let count = 0; count < 41; count += 1) {
     await client.v1.statuses.create({ status: `hay ${count}`, visibility: 'public' });
   }

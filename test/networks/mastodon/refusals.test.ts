@@ -6,7 +6,7 @@ import { lossyProxy, type Answer } from '../../support/lossy-proxy.ts';
 import { defaultScopes, mastodonAccount } from '../../support/mastodon-account.ts';
 import { needs } from '../../support/needs.ts';
 import { egressTo, openConnection } from '../connection.ts';
-import { nextStep, partsOf, publish } from '../publish.ts';
+import { nextStep, partsOf, publish, sendStep } from '../publish.ts';
 import { removeStatus } from './remove-status.ts';
 
 const test = needs('gotosocial');
@@ -40,7 +40,7 @@ test('a revoked token loses access, at the look before a post as well as at the 
 
   const connection = openConnection(t, account);
   const lost = { name: 'NetworkError', code: 'access_lost' };
-  const sending = mastodon.send(connection, nextStep(mastodon, frozen, []));
+  const sending = sendStep(mastodon, connection, nextStep(mastodon, frozen, []));
   t.like(await sending.catch((error: unknown) => error), { ...lost, taken: 'no' });
   const freezing = mastodon.freeze(connection, partsOf('Hi'), Date.now());
   t.like(await freezing.catch((error: unknown) => error), { ...lost, taken: 'no' });
@@ -56,10 +56,10 @@ test('a thread whose last part was deleted does not go on', async (t) => {
   const { account, person } = await connected(t);
   const connection = openConnection(t, account);
   const frozen = await mastodon.freeze(connection, partsOf('One', 'Two'), Date.now());
-  const sent = await mastodon.send(connection, nextStep(mastodon, frozen, []));
+  const sent = await sendStep(mastodon, connection, nextStep(mastodon, frozen, []));
   await removeStatus(person.client, sent[0]?.remoteId ?? '');
 
-  const attempt = mastodon.send(connection, nextStep(mastodon, frozen, sent));
+  const attempt = sendStep(mastodon, connection, nextStep(mastodon, frozen, sent));
   t.like(await t.throwsAsync(attempt), { code: 'content_refused', taken: 'no' });
 });
 

@@ -1,0 +1,83 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Client } from 'pg';
+import { median } from '../quantile.ts';
+import { call } from './call.ts';
+import { statementsOf } from './recipe.ts';
+import type { Statement } from './record-statements.ts';
+import type { Seeded } from './seed.ts';
+import { startProduct, type World } from './world.ts';
+
+/** Of the time that the same SQL takes by itself, at most. */
+const targetTimes = 2;
+
+const warmUps = 15;
+
+/** By turns, so that whatever else the machine does meets both. */
+const turns = 40;
+
+/** The lists beside their own SQL, one call at a time. @returns whether each target was met. */
+export async function compareWithSql(world: World): Promise<boolean[]> {
+  const { listed, analysed, stage } = world;
+  const yearAgo = new Date(Date.now() - 365 * 86_400_000).toISOString().slice(0, 10);
+  stage.say(`\nOne call at a time, ${turns} each by turns, medians`);
+  return [
+    await compare(world, 'GET /posts, of 10,000', listed, '/posts'),
+    await compare(world, 'GET /analytics, of 100,000', analysed, `/analytics?from=${yearAgo}`),
+  ];
+}
+
+async function compare(world: World, title: string, { key }: Seeded, route: string) {
+  const statements = await recorded(world, key, route);
+  const { origin, part } = await startProduct(world);
+  const client = new Client({ connectionString: world.databaseUrl });
+  await client.connect();
+  const productMs: number[] = [];
+  const sqlMs: number[] = [];
+  for (let turn = -warmUps; turn < turns; turn += 1) {
+    const product = await timed(() => call(origin, key, 'GET', route));
+    const sql = await timed(() => ask(client, statements));
+    if (turn >= 0) {
+      productMs.push(product);
+      sqlMs.push(sql);
+    }
+  }
+
+  await client.end();
+  process.kill(part.pid);
+  await part.ended;
+  return report(world, title, median(productMs), median(sqlMs));
+}
+
+async function recorded(world: World, key: string, route: string): Promise<Statement[]> {
+  const file = path.join(world.folder, 'statements.jsonl');
+  await writeFile(file, '');
+  const { origin, part } = await startProduct(world, file);
+  const statements = await statementsOf(file, () => call(origin, key, 'GET', route));
+  process.kill(part.pid);
+  await part.ended;
+  return statements;
+}
+
+async function ask(client: Client, statements: readonly Statement[]): Promise<void> {
+  for (const { text, values, name } of statements) {
+    await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
+  }
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
+
+function report({ stage: { say } }: World, title: string, productMs: number, sqlMs: number) {
+  const times = productMs / sqlMs;
+  const met = times <= targetTimes;
+  say(`\n${title}`);
+  say(`  Punctual  ${productMs.toFixed(1)} ms`);
+  say(`  its SQL   ${sqlMs.toFixed(1)} ms`);
+  say(`  ratio     ${times.toFixed(2)} times the SQL by itself`);
+  say(`  target    ${targetTimes} times at most: ${met ? 'met' : 'MISSED'}`);
+  return met;
+}

@@ -1,0 +1,65 @@
+import { Pool, type Dispatcher } from 'undici';
+import { quantile } from '../quantile.ts';
+import type { LoadJob, LoadResult } from './load-job.ts';
+
+// A process of its own: sends requests as fast as they are answered, and prints how it went. Its job is its argument.
+
+const job = JSON.parse(process.argv[2] ?? '') as LoadJob;
+const pool = new Pool(job.origin, { connections: job.connections, pipelining: 1 });
+const latenciesMs: number[] = [];
+const startedMs = performance.now();
+const endMs = startedMs + job.seconds * 1000;
+let sent = 0;
+
+await Promise.all(Array.from({ length: job.connections }, keepAsking));
+const seconds = (performance.now() - startedMs) / 1000;
+await pool.close();
+const result: LoadResult = {
+  requests: latenciesMs.length,
+  perSecond: latenciesMs.length / seconds,
+  p50Ms: quantile(latenciesMs, 0.5),
+  p99Ms: quantile(latenciesMs, 0.99),
+};
+process.stdout.write(JSON.stringify(result));
+
+async function keepAsking(): Promise<void> {
+  for (let nowMs = performance.now(); nowMs < endMs;) {
+    await ask();
+    const afterMs = performance.now();
+    latenciesMs.push(afterMs - nowMs);
+    nowMs = afterMs;
+  }
+}
+
+/** By `dispatch`, the leanest call that undici has: the generator takes time from the server on a small machine. */
+function ask(): Promise<void> {
+  const n = sent;
+  sent += 1;
+  const options: Dispatcher.DispatchOptions = {
+    method: job.method,
+    path: job.paths[n % job.paths.length] ?? '/',
+    headers: job.headers,
+    body: job.body?.replace('{n}', String(n)) ?? null,
+  };
+  return new Promise((resolve, reject) => {
+    let status = 0;
+    let text = '';
+    pool.dispatch(options, {
+      onRequestStart: () => undefined,
+      onResponseStart: (_controller, statusCode) => {
+        status = statusCode;
+      },
+      onResponseData: (_controller, chunk) => {
+        text = status === job.status ? '' : `${text}${chunk.toString()}`;
+      },
+      onResponseEnd: () => {
+        if (status === job.status) {
+          resolve();
+        } else {
+          reject(new Error(`${options.method} ${options.path} answered ${status}: ${text}`));
+        }
+      },
+      onResponseError: (_controller, error) => reject(error),
+    });
+  });
+}

@@ -1,0 +1,28 @@
+import { appendFileSync } from 'node:fs';
+import { Client, type QueryConfig } from 'pg';
+
+// Loaded before `api/main.ts` (`node --import`): writes down what it asks of PostgreSQL, a line of JSON for each
+// statement, so that the bare server asks the same and not what somebody once copied.
+
+export type Statement = {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** Of a prepared one. */
+  readonly name?: string;
+};
+
+const file = process.env['BENCH_STATEMENTS'] ?? '';
+const { prototype } = Client;
+const query = prototype.query as (...args: unknown[]) => unknown;
+prototype.query = function recorded(this: Client, ...args: unknown[]) {
+  const [first, second] = args;
+  const config = typeof first === 'string' ? { text: first, values: second } : first;
+  appendFileSync(file, `${JSON.stringify(statementOf(config as QueryConfig))}\n`);
+  return query.apply(this, args);
+} as typeof prototype.query;
+
+const statementOf = ({ text, values, name }: QueryConfig): Statement => ({
+  text,
+  values: Array.isArray(values) ? values : [],
+  ...(name === undefined ? {} : { name }),
+});

@@ -1,0 +1,48 @@
+import path from 'node:path';
+import type { Stage } from '../../scripts/parts/part.ts';
+import type { Seeded } from './seed.ts';
+import { startServer, type Server } from './start-server.ts';
+
+export type World = {
+  readonly folder: string;
+  readonly stage: Stage;
+  readonly databaseUrl: string;
+  readonly secretKey: string;
+  /** Workspaces with 1,000, 10,000 and 100,000 posts. */
+  readonly small: Seeded;
+  readonly listed: Seeded;
+  readonly analysed: Seeded;
+};
+
+/** More calls a minute than any machine answers, so that the limits count every one of them and refuse none. */
+const unreachable = '1000000';
+
+/**
+ * Starts the product's API, `api/main.ts`, with its defaults but for the numbers of its rate limits.
+ *
+ * @param statementsFile Where it is to write down what it asks of PostgreSQL. Not while it is being measured.
+ */
+export function startProduct(
+  { folder, stage, databaseUrl, secretKey }: World,
+  statementsFile?: string,
+): Promise<Server> {
+  const record = ['--import', './bench/api/record-statements.ts'];
+  return startServer(
+    {
+      name: 'api',
+      args: [...(statementsFile === undefined ? [] : record), 'api/main.ts'],
+      env: {
+        DATABASE_URL: databaseUrl,
+        SECRET_KEY: secretKey,
+        PUNCTUAL_RATE_LIMIT: unreachable,
+        PUNCTUAL_RATE_LIMIT_WRITES: unreachable,
+        PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
+        // Nobody listens there: drafts are no business of Temporal's.
+        TEMPORAL_ADDRESS: '127.0.0.1:9',
+        ...(statementsFile === undefined ? {} : { BENCH_STATEMENTS: statementsFile }),
+      },
+      folder,
+    },
+    stage,
+  );
+}

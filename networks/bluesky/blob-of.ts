@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { fileTypeFromBuffer } from 'file-type';
+import { fileBytes } from '../file-bytes.ts';
+import type { PartMedia } from '../network.ts';
+import type { Blob } from './answers.ts';
+
+/** How much of a file's beginning tells its type; PNG says late whether it is animated. */
+const headBytes = 64 * 1024;
+
+/**
+ * Names a file as the server will, before the server has it: a blob is named by the hash of its bytes.
+ *
+ * The server reads the type from the bytes, by the same package, and refuses a record that says another. So this is
+ * its word and not the library's, which calls an M4V an MP4. A server that does not look takes ours.
+ *
+ * @throws NetworkError when the file is gone or cannot be read.
+ */
+export async function blobOf(file: PartMedia): Promise<Blob> {
+  const hash = createHash('sha256');
+  let head = Buffer.alloc(0);
+  for await (const chunk of fileBytes(file)) {
+    hash.update(chunk);
+    if (head.length < headBytes) {
+      head = Buffer.concat([head, chunk]);
+    }
+  }
+
+  const type = (await fileTypeFromBuffer(head))?.mime ?? file.type;
+  return {
+    $type: 'blob',
+    ref: { $link: cidOfHash(hash.digest()) },
+    mimeType: type,
+    size: file.sizeBytes,
+  };
+}
+
+/**
+ * A CID, version 1, of raw bytes with this SHA-256, in base 32.
+ *
+ * Source: https://atproto.com/specs/data-model#link-and-cid-formats
+ */
+function cidOfHash(digest: Buffer): string {
+  const digits = 'abcdefghijklmnopqrstuvwxyz234567';
+  const bits = [...Buffer.concat([Buffer.from([0x01, 0x55, 0x12, 0x20]), digest])]
+    .map((byte) => byte.toString(2).padStart(8, '0'))
+    .join('');
+  const groups = bits.match(/.{1,5}/gu) ?? [];
+  return `b${groups.map((group) => digits.charAt(Number.parseInt(group.padEnd(5, '0'), 2))).join('')}`;
+}

@@ -1,0 +1,32 @@
+import { NetworkError, type PartMedia } from './network.ts';
+
+/**
+ * The bytes of a file, as they come. Opens nothing before the first is asked for.
+ *
+ * @throws NetworkError what `open` throws; `media_refused` when there are fewer bytes or more than the library knows
+ *   of; `network_unavailable` when the storage breaks off. All with `taken: 'no'`: no post goes out before its files.
+ */
+export async function* fileBytes(file: PartMedia): AsyncGenerator<Buffer> {
+  const { name, sizeBytes } = file;
+  let length = 0;
+  const stream = await file.open();
+  try {
+    for await (const chunk of stream) {
+      length += chunk.length;
+      // Whoever sends them announced so many, and would stop in the middle.
+      if (length > sizeBytes) {
+        break;
+      }
+
+      yield chunk;
+    }
+  } catch (error) {
+    const message = `The file "${name}" could not be read to its end.`;
+    throw new NetworkError('network_unavailable', message, { taken: 'no', cause: error });
+  }
+
+  if (length !== sizeBytes) {
+    const message = `The file "${name}" is damaged: it no longer has the ${sizeBytes} bytes that it had. Upload it again.`;
+    throw new NetworkError('media_refused', message, { taken: 'no' });
+  }
+}

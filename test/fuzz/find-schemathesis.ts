@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { access, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { withProgress } from '../../scripts/progress.ts';
+import { runCommand } from '../../scripts/run-command.ts';
+import { addToCache, cacheFolder } from '../../scripts/temporal/cache-folder.ts';
+
+const requirements = path.join(import.meta.dirname, 'requirements.txt');
+
+/** Milliseconds that making the environment may take. */
+const installMs = 5 * 60_000;
+
+/** Prints Python's version, and fails for one that Schemathesis does not run on. */
+const version =
+  'import sys; assert sys.version_info >= (3, 11); print("%d.%d.%d" % sys.version_info[:3])';
+
+/**
+ * The Python of a virtual environment that holds the Schemathesis of `requirements.txt`. Made once per version, in
+ * the user's cache folder: about 15 s.
+ *
+ * @throws Error with the reason when it cannot be had.
+ */
+export async function findSchemathesis(say: (line: string) => void): Promise<string> {
+  const { env } = process;
+  const asked = await runCommand('python3', ['-c', version]);
+  if (!asked.ok) {
+    throw new Error('Fuzzing needs python3, 3.11 or newer, on PATH.');
+  }
+
+  const hash = createHash('sha256').update(await readFile(requirements));
+  const entry = `schemathesis-py${asked.stdout.trim()}-${hash.digest('hex').slice(0, 12)}`;
+  const folder = path.join(cacheFolder(env), entry);
+  if (!(await isThere(folder))) {
+    await withProgress(say, 'Installing Schemathesis from PyPI, once', () =>
+      addToCache(env, entry, makeEnvironment),
+    );
+  }
+
+  return pythonOf(folder);
+}
+
+/** Runs by `python -m`, since the scripts in a virtual environment do not survive being moved. */
+const pythonOf = (folder: string): string => path.join(folder, 'bin', 'python');
+
+async function makeEnvironment(workshop: string): Promise<string> {
+  const folder = path.join(workshop, 'venv');
+  await insist('python3', ['-m', 'venv', folder]);
+  const exactly = ['--require-hashes', '--no-deps', '--only-binary', ':all:', '-r', requirements];
+  await insist(pythonOf(folder), ['-m', 'pip', 'install', '--quiet', ...exactly]);
+  return folder;
+}
+
+async function insist(file: string, args: readonly string[]): Promise<void> {
+  const { ok, stdout, stderr } = await runCommand(file, args, { timeoutMs: installMs });
+  if (!ok) {
+    const words = `${stdout}\n${stderr}`.trim().split('\n').slice(-5).join('\n');
+    throw new Error(`Schemathesis could not be installed.\n${words}`);
+  }
+}
+
+const isThere = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );

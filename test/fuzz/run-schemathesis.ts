@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import type { FuzzOptions } from './options.ts';
+
+/** Seconds beyond its own bound after which Schemathesis is taken to hang. */
+const graceSeconds = 60;
+
+/**
+ * Runs all checks in all phases, and shows what Schemathesis prints.
+ *
+ * @param url Of the API, without a trailing slash.
+ * @param folder What `prepareFolder` filled.
+ * @returns its exit code: 0 when all is well.
+ */
+export async function runSchemathesis(
+  python: string,
+  url: string,
+  folder: string,
+  { seed, maxTimeSeconds, rest }: FuzzOptions,
+): Promise<number> {
+  const flags = {
+    '--url': `${url}/api/v1`,
+    '--checks': 'all',
+    '--phases': 'examples,coverage,fuzzing,stateful',
+    '--seed': String(seed),
+    '--max-time': String(maxTimeSeconds),
+  };
+  const before = [
+    '-m',
+    'schemathesis.cli',
+    '--config-file',
+    path.join(folder, 'schemathesis.toml'),
+  ];
+  const run = ['run', `${url}/openapi.json`, ...Object.entries(flags).flat(), ...rest];
+  const child = spawn(python, [...before, ...run], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    timeout: (maxTimeSeconds + graceSeconds) * 1000,
+    cwd: folder,
+    env: withoutProxies(process.env),
+  });
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(1));
+    child.on('close', (code) => resolve(code ?? 1));
+  });
+}
+
+/** A proxy of the environment would see every request, and is not 127.0.0.1. */
+const withoutProxies = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !/_proxy$/iv.test(name)));

@@ -1,0 +1,79 @@
+import { PostChannel } from '../../db/entities/post-channel.ts';
+import { Post } from '../../db/entities/post.ts';
+import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
+import { postStatuses, type ChannelStatus, type PostStatus } from '../../domain/post-status.ts';
+
+/** How many posts of each status there are: enough that the fuzzer, which edits and cancels them, finds some left. */
+const ofEach = 20;
+
+/** Stores posts of every status, as the workflow leaves them. @returns their ids. */
+export async function storePosts(
+  em: Em,
+  workspaceId: string,
+  channelIds: readonly string[],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const status of postStatuses) {
+    for (let count = 0; count < ofEach; count += 1) {
+      ids.push(createPost(em, workspaceId, channelIds, status));
+    }
+  }
+
+  await em.flush();
+  return ids;
+}
+
+function createPost(
+  em: Em,
+  workspaceId: string,
+  channelIds: readonly string[],
+  status: PostStatus,
+): string {
+  const id = newId();
+  const now = new Date();
+  em.create(Post, {
+    id,
+    workspaceId,
+    body: `This one is ${status}.`,
+    thread: null,
+    scheduledAt: status === 'draft' ? null : now,
+    status,
+    syncedRevision: 1,
+    video: null,
+    warning: null,
+    publishedAt: status === 'published' ? now : null,
+  });
+  for (const [position, channelId] of channelIds.entries()) {
+    const channel = channelStatus(status, position);
+    const isPublished = channel === 'published';
+    em.create(PostChannel, {
+      workspaceId,
+      postId: id,
+      channelId,
+      position,
+      body: null,
+      status: channel,
+      url: isPublished ? `https://social.example/${id}` : null,
+      error: channel === 'failed' ? 'It did not work.' : null,
+      errorCode: channel === 'failed' ? 'network_unavailable' : null,
+      warning: null,
+      retryAt: channel === 'retrying' ? now : null,
+      metrics: isPublished ? { impressions: 12, likes: 3 } : null,
+      metricsUpdatedAt: isPublished ? now : null,
+      publishedAt: isPublished ? now : null,
+    });
+  }
+
+  return id;
+}
+
+/** A post that failed did so on its first channel only, and one that is under way waits for a try there. */
+function channelStatus(status: PostStatus, position: number): ChannelStatus {
+  const first: Partial<Record<PostStatus, ChannelStatus>> = {
+    failed: 'failed',
+    publishing: 'retrying',
+  };
+  const others: Partial<Record<PostStatus, ChannelStatus>> = { failed: 'published' };
+  return (position === 0 ? first[status] : others[status]) ?? status;
+}

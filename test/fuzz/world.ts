@@ -1,0 +1,65 @@
+import type { ExecutionContext } from 'ava';
+import { networks } from '../../networks/index.ts';
+import { storeDelivery } from '../api/owned.ts';
+import { storeMedia } from '../api/stored-media.ts';
+import { newClient, type Client } from '../support/client.ts';
+import { addFakeChannel } from '../support/fake-channel.ts';
+import { startApi, type Punctual } from '../support/punctual.ts';
+import { noWayOut } from './no-way-out.ts';
+import { storePosts } from './store-posts.ts';
+
+/** What the owner's workspace has, by the name of the dictionary that tells the fuzzer. */
+export type KnownIds = Readonly<
+  Record<'channels' | 'posts' | 'media' | 'webhooks' | 'deliveries', readonly string[]>
+>;
+
+export type FuzzWorld = {
+  /** Of the API, without a trailing slash. */
+  readonly url: string;
+  readonly owner: Client;
+  /** Of another workspace, which must never see anything of the owner's. */
+  readonly stranger: Client;
+  readonly ids: KnownIds;
+};
+
+/** An API without a Temporal, with a workspace that has one of everything, so that calls find something. */
+export async function makeWorld(t: ExecutionContext): Promise<FuzzWorld> {
+  const temporalEnv = { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: 'none' };
+  const punctual = await startApi(t, { temporalEnv, outside: noWayOut });
+  const owner = await newClient(punctual, 'Owner');
+  const stranger = await newClient(punctual, 'Stranger');
+  return { url: punctual.url, owner, stranger, ids: await fillWorkspace(punctual, owner) };
+}
+
+async function fillWorkspace(punctual: Punctual, owner: Client): Promise<KnownIds> {
+  const { workspaceId } = owner;
+  const channels = await inTurn(Object.keys(networks), (platform) =>
+    addFakeChannel(punctual.deps, workspaceId, platform),
+  );
+  const webhooks = await inTurn(['a', 'b'], (name) => createWebhook(owner, name));
+  return {
+    channels,
+    webhooks,
+    posts: await storePosts(punctual.orm.em.fork(), workspaceId, channels),
+    media: await inTurn(range(40), () => storeMedia(punctual, workspaceId)),
+    // To both endpoints each; the ids of one of them are enough.
+    deliveries: await inTurn(range(20), () => storeDelivery(punctual, workspaceId)),
+  };
+}
+
+async function createWebhook(owner: Client, name: string): Promise<string> {
+  const events = ['post.failed', 'post.published'];
+  const { body } = await owner.post('/webhooks', { url: `https://example.com/${name}`, events });
+  return body.webhook.id;
+}
+
+const range = (length: number): number[] => Array.from({ length }, (_, index) => index);
+
+async function inTurn<T, R>(list: readonly T[], make: (item: T) => Promise<R>): Promise<R[]> {
+  const made: R[] = [];
+  for (const item of list) {
+    made.push(await make(item));
+  }
+
+  return made;
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  BufferTarget,
+  EncodedPacket,
+  EncodedVideoPacketSource,
+  Output,
+  WebMOutputFormat,
+} from 'mediabunny';
+import sharp from 'sharp';
+import type { PartMedia } from '../../networks/network.ts';
+import { video } from '../support/media-files.ts';
+
+/** A file of a post as the ledger hands it out, with its bytes at hand. */
+export type TestPartMedia = PartMedia & { readonly bytes: Buffer };
+
+/** A file of a post with these bytes. What is given on top replaces what is said of them. */
+export const fileOf = (bytes: Buffer, facts: Partial<PartMedia>): TestPartMedia => ({
+  id: crypto.randomUUID(),
+  name: 'file',
+  type: 'image/png',
+  sizeBytes: bytes.length,
+  width: null,
+  height: null,
+  durationMs: null,
+  open: async () => Readable.from([bytes.subarray(0, 100), bytes.subarray(100)]),
+  ...facts,
+  bytes,
+});
+
+/** A picture that no other is like: PNG, so that its pixels come back as they were. */
+export async function pictureFile(name = 'picture.png', width = 30, height = 20) {
+  const pixels = randomBytes(width * height * 3);
+  const bytes = await sharp(pixels, { raw: { width, height, channels: 3 } })
+    .png()
+    .toBuffer();
+  return fileOf(bytes, { name, width, height });
+}
+
+export async function videoFile(name = 'clip.mp4') {
+  const facts = { name, type: 'video/mp4', width: 320, height: 180, durationMs: 2000 };
+  return fileOf(await video('mp4'), facts);
+}
+
+/**
+ * A video of one second that players can show. A lossy WebP is a picture of VP8 in a box of its own, and a video of
+ * such pictures needs no encoder.
+ */
+export async function playableVideo(name = 'clip.webm', width = 64, height = 48) {
+  const webp = await sharp({ create: { width, height, channels: 3, background: 'teal' } })
+    .webp({ lossless: false })
+    .toBuffer();
+  const frame = webp.subarray(webp.indexOf('VP8 ') + 8);
+  const target = new BufferTarget();
+  const output = new Output({ format: new WebMOutputFormat(), target });
+  const source = new EncodedVideoPacketSource('vp8');
+  output.addVideoTrack(source, { frameRate: 10 });
+  await output.start();
+  const decoderConfig = { codec: 'vp8', codedWidth: width, codedHeight: height };
+  for (let count = 0; count < 10; count += 1) {
+    const packet = new EncodedPacket(frame, 'key', count / 10, 0.1);
+    await source.add(packet, count === 0 ? { decoderConfig } : undefined);
+  }
+  await output.finalize();
+  const facts = { name, type: 'video/webm', width, height, durationMs: 1000 };
+  return fileOf(Buffer.from(target.buffer ?? new ArrayBuffer(0)), facts);
+}
+
+/** The pixels of a picture, to compare what a server made of it. */
+export const pixelsOf = (bytes: Buffer): Promise<Buffer> =>
+  sharp(bytes).removeAlpha().raw().toBuffer();
