@@ -5,6 +5,7 @@ import { newClient } from '../support/client.ts';
 import { addFakeChannel } from '../support/fake-channel.ts';
 import { fakeNetwork } from '../support/fake-network.ts';
 import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
 import { startApi } from '../support/punctual.ts';
 import { testLog } from '../support/temporal.ts';
 
@@ -39,7 +40,13 @@ test('a post that Temporal does not take holds up no other', async (t) => {
     },
   });
 
-  t.is(await relayOnce({ orm, client, log: testLog }), 1);
+  let told = 0;
+  await poll(
+    // Once is enough, unless this machine is so busy that Temporal does not answer in time.
+    async () => (told += await relayOnce({ orm, client, log: testLog })),
+    (count) => count > 0,
+  );
+  t.is(told, 1);
 
   const rows = await orm.em.execute<{ id: string }[]>(
     'select id from posts where synced_revision < revision',
