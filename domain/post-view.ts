@@ -1,5 +1,7 @@
 import type { ChannelErrorCode } from './channel-error.ts';
+import { hasThreads } from './platform.ts';
 import { summarize, type ChannelStatus, type PostStatus, type Summary } from './post-status.ts';
+import { textsForChannel } from './texts-for-channel.ts';
 
 export type VideoOptions = {
   readonly title?: string;
@@ -104,7 +106,10 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
     error_code: channel.errorCode,
     warning: channel.warning,
     retry_at: iso(channel.retryAt),
-    body: channel.sentText ?? channel.body ?? post.thread?.[0] ?? post.body,
+    body:
+      channel.sentText ??
+      textsForChannel(post, channel.body, hasThreads(channel.platform))[0] ??
+      null,
     metrics: channel.metrics,
   };
 }

@@ -43,6 +43,12 @@ test('a channel shows the text that it gets: its own, else the thread’s first 
   t.is(shown({}, null), null);
 });
 
+test('a network without threads shows the texts as the one post that it gets', (t) => {
+  const facts = { ...post, thread: ['one', 'two'] };
+  const [result] = viewPost(facts, [{ ...channel, platform: 'linkedin' }]).channels;
+  t.is(result?.body, 'one\n\ntwo');
+});
+
 test('a published channel goes on showing the text that went out, whatever the post says later', (t) => {
   const [result] = viewPost({ ...post, body: 'edited since' }, [
     { ...channel, status: 'published', sentText: 'as it went out' },

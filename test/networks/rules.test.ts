@@ -1,5 +1,5 @@
 import test from 'ava';
-import { platforms } from '../../domain/platform.ts';
+import { hasThreads, platforms } from '../../domain/platform.ts';
 import type { Content } from '../../networks/content-rules.ts';
 import { rulesOf } from '../../networks/rules.ts';
 import { contentOf, family, filesOf, image, textOf, video } from './content.ts';
@@ -12,6 +12,10 @@ const everyFact = { width: null, height: null, durationMs: null };
 for (const platform of platforms) {
   const rules = rulesOf[platform];
   const errorsOf = (content: Content) => rules.judge(content, {}).errors;
+
+  test(`${platform}: a post shows one text or a thread as its network has them`, (t) => {
+    t.is(hasThreads(platform), rules.threads);
+  });
 
   test(`${platform}: a text and a video go out without a word`, (t) => {
     const content = contentOf({ texts: ['Look'], media: [video()], video: options });
