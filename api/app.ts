@@ -5,7 +5,8 @@ import type { ApiDeps } from './deps.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
 import { answerErrors } from './http/answer-errors.ts';
-import { mount } from './http/mount.ts';
+import { fixedPaths } from './http/fixed-paths.ts';
+import { mount, prefix } from './http/mount.ts';
 import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
 import { meRoutes } from './me/routes.ts';
@@ -36,7 +37,7 @@ export function createApp(deps: ApiDeps): Koa {
     openapiRouter(routes),
     docsRouter(),
   ];
-  app.use(requestId).use(answerErrors(deps.log));
+  app.use(requestId).use(answerErrors(deps.log)).use(fixedPaths(prefix, routes));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());
   }

@@ -18,6 +18,7 @@ import { connectTemporal } from '../temporal/connect.ts';
 import { createApp } from './app.ts';
 import { readiness } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
+import { answerBroken } from './http/answer-broken.ts';
 import { keepSwept } from './media/sweep-media.ts';
 import { createPool } from './rate-limits/create-pool.ts';
 
@@ -71,6 +72,7 @@ const server = app.listen(config.port, config.host, () => {
 });
 // Node's own five minutes are short for 200 MB over a slow line; silence is noticed sooner.
 server.requestTimeout = 30 * 60_000;
+server.on('clientError', answerBroken);
 server.on('error', (error) => {
   log.fatal({ error: describeError(error) }, `cannot listen on ${config.host}:${config.port}`);
   process.exit(1);

@@ -1,6 +1,7 @@
 import type { Command } from './command.ts';
 import { addBluesky, addMastodon } from './add-channel.ts';
 import { createDemo } from './create-demo.ts';
+import { setPlan } from './set-plan.ts';
 import { createKey, createNamedWorkspace, listWorkspaces } from './workspaces.ts';
 
 export const commands = {
@@ -15,6 +16,12 @@ export const commands = {
     places: [],
     options: {},
     run: listWorkspaces,
+  },
+  'workspace plan': {
+    summary: 'Sets the plan of a workspace; "none" ends it, and nothing new is taken from then on.',
+    places: ['WORKSPACE_ID', 'PLAN|none'],
+    options: {},
+    run: setPlan,
   },
   'key create': {
     summary: 'Makes another API key of a workspace, which is shown this once.',

@@ -5,6 +5,12 @@ import { AppError } from '../domain/errors.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 
 type Values = Readonly<Record<string, string>>;
+type Row = {
+  readonly id: string;
+  readonly name: string | null;
+  readonly plan: string | null;
+  readonly channels: number;
+};
 
 export async function createNamedWorkspace(
   { em }: CommandDeps,
@@ -23,11 +29,14 @@ export async function createNamedWorkspace(
 }
 
 export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer> {
-  const rows = await em.execute<{ id: string; name: string | null; channels: number }[]>(
-    `select id, name, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
+  const rows = await em.execute<Row[]>(
+    `select id, name, plan, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
      from workspaces w order by created_at`,
   );
-  const lines = rows.map(({ id, name, channels }) => `${id}  ${channels} channels  ${name ?? ''}`);
+  const lines = rows.map(
+    ({ id, name, plan, channels }) =>
+      `${id}  ${channels} channels  ${plan === null ? 'no plan' : `plan ${plan}`}  ${name ?? ''}`,
+  );
   return { text: lines.join('\n') || 'There is no workspace yet.', data: { workspaces: rows } };
 }
 

@@ -55,8 +55,13 @@ const port = (env: Env, problems: string[]): number =>
   wholeNumber(env, 'PORT', { otherwise: 3000, least: 0, most: 65_535 }, problems);
 
 function publicUrl(env: Env, problems: string[]): string {
-  const itself = `http://${text(env, 'HOST', '127.0.0.1')}:${text(env, 'PORT', '3000')}`;
-  const given = text(env, 'PUNCTUAL_PUBLIC_URL', itself);
+  const given = text(env, 'PUNCTUAL_PUBLIC_URL', '');
+  if (given === '') {
+    const listens = text(env, 'HOST', '127.0.0.1');
+    const host = ['0.0.0.0', '::'].includes(listens) ? '127.0.0.1' : listens;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${text(env, 'PORT', '3000')}`;
+  }
+
   const url = URL.parse(given);
   if (!url || !/^https?:$/v.test(url.protocol) || url.search !== '' || url.hash !== '') {
     problems.push(

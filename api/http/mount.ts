@@ -8,9 +8,12 @@ import { readMultipart } from './read-multipart.ts';
 import { queryReader } from './read-query.ts';
 import type { Route } from './route.ts';
 
+/** Of every call's path. */
+export const prefix = '/api/v1';
+
 /** A router for these calls: who is it, is the request well formed, then the use case. */
 export function mount(routes: readonly Route[], admit: Admission): Router {
-  const router = new Router({ prefix: '/api/v1', sensitive: true, strict: true });
+  const router = new Router({ prefix, sensitive: true, strict: true });
   for (const route of routes) {
     const handler = handlerOf(route, admit);
     router[route.method](route.path.replaceAll(/\{(?<name>\w+)\}/gv, ':$<name>'), handler);

@@ -38,10 +38,11 @@ export async function readNoBody(ctx: Context): Promise<void> {
 
 /** @throws AppError `unsupported_media_type` */
 function mustBeJson(ctx: Context): void {
-  if (!ctx.is('application/json')) {
+  const charset = /;\s*charset\s*=\s*"?(?<name>[^\s";]*)/iv.exec(ctx.get('content-type'))?.groups;
+  if (!ctx.is('application/json') || !/^(?:utf-?8)?$/iv.test(charset?.['name'] ?? '')) {
     throw new AppError(
       'unsupported_media_type',
-      'Send the body as JSON, with Content-Type: application/json.',
+      'Send the body as JSON in UTF-8, with Content-Type: application/json.',
     );
   }
 }

@@ -132,11 +132,11 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'This delivery is still being tried.' },
   },
   payload_too_large: {
-    when: 'The request body is larger than 1 MB.',
+    when: 'The request body is larger than 1 MB, unpacked; or an uploaded file larger than 200 MB.',
     example: { error: 'The request body is larger than 1 MB.' },
   },
   unsupported_media_type: {
-    when: 'The request body is not sent as `application/json`.',
+    when: 'The request body is not sent as `application/json` (an upload: `multipart/form-data`), or is packed otherwise than by gzip, deflate or br.',
     example: { error: 'Send the body as JSON, with Content-Type: application/json.' },
   },
   rate_limited: {

@@ -6,15 +6,26 @@ const description = `Schedule social posts and hear what became of them.
 **Authentication.** Every call needs \`Authorization: Bearer <API key>\`; keys begin with \`svc_live_\`. Press
 *Authorize*, paste yours, and *Try it out* works on every call below.
 
-**Requests.** Bodies are JSON of at most 1 MB. They and the query are read strictly: an unknown field or parameter
-is 400 and named. Times come in as RFC 3339 with \`Z\` or an offset, and go out in UTC with milliseconds.
+**Requests.** Bodies are JSON of at most 1 MB; an upload is \`multipart/form-data\` of at most 200 MB. They and the
+query are read strictly: an unknown field or parameter is 400 and named. Of a field that is given twice the last
+counts. Times come in as RFC 3339 with \`Z\` or an offset, and go out in UTC with milliseconds.
 
 **Answers.** Every answer carries \`X-Request-Id\`. What is not a success is \`{error, code}\`: \`error\` is a
 sentence for people, \`code\` is for programs and never changes its meaning, and \`details\` says where it is,
 if that can be said. A path that is known but takes another method answers 405 \`method_not_allowed\` with the
-\`Allow\` header. A malformed id answers as an unknown one does: 404.
+\`Allow\` header. A malformed id in a path answers as an unknown one does: 404. Answers and events may grow: take
+fields that you do not know.
 
-**Limits.** A workspace has at most 10 webhook endpoints; a thread has at most 25 texts.`;
+**Lists.** The newest come first, at most \`limit\` of them. \`next_cursor\` is null at the end of a list, and
+otherwise the \`cursor\` of the next page. \`GET /analytics\` alone counts pages by \`offset\`, since it can be sorted.
+
+**Media.** Attach files of the library by their ids in \`media_ids\`, or public https links in \`media_urls\`, which
+are downloaded into the library first. What a file is, its bytes say, not its name.
+
+**Limits.** An API key may make 120 calls a minute, of which 60 may change something (\`POST\`, \`PATCH\`,
+\`DELETE\`), unless the operator chose other numbers: \`RateLimit-Policy\` has those that hold for you, and
+\`RateLimit\` what is left. One call too many is 429 with \`Retry-After\`. A workspace has at most 10 webhook
+endpoints; a thread has at most 25 texts.`;
 
 export const info = {
   title: 'Punctual',

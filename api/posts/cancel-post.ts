@@ -55,7 +55,7 @@ export async function cancelPost(deps: ApiDeps, scope: Scope): Promise<number> {
 
 async function channelStatuses(em: Em, { workspaceId, postId }: Scope): Promise<ChannelStatus[]> {
   const rows = await em.execute<{ status: ChannelStatus }[]>(
-    'select status from post_channels where post_id = ? and workspace_id = ?',
+    'select status from post_channels where post_id = ? and workspace_id = ? order by id for update',
     [postId, workspaceId],
   );
   return rows.map(({ status }) => status);

@@ -13,6 +13,7 @@ import { editChannels } from './edit-channels.ts';
 import { editMedia, mustBeComplete } from './edit-media.ts';
 import { hasBegun } from './has-begun.ts';
 import { judgePost, mustBePublishable, warningFor } from './judge-post.ts';
+import { keepLiveParts } from './keep-live-parts.ts';
 import { mustHavePlan } from './must-have-plan.ts';
 import { editedContent } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
@@ -80,7 +81,9 @@ async function applyEdit(
   const media = await editMedia(em, post, request, downloaded, deps.now());
   const missing = mustBeComplete(media, dueAt !== null);
   mustSaySomething(content, media.files.length + media.deleted.length);
-  const judgements = judgePost(deps.rules, channels.open, content, media.files);
+  const { rules } = deps;
+  const judged = judgePost(rules, channels.open, content, media.files);
+  const judgements = await keepLiveParts(em, rules, channels.kept, content, judged);
   if (dueAt) {
     mustBePublishable(judgements);
   }

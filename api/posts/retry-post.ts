@@ -53,13 +53,15 @@ export async function retryPost(deps: ApiDeps, caller: Caller, postId: string): 
   return retrying;
 }
 
-/** A retry must not send less than the post was. */
+/** A retry must not send less than the post was. The lock keeps the files until the retry is committed. */
 async function mustHaveItsMedia(em: Em, workspaceId: string, postId: string): Promise<void> {
-  const missing = await em.execute<{ name: string }[]>(
-    `select m.name from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
-     where pm.post_id = ? and pm.workspace_id = ? and m.deleted_at is not null order by pm.position`,
+  const files = await em.execute<{ name: string; is_deleted: boolean }[]>(
+    `select m.name, m.deleted_at is not null as is_deleted
+     from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
+     where pm.post_id = ? and pm.workspace_id = ? order by pm.position for share of m`,
     [postId, workspaceId],
   );
+  const missing = files.filter((file) => file.is_deleted);
   if (missing.length > 0) {
     throw nothingToRetry(
       `Files of this post were deleted: ${missing.map(({ name }) => name).join(', ')}. Make a new post.`,

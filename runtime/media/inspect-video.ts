@@ -1,43 +1,48 @@
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import { promisify } from 'node:util';
 import { createTurnstile } from '../egress/turnstile.ts';
 import type { PictureFacts } from './inspect-file.ts';
 
-const program = fileURLToPath(new URL('video-worker.ts', import.meta.url));
+const program = fileURLToPath(new URL('probe-video.ts', import.meta.url));
+const run = promisify(execFile);
 
-/** Over everything. A file that takes longer is made to take longer. */
-const timeoutMs = 20_000;
+/** Over everything; it takes a tenth of a second. A file that takes longer is made to take longer. */
+const timeout = 20_000;
 
-/** More threads at a time would only take turns, and hold memory meanwhile. */
-const enter = createTurnstile(1);
+/** More processes at a time would only take turns, and hold memory meanwhile. */
+const enter = createTurnstile(2);
 const never = new AbortController().signal;
 
 const unreadable = { refusal: 'The file begins like a video but cannot be read as one.' };
 
 /**
- * Reads the tables of a video, in a thread of its own: a file may be made so that reading it takes a great deal of
- * time or memory, and that must stop neither the other requests nor the process.
+ * Reads the tables of a video, in a process of its own: a file may be made so that reading it takes a great deal of
+ * time or memory, and that must stop neither the other requests nor this process.
  */
 export async function inspectVideo(filePath: string): Promise<PictureFacts | { refusal: string }> {
   const leave = await enter('video', never);
-  const worker = new Worker(program, {
-    workerData: filePath,
-    resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8 },
-    stderr: true,
-  });
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const [facts] = (await once(worker, 'message', { signal })) as [PictureFacts | null];
+    const command = ['--max-old-space-size=128', program, filePath];
+    const { stdout } = await run(process.execPath, command, {
+      timeout,
+      killSignal: 'SIGKILL',
+      env: {},
+    });
+    const facts = JSON.parse(stdout) as PictureFacts | null; // As our own program wrote it.
     if (facts === null) {
       return { refusal: 'The file begins like a video but has no picture in it.' };
     }
 
     return isPlausible(facts) ? facts : unreadable;
-  } catch {
+  } catch (error) {
+    // A program that ran has a number or nothing here; one that could not be started is not the file's fault.
+    if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+      throw error;
+    }
+
     return unreadable;
   } finally {
-    await worker.terminate();
     leave();
   }
 }

@@ -42,7 +42,10 @@ export function checkAnswer(method: string, url: string, reply: Reply): void {
 
 function faultsOf(method: string, pathname: string, reply: Reply): string[] {
   const { contract, templates } = ours();
-  const known = templates.filter(({ matches }) => matches.test(pathname));
+  // A path of its own comes before one that would take its last word for an id.
+  const fixed = templates.filter(({ path }) => path === pathname);
+  const known =
+    fixed.length > 0 ? fixed : templates.filter(({ matches }) => matches.test(pathname));
   const called = known.find(({ path }) => contract.document.paths[path]?.[method]);
   if (called) {
     return contract.answerFaults(called.path, method, reply);

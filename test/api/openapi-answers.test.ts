@@ -73,7 +73,8 @@ test('an answer that strays from the document is noticed', async (t) => {
   t.regex(stray({ headers: headers({ 'x-request-id': '' }) }), /^X-Request-Id: /v);
   t.regex(stray({ headers: headers({ location: '/' }) }), /^Location is not described$/v);
   const error = { status: 401, body: { error: 'No.', code: 'not_found' } };
-  t.regex(stray(error), /^WWW-Authenticate: /v);
+  t.regex(stray(error), /^RateLimit is not described$/mv);
+  t.regex(stray(error), /^WWW-Authenticate: /mv);
   t.regex(stray(error), /\/code must be equal to one of the allowed values/v);
 });
 

@@ -98,6 +98,9 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
   }
 
   const target = { workspaceId, channelId: channels[0] } as PublishTarget;
-  deliveryIds.push(...(await loseAccess(deps, target, 'The access token was revoked.')));
+  const lostAccess = await orm.em
+    .fork()
+    .transactional((em) => loseAccess(em, deps, target, 'The access token was revoked.'));
+  deliveryIds.push(...lostAccess);
   return deliveryIds;
 }

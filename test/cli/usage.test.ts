@@ -11,7 +11,13 @@ test('without a command, or asked for help, the commands are shown and nothing n
     t.is(readArguments(args).command, 'help');
   }
 
-  for (const name of ['workspace create NAME', 'key create', 'add-mastodon', 'add-bluesky']) {
+  for (const name of [
+    'workspace create NAME',
+    'workspace plan WORKSPACE_ID PLAN|none',
+    'key create',
+    'add-mastodon',
+    'add-bluesky',
+  ]) {
     t.true(usage().includes(name), name);
   }
 });

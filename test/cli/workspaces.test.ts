@@ -23,9 +23,12 @@ test('on an empty database a workspace is made with a key, and listed', async (t
   t.is(listed.code, 0);
   const [id] = /[0-9a-f\-]{36}/v.exec(made.stdout) ?? [];
   t.deepEqual(JSON.parse(listed.stdout), {
-    workspaces: [{ id, name: 'Acme & Söhne', channels: 0 }],
+    workspaces: [{ id, name: 'Acme & Söhne', plan: 'standard', channels: 0 }],
   });
-  t.regex((await runAdmin(['workspace', 'list'], settings)).stdout, /0 channels {2}Acme/v);
+  t.regex(
+    (await runAdmin(['workspace', 'list'], settings)).stdout,
+    /0 channels {2}plan standard {2}Acme/v,
+  );
 });
 
 test('a program gets JSON, and the keys it is given open the API', async (t) => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import test from 'ava';
 
 const read = (file: string): string =>
@@ -8,15 +8,21 @@ const read = (file: string): string =>
 const notSettings = /^(?:SIG|EADDR)/v;
 
 test('the README has every setting that the programs read', (t) => {
-  const sources = ['runtime/config.ts', 'scripts/start-settings.ts', 'sandbox/main.ts'].map(read);
+  const folder = 'runtime/config';
+  const sources = [
+    'runtime/config.ts',
+    ...readdirSync(new URL(`../../${folder}`, import.meta.url)).map((file) => `${folder}/${file}`),
+    'scripts/start-settings.ts',
+    'sandbox/main.ts',
+  ].map(read);
   const names = new Set(
     sources.flatMap((source) =>
-      [...source.matchAll(/'(?<name>[A-Z][A-Z_]{3,})'/gv)].map((m) => m[1]),
+      [...source.matchAll(/'(?<name>[A-Z][A-Z0-9_]{3,})'/gv)].map((m) => m[1]),
     ),
   );
   const readme = read('README.md');
 
-  t.true(names.has('PUNCTUAL_EGRESS_ALLOW'));
+  t.true(names.has('PUNCTUAL_EGRESS_ALLOW') && names.has('PUNCTUAL_RATE_LIMIT_WRITES'));
   t.deepEqual(
     [...names].filter((name) => !notSettings.test(name ?? '') && !readme.includes(`\`${name}\``)),
     [],

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import test from 'ava';
 import { ConfigError, readConfig } from '../../runtime/config.ts';
 
@@ -28,6 +29,10 @@ test('two settings are enough, and the others have defaults', (t) => {
     secretKey: 'ab'.repeat(32),
     logLevel: 'info',
     egressAllow: '',
+    publicUrl: 'http://127.0.0.1:3000',
+    media: { mediaDir: path.resolve('.data/media'), s3: null },
+    rateLimits: { requests: 120, writes: 60, wrongKeys: 30 },
+    trustedProxies: 0,
   });
 });
 
@@ -39,6 +44,15 @@ test('every setting is read, and an empty one is as none', (t) => {
     PUNCTUAL_DATABASE_POOL: '25',
     LOG_LEVEL: 'debug',
     PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080,[::1]/128:9000',
+    PUNCTUAL_PUBLIC_URL: 'https://punctual.example/',
+    PUNCTUAL_MEDIA_DIR: '/srv/media',
+    PUNCTUAL_S3_BUCKET: 'punctual-media',
+    PUNCTUAL_S3_ENDPOINT: 'https://s3.example',
+    PUNCTUAL_S3_REGION: 'eu-central-1',
+    PUNCTUAL_RATE_LIMIT: '1000000',
+    PUNCTUAL_RATE_LIMIT_WRITES: '1',
+    PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '5',
+    PUNCTUAL_TRUST_PROXY: '2',
   };
   t.like(readConfig(given), {
     host: '0.0.0.0',
@@ -46,6 +60,13 @@ test('every setting is read, and an empty one is as none', (t) => {
     databasePoolSize: 25,
     logLevel: 'debug',
     egressAllow: given.PUNCTUAL_EGRESS_ALLOW,
+    publicUrl: 'https://punctual.example',
+    media: {
+      mediaDir: '/srv/media',
+      s3: { bucket: 'punctual-media', endpoint: 'https://s3.example', region: 'eu-central-1' },
+    },
+    rateLimits: { requests: 1_000_000, writes: 1, wrongKeys: 5 },
+    trustedProxies: 2,
   });
   const blank = { ...needed, HOST: '', PORT: ' ', LOG_LEVEL: '', PUNCTUAL_EGRESS_ALLOW: '' };
   t.deepEqual(readConfig(blank), readConfig(needed));
@@ -60,6 +81,13 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     PUNCTUAL_DATABASE_POOL: '-1',
     LOG_LEVEL: 'loud',
     PUNCTUAL_EGRESS_ALLOW: '127.0.0.1',
+    PUNCTUAL_PUBLIC_URL: 'punctual.example',
+    PUNCTUAL_S3_BUCKET: 'Punctual Media',
+    PUNCTUAL_S3_ENDPOINT: 's3.example',
+    PUNCTUAL_RATE_LIMIT: '0',
+    PUNCTUAL_RATE_LIMIT_WRITES: 'many',
+    PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '1000001',
+    PUNCTUAL_TRUST_PROXY: 'true',
   });
   const names = problems.map((problem) => /^\w+/v.exec(problem)?.[0] ?? problem).toSorted();
   t.deepEqual(names, [
@@ -68,6 +96,13 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     'PORT',
     'PUNCTUAL_DATABASE_POOL',
     'PUNCTUAL_EGRESS_ALLOW',
+    'PUNCTUAL_PUBLIC_URL',
+    'PUNCTUAL_RATE_LIMIT',
+    'PUNCTUAL_RATE_LIMIT_WRITES',
+    'PUNCTUAL_RATE_LIMIT_WRONG_KEYS',
+    'PUNCTUAL_S3_BUCKET',
+    'PUNCTUAL_S3_ENDPOINT',
+    'PUNCTUAL_TRUST_PROXY',
     'SECRET_KEY',
   ]);
   t.false(problems.join().includes('hunter2'));

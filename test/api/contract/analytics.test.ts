@@ -90,18 +90,17 @@ test('a post is shown with each channel that has it, its metrics, and when they 
     metrics_updated_at: at,
   });
   t.deepEqual(body.totals, { posts: 1, ...totals });
-  t.deepEqual(body.posts, [
-    {
-      post_id: id,
-      body: 'Words',
-      published_at: june(5),
-      channels: [
-        shown(x, 'x', '@x', metrics),
-        shown(mastodon, 'mastodon', '@a@x.test', { likes: 1, comments: 1, shares: 1 }),
-      ],
-      totals,
-    },
-  ]);
+  t.is(body.posts.length, 1);
+  t.like(body.posts[0], {
+    post_id: id,
+    body: 'Words',
+    published_at: june(5),
+    channels: [
+      shown(x, 'x', '@x', metrics),
+      shown(mastodon, 'mastodon', '@a@x.test', { likes: 1, comments: 1, shares: 1 }),
+    ],
+    totals,
+  });
 });
 
 test('a post counts when at least one channel is published, and not before', async (t) => {

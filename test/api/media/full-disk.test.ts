@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,6 +7,8 @@ import type { ExecutionContext } from 'ava';
 import type { Reply } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
+import { temporaryFolder } from '../../scripts/temporary-folder.ts';
+import { ca, fileServer } from './support/file-server.ts';
 import { libraryProcess } from './support/library-process.ts';
 import { filesOf, upload } from './support/library.ts';
 
@@ -36,6 +39,23 @@ test('where a process may write no larger files, a large upload is a clear 503 a
 
   const small = await upload(world.api, world.client, { bytes: await picture() });
   t.is(small.status, 201);
+});
+
+test('where a process may write no larger files, a large download is a clear 503 and leaves nothing', async (t) => {
+  const server = await fileServer(t, { '/a.png': await pictureOf(8_000_000) });
+  const authority = path.join(await temporaryFolder(t), 'authority.pem');
+  await writeFile(authority, ca);
+  const world = await libraryProcess(t, {
+    wrapper: ['sh', '-c', 'ulimit -f 4096; exec "$0" "$@"'],
+    env: {
+      NODE_EXTRA_CA_CERTS: authority,
+      PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${server.port}`,
+    },
+  });
+  const reply = await world.client.post('/posts', { media_urls: [server.at('/a.png')] });
+
+  await mustSayFull(t, world, reply);
+  t.deepEqual((await world.client.get('/posts')).body.posts, []);
 });
 
 /** Mounts a file system that is soon full. Null where the tests may not mount. */

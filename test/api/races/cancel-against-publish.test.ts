@@ -16,9 +16,16 @@ const names = ['fake', 'fake2', 'fake3'];
 
 type Shown = { readonly channel_id: string; readonly status: string };
 
-async function world(t: ExecutionContext): Promise<{ punctual: Punctual; network: FakeNetwork }> {
+type World = { readonly punctual: Punctual; readonly network: FakeNetwork };
+
+/** @param gate What every send waits for. */
+async function world(t: ExecutionContext, gate = () => Promise.resolve()): Promise<World> {
   const network = fakeNetwork();
-  const networks = Object.fromEntries(names.map((name) => [name, { ...network, id: name }]));
+  const send: FakeNetwork['send'] = async (...args) => {
+    await gate();
+    return network.send(...args);
+  };
+  const networks = Object.fromEntries(names.map((name) => [name, { ...network, id: name, send }]));
   return { punctual: await startApi(t, { networks }), network };
 }
 
@@ -87,7 +94,42 @@ async function publishAll(punctual: Punctual, client: Client, id: string): Promi
   return true;
 }
 
-test('a cancel in the middle of sending counts what is still sent, and no other channel gets the post', async (t) => {
+test('a cancel counts exactly the channels that are in the middle of a send, and they finish', async (t) => {
+  t.timeout(170_000);
+  let answered = Promise.resolve();
+  const { punctual } = await world(t, () => answered);
+  const finish = new CloseFinish();
+  const counted = new Set<number>();
+  await inRounds(
+    async () => {
+      const { client, id } = await duePost(punctual);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      answered = promise;
+
+      const [canceled] = await finish.run(
+        async () => {
+          const reply = await client.post(`/posts/${id}/cancel`);
+          resolve(); // No send ends before the cancel is answered.
+          return reply;
+        },
+        () => publishAll(punctual, client, id),
+      );
+
+      t.is(canceled.status, 200, JSON.stringify(canceled.body));
+      const channels = await channelsOf(client, id);
+      const stillSending: number = canceled.body.still_sending;
+      t.is(how(channels, 'published'), stillSending);
+      t.is(how(channels, 'draft'), names.length - stillSending);
+      counted.add(stillSending);
+      finish.finished(stillSending === 0 ? 'first' : 'second');
+    },
+    { lanes: 1 },
+  );
+  t.log(`still_sending was ${[...counted].toSorted().join(', ')}`);
+  t.true(finish.won.first >= 10 && finish.won.second >= 10, JSON.stringify(finish.won));
+});
+
+test('a cancel while channels finish one by one stops those that have not begun, and the post ends as they did', async (t) => {
   t.timeout(170_000);
   const { punctual, network } = await world(t);
   const finish = new CloseFinish();

@@ -8,10 +8,16 @@ import { poll } from '../../../support/poll.ts';
 import { freshNamespace } from '../../../support/temporal.ts';
 import { startApiProcess } from '../../outages/api-process.ts';
 
+type Options = {
+  readonly mediaDir?: string;
+  readonly wrapper?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
 /** An API as a process of its own, with a library on the disk and a client. */
 export async function libraryProcess(
   t: ExecutionContext,
-  { mediaDir, wrapper = [] }: { mediaDir?: string; wrapper?: readonly string[] } = {},
+  { mediaDir, wrapper = [], env = {} }: Options = {},
 ) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const folder = mediaDir ?? (await temporaryFolder(t));
@@ -21,6 +27,7 @@ export async function libraryProcess(
     SECRET_KEY: randomBytes(32).toString('hex'),
     PUNCTUAL_MEDIA_DIR: folder,
     PUNCTUAL_PUBLIC_URL: 'https://punctual.example',
+    ...env,
   };
   const api = await startApiProcess(t, settings, wrapper);
   await poll(

@@ -1,11 +1,11 @@
-import { parentPort, workerData } from 'node:worker_threads';
 import { FilePathSource, Input, MP4, QTFF, WEBM } from 'mediabunny';
 import type { PictureFacts } from './inspect-file.ts';
 
-// Reads the tables of the video at `workerData` and tells the parent; null when it has no picture.
+// A program: reads the tables of the video that its argument names, and writes what they say as JSON; `null` when
+// there is no picture. It ends with an error when they cannot be read.
 
 const input = new Input({
-  source: new FilePathSource(String(workerData)),
+  source: new FilePathSource(process.argv[2] ?? ''),
   formats: [MP4, QTFF, WEBM],
 });
 const track = await input.getPrimaryVideoTrack();
@@ -14,5 +14,4 @@ const facts: PictureFacts | null = track && {
   height: Math.round(await track.getDisplayHeight()),
   durationMs: Math.round((await input.computeDuration()) * 1000),
 };
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- this port is no window.
-parentPort?.postMessage(facts);
+process.stdout.write(JSON.stringify(facts));
