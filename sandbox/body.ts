@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { maxFileBytes } from './files.ts';
 import { Refusal } from './refusal.ts';
 
 const maxBytes = 1024 * 1024;
@@ -9,7 +10,7 @@ const maxBytes = 1024 * 1024;
  * @throws Refusal 413 over 1 MB, 415 for another type, 400 for what cannot be read or is no object.
  */
 export async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, maxBytes);
   const type = request.headers['content-type'] ?? '';
   if (bytes.length === 0) {
     return {};
@@ -18,11 +19,13 @@ export async function readBody(request: IncomingMessage): Promise<Record<string,
     return parseJson(bytes.toString('utf8'));
   }
   if (/^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/iv.test(type)) {
-    const form = new Response(bytes, { headers: { 'content-type': type } }).formData();
+    const form = await parseForm(bytes, type);
+    // A list is a field whose name ends in brackets, once for each of its values.
+    const names = new Set(form.keys());
     return Object.fromEntries(
-      await form.catch(() => {
-        throw new Refusal(400, 'The form cannot be read.');
-      }),
+      [...names].map((name) =>
+        name.endsWith('[]') ? [name.slice(0, -2), form.getAll(name)] : [name, form.get(name)],
+      ),
     );
   }
   throw new Refusal(
@@ -31,7 +34,37 @@ export async function readBody(request: IncomingMessage): Promise<Record<string,
   );
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+/** The file of a form with parts, as Mastodon takes it, or null when there is none. @throws Refusal as `readBody`. */
+export async function readFormFile(
+  request: IncomingMessage,
+): Promise<{ bytes: Buffer; description: string | null } | null> {
+  // The parts around the file are small.
+  const bytes = await readBytes(request, maxFileBytes + maxBytes);
+  const form = await parseForm(bytes, request.headers['content-type'] ?? '');
+  const [file, description] = [form.get('file'), form.get('description')];
+  return file instanceof File
+    ? {
+        bytes: Buffer.from(await file.arrayBuffer()),
+        description: typeof description === 'string' ? description : null,
+      }
+    : null;
+}
+
+/** A body as it is. @throws Refusal 413 when it is larger than a file may be. */
+export const readRaw = (request: IncomingMessage): Promise<Buffer> =>
+  readBytes(request, maxFileBytes);
+
+async function parseForm(bytes: Buffer, type: string): Promise<FormData> {
+  try {
+    return await new Response(new Uint8Array(bytes), {
+      headers: { 'content-type': type },
+    }).formData();
+  } catch {
+    throw new Refusal(400, 'The form cannot be read.');
+  }
+}
+
+async function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
   // The request lives on after a refusal, so that its answer can be sent.
   const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   const chunks: Buffer[] = [];
@@ -39,7 +72,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   try {
     for await (const chunk of body) {
       length += chunk.length;
-      if (length > maxBytes) {
+      if (length > most) {
         break;
       }
       chunks.push(chunk);
@@ -47,8 +80,8 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   } catch {
     throw new Refusal(400, 'The request broke off.');
   }
-  if (length > maxBytes) {
-    throw new Refusal(413, `A request may have ${maxBytes} bytes.`, { code: 'PayloadTooLarge' });
+  if (length > most) {
+    throw new Refusal(413, `A request may have ${most} bytes.`, { code: 'PayloadTooLarge' });
   }
   return Buffer.concat(chunks);
 }

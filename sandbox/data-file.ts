@@ -34,6 +34,19 @@ const isSaved = new Ajv({ discriminator: true }).compile<Saved>({
               visibility: { type: 'string' },
               language: { type: ['string', 'null'] },
               key: { type: ['string', 'null'] },
+              media: {
+                type: 'array',
+                items: {
+                  type: 'object',
+                  required: ['id', 'cid', 'type', 'description'],
+                  properties: {
+                    id: { type: 'string' },
+                    cid: { type: 'string' },
+                    type: { type: 'string' },
+                    description: { type: ['string', 'null'] },
+                  },
+                },
+              },
             },
           },
           {

@@ -6,7 +6,8 @@ import { startSandbox } from './server.ts';
 //
 // HOST                    address to listen on (127.0.0.1)
 // PORT                    port to listen on (0: a free one)
-// PUNCTUAL_SANDBOX_DATA   a JSON file in which posts survive a restart (none: they live in memory)
+// PUNCTUAL_SANDBOX_DATA   a JSON file in which posts survive a restart, with their files in a folder
+//                         beside it (none: they live as long as the sandbox)
 //
 // Mastodon: <url>/mastodon, access token `demo`.
 // Bluesky: <url>/bluesky, handle `demo.sandbox.test`, app password `demo`.

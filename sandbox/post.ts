@@ -10,12 +10,23 @@ type Common = {
   readonly replyTo: string | null;
 };
 
+/** A file of a status. */
+export type Attachment = {
+  readonly id: string;
+  /** Of the stored file. */
+  readonly cid: string;
+  readonly type: string;
+  readonly description: string | null;
+};
+
 export type MastodonPost = Common & {
   readonly network: 'mastodon';
   readonly visibility: string;
   readonly language: string | null;
   /** The Idempotency-Key that it came with. */
   readonly key: string | null;
+  /** Absent in posts that were kept before there were any. */
+  readonly media?: readonly Attachment[];
 };
 
 export type BlueskyPost = Common & {

@@ -5,6 +5,7 @@ import { blueskyRoutes } from './bluesky/routes.ts';
 import { createTids } from './bluesky/tid.ts';
 import { createTokens } from './bluesky/tokens.ts';
 import { createFailures } from './failures.ts';
+import { openFiles } from './files.ts';
 import { mastodonRoutes } from './mastodon/routes.ts';
 import { loadAssets } from './page/assets.ts';
 import { createEvents } from './page/events.ts';
@@ -15,7 +16,7 @@ export type SandboxOptions = {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** Where posts survive a restart. Without it they live in memory. */
+  /** Where posts survive a restart, with their files in a folder beside it. Without it they live as long as the sandbox. */
   readonly dataFile?: string | undefined;
   /** The clock, in milliseconds since 1970. */
   readonly now?: () => number;
@@ -39,8 +40,9 @@ const graceMs = 1000;
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { host, port, dataFile, now = Date.now } = options;
   const store = await openStore(dataFile);
+  const files = await openFiles(dataFile && `${dataFile}.files`);
   const events = createEvents(store);
-  const shared = { store, failures: createFailures(), now };
+  const shared = { store, files, failures: createFailures(), now };
   const bluesky = { ...shared, tokens: createTokens(store.secret, now), nextTid: createTids(now) };
 
   const app = new Koa();
@@ -48,7 +50,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   app.use(acceptBareOrigin);
   app.use(mastodonRoutes(shared).routes());
   app.use(blueskyRoutes(bluesky).routes());
-  app.use(pageRoutes({ store, events, assets: await loadAssets() }).routes());
+  app.use(pageRoutes({ store, files, events, assets: await loadAssets() }).routes());
 
   const server = createServer(app.callback());
   await new Promise<void>((resolve, reject) => {
@@ -65,6 +67,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       await closed;
       clearTimeout(cut);
       await store.settle();
+      await files.close();
     },
   };
 }
@@ -73,7 +76,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 const guardBrowser: Middleware = async (ctx, next) => {
   ctx.set({
     'content-security-policy':
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',

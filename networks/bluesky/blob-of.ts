@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { cidForRawHash } from '@atproto/lex-data';
 import { fileTypeFromBuffer } from 'file-type';
 import { fileBytes } from '../file-bytes.ts';
 import type { PartMedia } from '../network.ts';
@@ -28,22 +29,8 @@ export async function blobOf(file: PartMedia): Promise<Blob> {
   const type = (await fileTypeFromBuffer(head))?.mime ?? file.type;
   return {
     $type: 'blob',
-    ref: { $link: cidOfHash(hash.digest()) },
+    ref: { $link: cidForRawHash(hash.digest()).toString() },
     mimeType: type,
     size: file.sizeBytes,
   };
-}
-
-/**
- * A CID, version 1, of raw bytes with this SHA-256, in base 32.
- *
- * Source: https://atproto.com/specs/data-model#link-and-cid-formats
- */
-function cidOfHash(digest: Buffer): string {
-  const digits = 'abcdefghijklmnopqrstuvwxyz234567';
-  const bits = [...Buffer.concat([Buffer.from([0x01, 0x55, 0x12, 0x20]), digest])]
-    .map((byte) => byte.toString(2).padStart(8, '0'))
-    .join('');
-  const groups = bits.match(/.{1,5}/gu) ?? [];
-  return `b${groups.map((group) => digits.charAt(Number.parseInt(group.padEnd(5, '0'), 2))).join('')}`;
 }

@@ -9,7 +9,7 @@ import { settingsOf } from './settings.ts';
 export type MastodonLogin = {
   /** Of the server: `https://mastodon.example`. */
   readonly baseUrl: string;
-  /** With the scopes `read:accounts`, `read:statuses` and `write:statuses`. */
+  /** With the scopes `read:accounts`, `read:statuses`, `write:statuses` and `write:media`. */
   readonly accessToken: string;
 };
 

@@ -9,6 +9,7 @@ import type {
 } from '@atproto/api';
 import { blueskyAccount } from '../accounts.ts';
 import { Refusal } from '../refusal.ts';
+import { uploadBlob } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
 import { applyWrites, createRecord, putRecord, type Answer } from './procedures.ts';
 import { getRecord, listRecords } from './read-records.ts';
@@ -19,6 +20,8 @@ export type Method = {
   readonly verb: 'GET' | 'POST';
   /** The token that the caller must show. */
   readonly needs?: TokenKind;
+  /** The body is a file, and no JSON. */
+  readonly takesFile?: true;
   /** @param input The query or the body, after the check against the method's lexicon. */
   readonly run: (deps: BlueskyDeps, input: unknown) => Answer | Promise<Answer>;
 };
@@ -54,6 +57,12 @@ export const methods: Readonly<Record<string, Method>> = {
     verb: 'POST',
     needs: 'access',
     run: (deps, input) => putRecord(deps, input as ComAtprotoRepoPutRecord.InputSchema),
+  },
+  'com.atproto.repo.uploadBlob': {
+    verb: 'POST',
+    needs: 'access',
+    takesFile: true,
+    run: ({ files }, input) => uploadBlob(files, input as Buffer),
   },
   'com.atproto.repo.getRecord': {
     verb: 'GET',

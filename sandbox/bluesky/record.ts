@@ -1,4 +1,4 @@
-import { AppBskyFeedPost } from '@atproto/api';
+import { AppBskyFeedPost, jsonToLex as withBlobs } from '@atproto/api';
 import { cidForLex } from '@atproto/lex-cbor';
 import { jsonToLex, type JsonValue } from '@atproto/lex-json';
 import { blueskyAccount } from '../accounts.ts';
@@ -31,14 +31,9 @@ export async function toPost(
   if (!isTid(rkey)) {
     throw new Refusal(400, `Invalid TID string (got "${rkey}")`);
   }
-  const checked = AppBskyFeedPost.validateRecord({ $type: postCollection, ...value });
-  if (!checked.success) {
-    throw new Refusal(400, `Invalid ${postCollection} record: ${checked.error.message}`);
-  }
-  const record = checked.value;
-  if (JSON.stringify(record).includes('"$type":"blob"')) {
-    throw new Refusal(400, 'The sandbox keeps no pictures or videos.');
-  }
+  const wire = { $type: postCollection, ...value } as JsonValue;
+  assertFits(wire);
+  const record = wire as AppBskyFeedPost.Record;
   const parent = record.reply?.parent.uri ?? '';
   return {
     network: 'bluesky',
@@ -49,6 +44,20 @@ export async function toPost(
     replyTo: parent.startsWith(uriPrefix) ? parent.slice(uriPrefix.length) : null,
     record,
   };
+}
+
+function assertFits(wire: JsonValue): void {
+  let problem: string;
+  try {
+    const checked = AppBskyFeedPost.validateRecord(withBlobs(wire));
+    if (checked.success) {
+      return;
+    }
+    problem = checked.error.message;
+  } catch (error) {
+    problem = error instanceof Error ? error.message : 'It cannot be read.'; // A CID that is none.
+  }
+  throw new Refusal(400, `Invalid ${postCollection} record: ${problem}`);
 }
 
 async function cidOf(record: AppBskyFeedPost.Record): Promise<string> {

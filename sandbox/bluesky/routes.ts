@@ -1,7 +1,7 @@
 import { lexicons } from '@atproto/api';
 import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
-import { readBody } from '../body.ts';
+import { readBody, readRaw } from '../body.ts';
 import { cutConnection } from '../cut-connection.ts';
 import { Refusal } from '../refusal.ts';
 import type { BlueskyDeps } from './deps.ts';
@@ -34,7 +34,14 @@ export function blueskyRoutes(deps: BlueskyDeps): Router {
 }
 
 /** The query or the body of a request, checked against the network's own lexicon. */
-async function inputOf(ctx: RouterContext, nsid: string, { verb }: Method): Promise<unknown> {
+async function inputOf(
+  ctx: RouterContext,
+  nsid: string,
+  { verb, takesFile }: Method,
+): Promise<unknown> {
+  if (takesFile) {
+    return readRaw(ctx.req);
+  }
   const input = verb === 'GET' ? queryOf(ctx.URL.searchParams) : await readBody(ctx.req);
   try {
     return verb === 'GET'

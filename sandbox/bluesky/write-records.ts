@@ -2,6 +2,7 @@ import { cidForLex } from '@atproto/lex-cbor';
 import { blueskyAccount } from '../accounts.ts';
 import type { BlueskyPost } from '../post.ts';
 import { Refusal } from '../refusal.ts';
+import { assertBlobs } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
 import { toPost } from './record.ts';
 
@@ -32,10 +33,13 @@ export type Written = {
  * because that is how a PDS answers it.
  */
 export async function writeRecords(deps: BlueskyDeps, writes: readonly Write[]): Promise<Written> {
-  const { store, failures, nextTid, now } = deps;
+  const { store, files, failures, nextTid, now } = deps;
   const posts = await Promise.all(
     writes.map(({ collection, rkey, value }) => toPost(collection, rkey ?? nextTid(), value)),
   );
+  for (const { record } of posts) {
+    await assertBlobs(files, record);
+  }
   const commit = await commitOf(posts, nextTid());
 
   // From here to `put` nothing waits, so that no other request comes between the checks and the change.

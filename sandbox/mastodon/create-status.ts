@@ -1,6 +1,6 @@
-import type { SandboxDeps } from '../deps.ts';
 import type { MastodonPost, Post } from '../post.ts';
 import { Refusal } from '../refusal.ts';
+import type { MastodonDeps } from './deps.ts';
 import { nextStatusId } from './next-status-id.ts';
 import { countCharacters, maxCharacters } from './text.ts';
 
@@ -8,7 +8,7 @@ import { countCharacters, maxCharacters } from './text.ts';
 const keyLifeMs = 60 * 60 * 1000;
 const busyMs = 5000;
 const visibilities = new Set(['public', 'unlisted', 'private', 'direct']);
-const unsupported = ['media_ids', 'media_ids[]', 'poll', 'scheduled_at', 'spoiler_text'];
+const unsupported = ['poll', 'scheduled_at', 'spoiler_text'];
 
 /**
  * Creates a status from the fields of a request, or finds the one that was created with the same key.
@@ -17,7 +17,7 @@ const unsupported = ['media_ids', 'media_ids[]', 'poll', 'scheduled_at', 'spoile
  * @throws Refusal 404, 422 or 429, as Mastodon answers.
  */
 export async function createStatus(
-  { store, failures, now }: SandboxDeps,
+  { store, attachments, failures, now }: MastodonDeps,
   fields: Readonly<Record<string, unknown>>,
   key: string | null,
 ): Promise<{ status: MastodonPost; isLost: boolean }> {
@@ -27,7 +27,8 @@ export async function createStatus(
     return { status: first, isLost: false };
   }
 
-  const content = parseContent(fields);
+  const media = attachments.choose(listField(fields, 'media_ids'));
+  const content = parseContent(fields, media.length > 0);
   const { text, replyTo } = content;
   if (replyTo !== null && store.find('mastodon', replyTo) === undefined) {
     throw new Refusal(404, 'The status that this one answers does not exist.');
@@ -43,8 +44,10 @@ export async function createStatus(
     id: nextStatusId(now(), own.at(-1)?.id),
     createdAt: new Date(now()).toISOString(),
     key,
+    media,
     ...content,
   };
+  attachments.use(media);
   await store.put([status]);
   return { status, isLost: failures.loses([text], key ?? text) };
 }
@@ -54,13 +57,13 @@ export function statusesOf(posts: readonly Post[]): MastodonPost[] {
   return posts.filter((post) => post.network === 'mastodon');
 }
 
-function parseContent(fields: Readonly<Record<string, unknown>>) {
+function parseContent(fields: Readonly<Record<string, unknown>>, hasMedia: boolean) {
   const extra = unsupported.find((name) => !isBlank(fields[name]));
   if (extra !== undefined) {
     throw invalid(`The sandbox has no ${extra}`);
   }
   const text = textField(fields, 'status')?.trim() ?? ''; // Mastodon trims too.
-  if (text === '') {
+  if (text === '' && !hasMedia) {
     throw invalid("Text can't be blank");
   }
   if (countCharacters(text) > maxCharacters) {
@@ -81,6 +84,17 @@ function textField(fields: Readonly<Record<string, unknown>>, name: string): str
   }
   if (typeof value !== 'string') {
     throw invalid(`${name} must be a string`);
+  }
+  return value;
+}
+
+function listField(fields: Readonly<Record<string, unknown>>, name: string): string[] {
+  const value = fields[name];
+  if (isBlank(value)) {
+    return [];
+  }
+  if (!Array.isArray(value) || !value.every((one) => typeof one === 'string')) {
+    throw invalid(`${name} must be a list of strings`);
   }
   return value;
 }

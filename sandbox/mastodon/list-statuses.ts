@@ -10,26 +10,28 @@ export type StatusPage = { readonly statuses: MastodonPost[]; readonly link: str
  * One page of an account's statuses, newest first.
  *
  * `exclude_replies` keeps answers to oneself, as Mastodon does, and here there are no others; there are no
- * boosts, pictures or pinned posts either.
+ * boosts or pinned posts either.
  *
  * @param statuses In the order of their ids.
  * @param url The address asked for, from which the addresses of the next and previous page are made.
  */
 export function listStatuses(statuses: readonly MastodonPost[], url: URL): StatusPage {
   const query = url.searchParams;
-  if (isTrue(query.get('only_media')) || isTrue(query.get('pinned'))) {
+  if (isTrue(query.get('pinned'))) {
     return { statuses: [], link: undefined };
   }
   const maxId = idOf(query.get('max_id'));
   const sinceId = idOf(query.get('since_id'));
   const minId = idOf(query.get('min_id'));
   const limit = limitOf(query.get('limit'));
+  const onlyMedia = isTrue(query.get('only_media'));
   const tag = query.get('tagged')?.toLowerCase();
   const fitting = statuses.filter(
-    ({ id, text }) =>
+    ({ id, text, media = [] }) =>
       (maxId === undefined || BigInt(id) < maxId) &&
       (sinceId === undefined || BigInt(id) > sinceId) &&
       (minId === undefined || BigInt(id) > minId) &&
+      (!onlyMedia || media.length > 0) &&
       (tag === undefined || tagsOf(text).includes(tag)),
   );
   // `min_id` asks for the page right above an id, `since_id` for the newest page that ends above it.

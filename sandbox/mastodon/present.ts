@@ -1,7 +1,9 @@
 import type { Request } from 'koa';
 import { mastodonAccount } from '../accounts.ts';
+import { fileTypes, maxFileBytes } from '../files.ts';
 import { originOf } from '../origin.ts';
-import type { MastodonPost } from '../post.ts';
+import type { Attachment, MastodonPost } from '../post.ts';
+import { maxPerStatus } from './attachments.ts';
 import { charactersPerUrl, contentOf, maxCharacters, tagsOf } from './text.ts';
 
 /** The demo account as others see it. @param base The address under which the sandbox speaks Mastodon. */
@@ -67,7 +69,7 @@ function presentContent(status: MastodonPost, base: string) {
     language: status.language,
     in_reply_to_id: status.replyTo,
     in_reply_to_account_id: status.replyTo === null ? null : mastodonAccount.id,
-    media_attachments: [],
+    media_attachments: (status.media ?? []).map((file) => presentAttachment(file, base)),
     mentions: [],
     tags: tagsOf(status.text).map((name) => ({
       name,
@@ -78,6 +80,22 @@ function presentContent(status: MastodonPost, base: string) {
     poll: null,
     card: null,
     application: null,
+  };
+}
+
+/** A file of a status, or one that is to come. */
+export function presentAttachment({ id, cid, type, description }: Attachment, base: string) {
+  const url = new URL(`/files/${cid}`, base).href;
+  const [kind] = type.split('/');
+  return {
+    id,
+    type: kind,
+    url,
+    preview_url: kind === 'image' ? url : null,
+    remote_url: null,
+    meta: {},
+    description,
+    blurhash: null,
   };
 }
 
@@ -95,10 +113,14 @@ export function presentInstance(base: string) {
     configuration: {
       statuses: {
         max_characters: maxCharacters,
-        max_media_attachments: 0,
+        max_media_attachments: maxPerStatus,
         characters_reserved_per_url: charactersPerUrl,
       },
-      media_attachments: { supported_mime_types: [] },
+      media_attachments: {
+        supported_mime_types: fileTypes,
+        image_size_limit: maxFileBytes,
+        video_size_limit: maxFileBytes,
+      },
     },
     registrations: { enabled: false, approval_required: false, message: null },
     contact: { email: '', account: presentAccount(base, 0) },

@@ -1,15 +1,15 @@
 import type { Router } from '@koa/router';
 import { readBody } from '../body.ts';
 import { cutConnection } from '../cut-connection.ts';
-import type { SandboxDeps } from '../deps.ts';
 import type { MastodonPost } from '../post.ts';
 import { contextOf } from '../threads.ts';
 import { requireToken, requireTokenIfAny } from './authentication.ts';
 import { createStatus, statusesOf } from './create-status.ts';
+import type { MastodonDeps } from './deps.ts';
 import { notFound } from './not-found.ts';
 import { baseOf, statusPresenter } from './present.ts';
 
-export function addStatusRoutes(router: Router, deps: SandboxDeps): void {
+export function addStatusRoutes(router: Router, deps: MastodonDeps): void {
   const { store } = deps;
 
   router.post('/v1/statuses', requireToken, async (ctx) => {
@@ -43,7 +43,7 @@ export function addStatusRoutes(router: Router, deps: SandboxDeps): void {
   });
 }
 
-function findStatus({ store }: SandboxDeps, id: string | undefined): MastodonPost {
+function findStatus({ store }: MastodonDeps, id: string | undefined): MastodonPost {
   const post = store.find('mastodon', id ?? '');
   if (post?.network !== 'mastodon') {
     throw notFound();

@@ -1,4 +1,5 @@
 import { blueskyAccount, mastodonAccount } from '../accounts.ts';
+import { blobsIn } from '../bluesky/blobs.ts';
 import { segmentsOf as blueskySegments } from '../bluesky/text.ts';
 import { segmentsOf as mastodonSegments } from '../mastodon/text.ts';
 import type { NetworkId, Post } from '../post.ts';
@@ -38,3 +39,18 @@ export function segmentsOf(post: Post): Segment[] {
     ? mastodonSegments(post.text, '/mastodon')
     : blueskySegments(post, '/bluesky');
 }
+
+/** A file to show below a post's text. */
+export type Shown = { readonly path: string; readonly type: string; readonly description: string };
+
+export function filesOf(post: Post): Shown[] {
+  return post.network === 'mastodon'
+    ? (post.media ?? []).map(({ cid, type, description }) => shown(cid, type, description ?? ''))
+    : blobsIn(post.record).map(({ ref, mimeType }) => shown(ref.$link, mimeType, ''));
+}
+
+const shown = (cid: string, type: string, description: string): Shown => ({
+  path: `/files/${encodeURIComponent(cid)}`,
+  type,
+  description,
+});

@@ -1,7 +1,7 @@
 import { html, type Html } from '../html.ts';
 import type { Post } from '../post.ts';
 import type { Segment } from '../segment.ts';
-import { networkFaces, pathOf, segmentsOf } from './networks.ts';
+import { filesOf, networkFaces, pathOf, segmentsOf, type Shown } from './networks.ts';
 
 /**
  * Posts that belong together, in order, joined by a line.
@@ -34,7 +34,18 @@ function postView(post: Post, isCurrent: boolean): Html {
       <span class="badge">${label}</span>
     </header>
     <p class="text">${segmentsOf(post).map(segmentView)}</p>
+    ${filesView(filesOf(post))}
   </article>`;
+}
+
+/** Every second file makes a row. */
+function filesView(files: readonly Shown[]): Html {
+  const views = files.map(({ path, type, description }) =>
+    type.startsWith('video/')
+      ? html`<video src="${path}" controls preload="metadata"></video>`
+      : html`<img src="${path}" alt="${description}" loading="lazy" />`,
+  );
+  return views.length === 0 ? html`` : html`<div class="files">${views}</div>`;
 }
 
 /** The page's script makes the time relative; without it, it is exact. */

@@ -1,5 +1,6 @@
 import { Router, type RouterContext } from '@koa/router';
 import { isDemo } from '../bluesky/sessions.ts';
+import type { Files } from '../files.ts';
 import { originOf } from '../origin.ts';
 import type { NetworkId, Post } from '../post.ts';
 import type { Store } from '../store.ts';
@@ -13,12 +14,13 @@ import { missingView, timelineView } from './timeline-view.ts';
 
 export type PageDeps = {
   readonly store: Store;
+  readonly files: Files;
   readonly events: Events;
   readonly assets: ReadonlyMap<string, Asset>;
 };
 
 /** What a person sees: the timeline of both networks, of one, of a tag, and every post at its own address. */
-export function pageRoutes({ store, events, assets }: PageDeps): Router {
+export function pageRoutes({ store, files, events, assets }: PageDeps): Router {
   const router = new Router();
 
   router.get('/', (ctx) => showTimeline(ctx, store, { title: 'Timeline' }, () => true));
@@ -43,6 +45,15 @@ export function pageRoutes({ store, events, assets }: PageDeps): Router {
     }
     ctx.type = asset.type;
     ctx.body = asset.body;
+  });
+
+  router.get('/files/:cid', async (ctx, next) => {
+    const file = await files.read(ctx.params.cid ?? '');
+    if (file === null) {
+      return next();
+    }
+    ctx.type = file.type;
+    ctx.body = file.bytes;
   });
 
   router.get('/{*path}', showMissing);
@@ -81,7 +92,8 @@ function showPost(ctx: RouterContext, store: Store, network: NetworkId): void {
     showMissing(ctx);
     return;
   }
-  const title = `“${post.text}” on ${networkFaces[network].label}`;
+  const what = post.text === '' ? 'A picture' : `“${post.text}”`;
+  const title = `${what} on ${networkFaces[network].label}`;
   show(ctx, { title, timeline: threadView(thread, post) });
 }
 

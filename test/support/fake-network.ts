@@ -1,4 +1,4 @@
-import { text } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import type { Rules } from '../../networks/content-rules.ts';
 import {
   NetworkError,
@@ -99,7 +99,7 @@ async function upload({ takesNoFiles }: FakeNetwork, { parts }: Step): Promise<s
       throw takesNoFiles;
     }
 
-    names.push(`${file.name}: ${await text(await file.open())}`);
+    names.push(`${file.name}: ${await readText(await file.open())}`);
   }
 
   return names;

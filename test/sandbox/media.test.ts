@@ -1,0 +1,173 @@
+import type { BlobRef } from '@atproto/api';
+import test, { type ExecutionContext } from 'ava';
+import { connectBluesky } from '../../networks/bluesky/connect.ts';
+import { bluesky } from '../../networks/bluesky/index.ts';
+import { connectMastodon } from '../../networks/mastodon/connect.ts';
+import { mastodon } from '../../networks/mastodon/index.ts';
+import { egressTo, openConnection } from '../networks/connection.ts';
+import {
+  fileOf,
+  pictureFile,
+  playableVideo,
+  videoFile,
+  type TestPartMedia,
+} from '../networks/files.ts';
+import { nextStep, partsWith, publish, sendStep } from '../networks/publish.ts';
+import { picture } from '../support/media-files.ts';
+import { temporaryFolder } from '../scripts/temporary-folder.ts';
+import { blueskyClient, mastodonClient, openSandbox, readPage } from './open-sandbox.ts';
+
+const connectTo = {
+  mastodon: (t: ExecutionContext, url: string) =>
+    connectMastodon(egressTo(t, url), { baseUrl: `${url}/mastodon`, accessToken: 'demo' }),
+  bluesky: (t: ExecutionContext, url: string) =>
+    connectBluesky(egressTo(t, url), {
+      baseUrl: `${url}/bluesky`,
+      identifier: 'demo.sandbox.test',
+      appPassword: 'demo',
+    }),
+} as const;
+const networks = { mastodon, bluesky } as const;
+const platforms = ['mastodon', 'bluesky'] as const;
+
+/** What the page shows below texts: pictures and videos, with what is behind their addresses. */
+async function filesOn(url: string) {
+  const page = await readPage(url);
+  const tags = page.matchAll(/<(?<tag>img|video)[^>]*?src="(?<path>\/files\/[^"]*)"/gv);
+  return Promise.all(
+    [...tags].map(async ({ groups }) => {
+      const answer = await fetch(url + groups?.['path']);
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      return { tag: groups?.['tag'], type: answer.headers.get('content-type'), bytes };
+    }),
+  );
+}
+
+const asShown = (tag: string, files: readonly TestPartMedia[]) =>
+  files.map(({ type, bytes }) => ({ tag, type, bytes }));
+
+for (const platform of platforms) {
+  test(`${platform}: our own adapter publishes pictures, and the page shows them in order`, async (t) => {
+    const { url } = await openSandbox(t);
+    const connection = openConnection(t, await connectTo[platform](t, url));
+    const files = [await pictureFile('a.png'), await pictureFile('b.png')];
+    await publish(networks[platform], connection, partsWith(files, 'Two'));
+
+    t.deepEqual(await filesOn(url), asShown('img', files));
+  });
+
+  test(`${platform}: a video alone is shown as a video`, async (t) => {
+    const { url } = await openSandbox(t);
+    const connection = openConnection(t, await connectTo[platform](t, url));
+    const file = platform === 'mastodon' ? await playableVideo() : await videoFile();
+    const { sent } = await publish(networks[platform], connection, partsWith([file], ''));
+
+    t.deepEqual(await filesOn(url), asShown('video', [file]));
+    t.regex(await readPage(url), /<p class="text"><\/p>/v);
+    const own = new URL(sent[0]?.url ?? '').pathname.replace(/^\/profile/v, '/bluesky/profile');
+    t.regex(await readPage(url + own), /<title>A picture on/v);
+  });
+
+  test(`${platform}: a picture whose answer is lost is found, and there once`, async (t) => {
+    const { url } = await openSandbox(t);
+    const connection = openConnection(t, await connectTo[platform](t, url));
+    const network = networks[platform];
+    const files = [await pictureFile()];
+    const parts = partsWith(files, 'Gone #sandbox-lost');
+    const step = nextStep(network, await network.freeze(connection, parts, Date.now()), []);
+    await t.throwsAsync(sendStep(network, connection, step), { name: 'NetworkError' });
+
+    t.like(await network.reconcile(connection, step), { kind: 'found', candidates: { length: 1 } });
+    t.deepEqual(await filesOn(url), asShown('img', files));
+  });
+
+  test(`${platform}: what no browser shows is refused`, async (t) => {
+    const { url } = await openSandbox(t);
+    const connection = openConnection(t, await connectTo[platform](t, url));
+    const parts = partsWith([fileOf(await picture('avif'), { name: 'a.avif' })], 'Hi');
+    const attempt = publish(networks[platform], connection, parts);
+    t.like(await t.throwsAsync(attempt), { code: 'media_refused', taken: 'no' });
+  });
+}
+
+test('a media id is good for one status, and four pictures are the most', async (t) => {
+  const { url } = await openSandbox(t);
+  const { v1, v2 } = mastodonClient(url);
+  const upload = async () => {
+    const file = new Blob([new Uint8Array((await pictureFile()).bytes)], { type: 'image/png' });
+    return v2.media.create({ file, description: 'Noise' });
+  };
+  const five = [await upload(), await upload(), await upload(), await upload(), await upload()];
+  const ids = five.map(({ id }) => id);
+  const [first = ''] = ids;
+
+  t.like(await v1.media.$select(first).fetch(), { id: first, type: 'image', description: 'Noise' });
+  await t.throwsAsync(v1.statuses.create({ status: 'Too many', mediaIds: ids }), {
+    message: /4 images/v,
+  });
+  const made = await v1.statuses.create({ mediaIds: [first] });
+  t.deepEqual(
+    made.mediaAttachments.map(({ id, description }) => ({ id, description })),
+    [{ id: first, description: 'Noise' }],
+  );
+  await t.throwsAsync(v1.statuses.create({ mediaIds: [first] }), { message: /not found/v });
+  await t.throwsAsync(v1.statuses.create({ mediaIds: ['nothing'] }), { message: /not found/v });
+});
+
+test('a record that names a file which was not uploaded, or names it wrongly, is refused', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const { data } = await agent.uploadBlob((await pictureFile()).bytes);
+  const postWith = (changes: object) => {
+    const image = Object.assign(data.blob.toJSON() as object, changes) as unknown as BlobRef;
+    const embed = { $type: 'app.bsky.embed.images' as const, images: [{ image, alt: '' }] };
+    return agent.post({ text: 'Hi', embed });
+  };
+
+  await t.throwsAsync(postWith({ mimeType: 'image/webp' }), { message: /Mimetype/v });
+  await t.throwsAsync(postWith({ size: 1 }), { message: /Size/v });
+  const unknown = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku';
+  await t.throwsAsync(postWith({ ref: { $link: unknown } }), { message: /find blob/v });
+  await t.throwsAsync(postWith({ ref: { $link: 'no-cid' } }));
+  await t.notThrowsAsync(postWith({}));
+});
+
+test('a file is served as the picture that it is, and runs nothing', async (t) => {
+  const { url } = await openSandbox(t);
+  const agent = await blueskyClient(url);
+  const svg = Buffer.from(
+    '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+  );
+  await t.throwsAsync(agent.uploadBlob(svg, { encoding: 'image/svg+xml' }));
+  const { data } = await agent.uploadBlob((await pictureFile()).bytes, { encoding: 'text/html' });
+
+  const answer = await fetch(`${url}/files/${data.blob.ref.toString()}`);
+  t.is(answer.headers.get('content-type'), 'image/png');
+  t.is(answer.headers.get('x-content-type-options'), 'nosniff');
+  t.is((await fetch(`${url}/files/..%2Fposts.json`)).status, 404);
+});
+
+test('pictures survive a restart with their posts', async (t) => {
+  const dataFile = `${await temporaryFolder(t)}/posts.json`;
+  const before = await openSandbox(t, { dataFile });
+  const files = [await pictureFile()];
+  for (const platform of platforms) {
+    const connection = openConnection(t, await connectTo[platform](t, before.url));
+    await publish(networks[platform], connection, partsWith(files, platform));
+  }
+  await before.close();
+  const after = await openSandbox(t, { dataFile });
+
+  t.deepEqual(await filesOn(after.url), asShown('img', [...files, ...files]));
+});
+
+test('a file that is too large is refused before it is kept', async (t) => {
+  const { url } = await openSandbox(t);
+  const { session } = await blueskyClient(url);
+  const answer = await fetch(`${url}/xrpc/com.atproto.repo.uploadBlob`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${session?.accessJwt}`, 'content-type': 'image/png' },
+    body: new Uint8Array(40 * 1024 * 1024 + 1),
+  });
+  t.is(answer.status, 413);
+});

@@ -1,0 +1,115 @@
+import { NetworkError, type Network, type SentPart, type Step } from '../../../networks/network.ts';
+import { fakeNetwork } from '../fake-network.ts';
+import type { Random } from './random.ts';
+
+export type Live = { readonly part: number; readonly text: string; readonly sent: SentPart };
+
+export type MoodyNetwork = Network & {
+  /** What is live, in order. */
+  live: Live[];
+  /** Sends whose posts appear at a time. */
+  late: (Live & { readonly atMs: number })[];
+};
+
+export type Mood = {
+  /** Null when the network is to be well from now on. */
+  readonly random: () => Random | null;
+  readonly nowMs: () => number;
+  /** Called whenever the network is asked for something: others may act meanwhile. */
+  readonly midway: () => Promise<void>;
+  readonly onSend: (network: string, step: Step) => void;
+};
+
+const silence = (): NetworkError =>
+  new NetworkError('network_unavailable', 'No answer.', { taken: 'unknown' });
+
+/** A network that takes, loses, delays and refuses by chance, and on which a send appears at most 60 s late. */
+export function moodyNetwork(id: string, { random, nowMs, midway, onSend }: Mood): MoodyNetwork {
+  const network: MoodyNetwork = {
+    ...fakeNetwork(),
+    id,
+    settlingMs: 60_000,
+    live: [],
+    late: [],
+    freeze: async (_connection, parts) => {
+      await midway();
+      return parts.map((part) => ({ ...part, data: null }));
+    },
+    upload: async () => {
+      await midway();
+      return [];
+    },
+    send: async (_connection, step) => {
+      onSend(id, step);
+      await midway();
+      const made = step.parts.map((part) => madeOf(part.key, part.text));
+      misfortune(network, random(), made, nowMs());
+      network.live.push(...made);
+      await midway();
+      return made.map(({ sent }) => sent);
+    },
+    reconcile: async (_connection, step) => {
+      await midway();
+      if (random()?.chance(0.25)) {
+        throw silence();
+      }
+
+      settleLate(network, nowMs());
+      const text = step.parts[0]?.text;
+      const equal = network.live.filter((live) => live.text === text);
+      return equal.length === 0
+        ? { kind: 'absent' }
+        : { kind: 'found', candidates: equal.map(({ sent }) => [sent]) };
+    },
+  };
+  return network;
+}
+
+/** @throws for every way in which a send does not get its answer; it may be live all the same. */
+function misfortune(
+  network: MoodyNetwork,
+  random: Random | null,
+  made: readonly Live[],
+  nowMs: number,
+): void {
+  const no = { taken: 'no' } as const;
+  const fate = random?.below(20) ?? 19;
+  if (fate < 2) {
+    network.live.push(...made);
+    throw fate === 0 ? silence() : new Error('The worker died after the send.');
+  }
+
+  if (fate === 2) {
+    const atMs = nowMs + (random?.below(59_000) ?? 0);
+    network.late.push(...made.map((live) => ({ ...live, atMs })));
+    throw silence();
+  }
+
+  if (fate < 5) {
+    throw fate === 3 ? silence() : new Error('The worker died before the send.');
+  }
+
+  if (fate < 8) {
+    throw new NetworkError('network_unavailable', 'They are busy.', no);
+  }
+
+  if (fate === 8) {
+    throw new NetworkError('rate_limited', 'Slowly.', { ...no, retryAtMs: nowMs + 7 * 60_000 });
+  }
+
+  if (fate < 12) {
+    throw new NetworkError(fate === 9 ? 'access_lost' : 'content_refused', 'No.', no);
+  }
+}
+
+/** What was late and is there by now. */
+export function settleLate(network: MoodyNetwork, nowMs: number): void {
+  network.live.push(...network.late.filter(({ atMs }) => atMs <= nowMs));
+  network.late = network.late.filter(({ atMs }) => atMs > nowMs);
+}
+
+const madeOf = (key: string, text: string): Live => {
+  const remoteId = crypto.randomUUID();
+  const part = Number(key.split('-').at(-1));
+  return { part, text, sent: { remoteId, url: `https://fake.example/${remoteId}` } };
+};

@@ -1,0 +1,65 @@
+import type { EditPostBody } from '../../../api/posts/schemas.ts';
+import { AppError, type ErrorCode } from '../../../domain/errors.ts';
+import type { PostLife } from '../post-life.ts';
+import type { Random } from './random.ts';
+
+/** What a call may answer to somebody who does not look before. */
+const refusals: readonly ErrorCode[] = [
+  'post_not_editable',
+  'post_not_cancellable',
+  'nothing_to_retry',
+  'no_channels',
+  'invalid_content',
+  'invalid_channel_ids',
+];
+
+let texts = 0;
+
+/** A request with a new text, other channels, another time, or some of these. */
+export function randomEdit(random: Random, channels: readonly string[]): EditPostBody {
+  const text = `t${++texts}`;
+  const chosen = channels.filter(() => random.chance(0.6));
+  const content = random.pick<EditPostBody>([
+    { body: text, thread: null },
+    { thread: [`${text}.0`, `${text}.1`, `${text}.2`] },
+    { channel_bodies: Object.fromEntries(chosen.slice(0, 1).map((id) => [id, `${text}!`])) },
+    { channel_bodies: null },
+  ]);
+  const time = random.pick<EditPostBody>([
+    { schedule_in_minutes: 0 },
+    { schedule_in_minutes: 0 },
+    { schedule_in_minutes: random.pick([5, 600]) },
+    { scheduled_at: null },
+  ]);
+  return {
+    ...(random.chance(0.6) && content),
+    ...(random.chance(0.7) && time),
+    ...(random.chance(0.2) && { channel_ids: chosen }),
+  };
+}
+
+/** Does something to a post that its owner could do at any time. @returns what, and whether it was refused. */
+export async function actAsUser(
+  life: PostLife,
+  post: string,
+  random: Random,
+): Promise<readonly [act: string, refusal: string | null]> {
+  const act = random.pick(['edit', 'edit', 'edit', 'cancel', 'cancel', 'retry'] as const);
+  const edit = randomEdit(random, Object.values(life.channels));
+  const acts = {
+    edit: () => life.edit(post, edit),
+    cancel: () => life.cancel(post),
+    retry: () => life.retry(post),
+  };
+  const said = act === 'edit' ? `edit ${JSON.stringify(edit)}` : act;
+  try {
+    await acts[act]();
+    return [said, null];
+  } catch (error) {
+    if (error instanceof AppError && refusals.includes(error.code)) {
+      return [said, error.code];
+    }
+
+    throw error;
+  }
+}
