@@ -46,6 +46,9 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
       .filter(Boolean)
       .join(','),
     PUNCTUAL_SANDBOX_URL: sandboxUrl,
+    PUNCTUAL_MEDIA_DIR: settings.mediaDir ?? data.path('media'),
+    // The worker has no port of its own to guess it from.
+    PUNCTUAL_PUBLIC_URL: settings.publicUrl ?? apiUrl,
   };
   await app('worker', env, ranks.work, 60_000);
   const apiEnv = { ...env, PORT: String(ports.api), HOST: settings.host };

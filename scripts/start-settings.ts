@@ -14,6 +14,8 @@ export type StartSettings = {
   readonly temporalUiUrl: string | undefined;
   readonly secretKey: string | undefined;
   readonly egressAllow: string | undefined;
+  readonly mediaDir: string | undefined;
+  readonly publicUrl: string | undefined;
 };
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -43,6 +45,8 @@ export function readStartSettings(env: Env): StartSettings {
     temporalUiUrl: text('PUNCTUAL_TEMPORAL_UI_URL'),
     secretKey: text('SECRET_KEY'),
     egressAllow: text('PUNCTUAL_EGRESS_ALLOW'),
+    mediaDir: text('PUNCTUAL_MEDIA_DIR'),
+    publicUrl: text('PUNCTUAL_PUBLIC_URL'),
   };
   if (problems.length > 0) {
     throw new PlainError(problems.join('\n'));
