@@ -15,7 +15,8 @@ const readyWithinMs = 30_000;
  */
 export async function startVersitygw(folder: string, stage: Stage): Promise<TestService> {
   const program = await buildVersitygw(process.env, stage);
-  const [buckets, sidecar] = [path.join(folder, 's3'), path.join(folder, 's3-metadata')];
+  // versitygw tells folders apart by how their names begin: one must not begin with the other.
+  const [buckets, sidecar] = [path.join(folder, 's3-buckets'), path.join(folder, 's3-metadata')];
   await mkdir(buckets);
   await mkdir(sidecar);
   const address = `127.0.0.1:${await freePort()}`;
