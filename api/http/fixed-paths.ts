@@ -3,8 +3,8 @@ import { AppError } from '../../domain/errors.ts';
 import type { Route } from './route.ts';
 
 /**
- * Answers 405 for a path without parameters that takes other methods. The router alone would take the last word of
- * `GET /posts/validate` for an id.
+ * Tells whoever asks a path without parameters in a way that it does not take which ways it does: by 405, or in the
+ * answer to OPTIONS. The router alone would take the last word of `GET /posts/validate` for an id.
  */
 export function fixedPaths(prefix: string, routes: readonly Route[]): Middleware {
   const fixed = routes.filter(({ path }) => !path.includes('{'));
@@ -16,14 +16,20 @@ export function fixedPaths(prefix: string, routes: readonly Route[]): Middleware
   );
   return async (ctx, next) => {
     const methods = methodsOf.get(ctx.path);
-    if (methods && ctx.method !== 'OPTIONS' && !methods.includes(ctx.method)) {
-      ctx.set('Allow', methods.join(', '));
+    if (!methods || methods.includes(ctx.method)) {
+      await next();
+      return;
+    }
+
+    ctx.set('Allow', methods.join(', '));
+    if (ctx.method !== 'OPTIONS') {
       throw new AppError(
         'method_not_allowed',
         `${ctx.path} does not take ${ctx.method}; see Allow.`,
       );
     }
 
-    await next();
+    ctx.status = 200;
+    ctx.body = '';
   };
 }

@@ -53,6 +53,10 @@ function hangUpOf(response: RouterContext['res']): AbortSignal {
       hangUp.abort(new Error('The client hung up.'));
     }
   };
+  if (response.closed) {
+    look(); // It hung up while we were at something else.
+  }
+
   response.once('close', look);
   return hangUp.signal;
 }

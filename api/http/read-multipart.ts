@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { AppError } from '../../domain/errors.ts';
@@ -78,6 +79,11 @@ async function read(ctx: Context, { sink, maxBytes, stallMs }: MultipartOptions)
   });
   const parsed = parse(ctx, () => Promise.resolve());
   await Promise.race([parsed, brokenOff(ctx.req, stallMs)]);
+  if (files.length > 0) {
+    // The parser ends with the body, and does not look whether the last of it could be written.
+    await finished(sink);
+  }
+
   return { fields: ctx.request.body as Record<string, unknown>, files };
 }
 
@@ -100,10 +106,9 @@ function brokenOff(request: Context['req'], stallMs: number): Promise<never> {
     }
   };
   silence.touch();
-  request
-    .on('data', () => silence.touch())
-    .once('end', stop)
-    .once('close', stop);
+  request.once('end', stop).once('close', stop);
+  // Not before the parser listens: the first listener sets the data going.
+  setImmediate(() => request.on('data', () => silence.touch()));
   if (request.destroyed) {
     stop();
   }

@@ -10,12 +10,17 @@ import { settleFiles } from './settle-files.ts';
  */
 export async function deleteMedia(deps: ApiDeps, workspaceId: string, id: string): Promise<void> {
   const { orm, media, now } = deps;
-  // Before the commit, so that a crash after it leaves bytes that the next sweep finds.
-  await media.staging.note(id);
+  let isMarked = false;
   try {
-    await orm.em.fork().transactional((em) => markDeleted(em, workspaceId, id, now()));
+    await orm.em.fork().transactional(async (em) => {
+      await markDeleted(em, workspaceId, id, now());
+      isMarked = true;
+      // Before the commit, so that a crash after it leaves bytes that the next sweep finds. A disk that is too full
+      // for a note is the last reason to keep the file.
+      await media.staging.note(id).catch(() => undefined);
+    });
   } finally {
-    await settleFiles(deps, [id]);
+    await settleFiles(deps, isMarked ? [id] : []);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { EntityDictionary } from '@mikro-orm/core';
 import { MediaFile } from '../../db/entities/media-file.ts';
 import type { Em } from '../../db/orm.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
@@ -16,25 +17,20 @@ export async function listMedia(
   { type, search, limit, cursor }: MediaQuery,
 ): Promise<{ files: MediaFile[]; nextCursor: string | null }> {
   const after = readCursor(cursor);
-  const rows = await em.find(
-    MediaFile,
-    {
+  const rows = await em.execute<EntityDictionary<MediaFile>[]>(
+    `select * from media_files where workspace_id = ? and deleted_at is null
+     ${type === undefined ? '' : 'and type like ?'} ${search === undefined ? '' : 'and name ilike ?'}
+     ${after ? 'and (created_at, id) < (?, ?)' : ''}
+     order by created_at desc, id desc limit ?`,
+    [
       workspaceId,
-      deletedAt: null,
-      ...(type === undefined ? {} : { type: { $like: `${type}/%` } }),
-      ...(search === undefined ? {} : { name: { $ilike: `%${literally(search)}%` } }),
-      ...(after
-        ? {
-            $or: [
-              { createdAt: { $lt: after.createdAt } },
-              { createdAt: after.createdAt, id: { $lt: after.id } },
-            ],
-          }
-        : {}),
-    },
-    { orderBy: { createdAt: 'desc', id: 'desc' }, limit: limit + 1 },
+      ...(type === undefined ? [] : [`${type}/%`]),
+      ...(search === undefined ? [] : [`%${literally(search)}%`]),
+      ...(after ? [after.createdAt, after.id] : []),
+      limit + 1,
+    ],
   );
-  const files = rows.slice(0, limit);
+  const files = rows.slice(0, limit).map((row) => em.map(MediaFile, row));
   const last = files.at(-1);
   return { files, nextCursor: last && rows.length > limit ? encodeCursor(last) : null };
 }

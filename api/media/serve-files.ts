@@ -58,6 +58,8 @@ function describe(ctx: RouterContext, file: MediaFile, part: ByteRange | undefin
   ctx.length = part ? part.end - part.start + 1 : file.sizeBytes;
   ctx.set({
     'Accept-Ranges': 'bytes',
+    // In its sandbox the page around a video is a stranger even to the address that it came from.
+    'Access-Control-Allow-Origin': '*',
     // Its bytes never change, but it may be deleted.
     'Cache-Control': 'private, max-age=3600',
     'Content-Disposition': 'inline',

@@ -37,5 +37,8 @@ test('a word that is a path of its own is no id to those who ask for it in anoth
     t.is(headers.get('allow'), 'POST', method);
   }
 
+  const options = await rawCall(`${url}/api/v1/posts/validate`, { method: 'OPTIONS' });
+  t.is(options.status, 200);
+  t.is(options.headers.get('allow'), 'POST');
   t.is((await rawCall(`${url}/api/v1/posts/validate`, { method: 'POST' })).status, 401);
 });

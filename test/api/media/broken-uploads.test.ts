@@ -3,17 +3,17 @@ import { newClient } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
 import { poll } from '../../support/poll.ts';
-import { startApi } from '../../support/punctual.ts';
+import { startLibrary } from './support/start-library.ts';
 import { filesOf, rowsOf, upload } from './support/library.ts';
 import { answerTo, beginUpload, head, tail, write } from './support/raw-upload.ts';
 
-const test = needs('postgres', 'temporal');
+const test = needs('postgres');
 
 const limit = 200 * 1024 * 1024;
 const piece = Buffer.alloc(1024 * 1024);
 
 test('an upload that says it is too large is answered before it comes', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const request = beginUpload(t, punctual, client, { 'content-length': 2 * limit });
   request.write(head);
@@ -23,7 +23,7 @@ test('an upload that says it is too large is answered before it comes', async (t
 });
 
 test('an upload that is too large without saying so is stopped at the limit and answered', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const request = beginUpload(t, punctual, client);
   const answer = answerTo(request);
@@ -41,7 +41,7 @@ test('an upload that is too large without saying so is stopped at the limit and 
 });
 
 test('a refused client that goes on sending is cut off', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const request = beginUpload(t, punctual, client, { 'content-length': 100 * limit });
   t.like(await answerTo(request), { status: 413 });
@@ -57,7 +57,7 @@ test('a refused client that goes on sending is cut off', async (t) => {
 });
 
 test('a client that hangs up in the middle leaves no file and no row', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const request = beginUpload(t, punctual, client);
   await write(request, head);
@@ -77,7 +77,7 @@ test('a client that hangs up in the middle leaves no file and no row', async (t)
 });
 
 test('a client that hangs up before its first byte is read leaves nothing and holds nothing up', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   for (let count = 0; count < 20; count += 1) {
     const request = beginUpload(t, punctual, client);
@@ -95,7 +95,7 @@ test('a client that hangs up before its first byte is read leaves nothing and ho
 });
 
 test('a client that falls silent is answered, and nothing is left', async (t) => {
-  const punctual = await startApi(t, { media: { stallMs: 500 } });
+  const punctual = await startLibrary(t, { media: { stallMs: 500 } });
   const client = await newClient(punctual);
   const request = beginUpload(t, punctual, client);
   await write(request, head);
@@ -109,7 +109,7 @@ test('a client that falls silent is answered, and nothing is left', async (t) =>
 });
 
 test('a client that is slow is waited for', async (t) => {
-  const punctual = await startApi(t, { media: { stallMs: 1000 } });
+  const punctual = await startLibrary(t, { media: { stallMs: 1000 } });
   const client = await newClient(punctual);
   const bytes = await picture();
   const request = beginUpload(t, punctual, client);

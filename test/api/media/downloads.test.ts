@@ -5,11 +5,12 @@ import { newClient, type Reply } from '../../support/client.ts';
 import { picture, video } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
 import { poll } from '../../support/poll.ts';
-import { startApi, type ApiOptions } from '../../support/punctual.ts';
+import type { ApiOptions } from '../../support/punctual.ts';
+import { startLibrary } from './support/start-library.ts';
 import { ca, fileServer } from './support/file-server.ts';
 import { filesOf, linkTo, rowsOf } from './support/library.ts';
 
-const test = needs('postgres', 'temporal');
+const test = needs('postgres');
 
 /** A library whose downloads may go to a server with these answers. */
 async function begin(
@@ -18,7 +19,7 @@ async function begin(
   options: ApiOptions = {},
 ) {
   const server = await fileServer(t, answers);
-  const punctual = await startApi(t, { ca, allowPorts: [server.port], ...options });
+  const punctual = await startLibrary(t, { ca, allowPorts: [server.port], ...options });
   const client = await newClient(punctual);
   const draft = (...urls: string[]): Promise<Reply> =>
     client.post('/posts', { body: 'Look', media_urls: urls });
@@ -215,7 +216,7 @@ test('a redirect to a private address is refused', async (t) => {
 
 test('a certificate that nobody vouches for is refused', async (t) => {
   const server = await fileServer(t, { '/a.png': await picture() });
-  const punctual = await startApi(t, { allowPorts: [server.port] });
+  const punctual = await startLibrary(t, { allowPorts: [server.port] });
   const client = await newClient(punctual);
   const { status, body } = await client.post('/posts', { media_urls: [server.at('/a.png')] });
 

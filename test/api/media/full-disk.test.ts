@@ -12,7 +12,7 @@ import { ca, fileServer } from './support/file-server.ts';
 import { libraryProcess } from './support/library-process.ts';
 import { filesOf, upload } from './support/library.ts';
 
-const test = needs('postgres', 'temporal');
+const test = needs('postgres');
 
 /** A picture of so many bytes. What comes after its end is nobody's business. */
 const pictureOf = async (bytes: number): Promise<Buffer> =>
@@ -93,4 +93,7 @@ test('on a disk that is full, an upload is a clear 503 and leaves nothing', asyn
 
   const small = await upload(world.api, world.client, { bytes: await picture() });
   t.is(small.status, 201);
+  await writeFile(path.join(mediaDir, 'filling'), Buffer.alloc(4_500_000)).catch(() => undefined);
+  t.is((await world.client.delete(`/media/${small.body.media.id}`)).status, 200);
+  t.deepEqual(await filesOf(world), ['filling']);
 });

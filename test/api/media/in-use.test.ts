@@ -2,14 +2,14 @@ import type { ExecutionContext } from 'ava';
 import { newClient } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
-import { startApi } from '../../support/punctual.ts';
+import { startLibrary } from './support/start-library.ts';
 import { storeChannel } from '../stored-channel.ts';
 import { filesOf, linkTo, upload } from './support/library.ts';
 
-const test = needs('postgres', 'temporal');
+const test = needs('postgres');
 
 async function begin(t: ExecutionContext) {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const channel = await storeChannel(punctual, client.workspaceId);
   const bytes = await picture();

@@ -2,13 +2,14 @@ import type { ExecutionContext } from 'ava';
 import { newClient, type Client } from '../../support/client.ts';
 import { picture, video } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
-import { startApi, type Punctual } from '../../support/punctual.ts';
+import type { Punctual } from '../../support/punctual.ts';
+import { startLibrary } from './support/start-library.ts';
 import { filesOf, upload } from './support/library.ts';
 
-const test = needs('postgres', 'temporal');
+const test = needs('postgres');
 
 async function begin(t: ExecutionContext) {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   return { punctual, client: await newClient(punctual) };
 }
 

@@ -3,14 +3,14 @@ import { request } from 'undici';
 import { newClient } from '../../support/client.ts';
 import { picture, video } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
-import { startApi } from '../../support/punctual.ts';
+import { startLibrary } from './support/start-library.ts';
 import { linkTo, upload } from './support/library.ts';
 
-const test = needs('postgres', 'temporal');
+const test = needs('postgres');
 
 /** A video of the library, its bytes and its link. */
 async function begin(t: ExecutionContext) {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const bytes = await video('mp4');
   const { body } = await upload(punctual, client, { bytes, fileName: 'clip.mp4' });
@@ -36,6 +36,7 @@ test('a browser gets a file as what it is, and nothing in it may run', async (t)
   t.is(header('content-disposition'), 'inline');
   t.is(header('accept-ranges'), 'bytes');
   t.regex(header('content-security-policy') ?? '', /default-src 'none';.* sandbox$/v);
+  t.is(header('access-control-allow-origin'), '*');
   t.regex(header('cache-control') ?? '', /^private/v);
 });
 
@@ -111,6 +112,8 @@ test('the name in a link may be any', async (t) => {
   t.is(body.media.name, name);
   t.is(new URL(body.media.url).href, body.media.url);
   t.is((await read(linkTo(punctual, body.media.url))).answer.status, 200);
+  const broken = linkTo(punctual, body.media.url).replace(/[^\/]*$/v, '%ff');
+  t.is((await read(broken)).answer.status, 200);
 });
 
 test('an unknown link and that of a deleted file answer alike', async (t) => {

@@ -6,7 +6,7 @@ import { libraryProcess } from './support/library-process.ts';
 import { filesOf, upload } from './support/library.ts';
 import { answerTo, beginUpload, head, tail, write } from './support/raw-upload.ts';
 
-const test = needs('postgres', 'temporal');
+const test = needs('postgres');
 
 const megabyte = 1024 * 1024;
 const piece = Buffer.alloc(megabyte);

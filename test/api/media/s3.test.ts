@@ -4,18 +4,18 @@ import { newBucket } from '../../support/bucket.ts';
 import { newClient } from '../../support/client.ts';
 import { picture, video } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
-import { startApi } from '../../support/punctual.ts';
+import { startLibrary } from './support/start-library.ts';
 import { ca, fileServer } from './support/file-server.ts';
 import { filesOf, linkTo, rowsOf, upload } from './support/library.ts';
 
-const test = needs('postgres', 'temporal', 'versitygw');
+const test = needs('postgres', 'versitygw');
 
 async function begin(t: ExecutionContext) {
   const bucket = await newBucket(t);
   const storage = s3Storage(bucket.settings);
   t.teardown(() => storage.close());
   const server = await fileServer(t, { '/a.png': await picture(), '/b': Buffer.from('b') });
-  const punctual = await startApi(t, { ca, allowPorts: [server.port], media: { storage } });
+  const punctual = await startLibrary(t, { ca, allowPorts: [server.port], media: { storage } });
   return { bucket, server, punctual, client: await newClient(punctual) };
 }
 
@@ -58,7 +58,7 @@ test('while the bucket is away, uploads and links answer 503 and nothing is made
   const { settings } = await newBucket(t);
   const storage = s3Storage({ ...settings, endpoint: 'http://127.0.0.1:1' });
   t.teardown(() => storage.close());
-  const punctual = await startApi(t, { media: { storage } });
+  const punctual = await startLibrary(t, { media: { storage } });
   const client = await newClient(punctual);
   const { status, headers, body } = await upload(punctual, client, { bytes: await picture() });
 

@@ -9,11 +9,12 @@ import { temporaryFolder } from '../../scripts/temporary-folder.ts';
 import { newClient } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
-import { startApi, type Punctual } from '../../support/punctual.ts';
+import type { Punctual } from '../../support/punctual.ts';
+import { startLibrary } from './support/start-library.ts';
 import { testLog } from '../../support/temporal.ts';
 import { filesOf, rowsOf, upload } from './support/library.ts';
 
-const test = needs('postgres', 'temporal');
+const test = needs('postgres');
 
 /** Makes everything in the staging folder two hours old. */
 async function age({ mediaDir }: Punctual): Promise<void> {
@@ -37,7 +38,7 @@ async function sweep({ orm, mediaDir }: Punctual, storage?: MediaStorage): Promi
 }
 
 test('what a killed process left on its way in is removed after an hour, and not before', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   await writeFile(path.join(punctual.mediaDir, 'incoming', 'x.part'), 'half a pict');
   await sweep(punctual);
   t.deepEqual(await filesOf(punctual), ['x.part']);
@@ -48,7 +49,7 @@ test('what a killed process left on its way in is removed after an hour, and not
 });
 
 test('a stored file whose row was never made is removed, and one that has its row stays', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const [kept, lost] = [
     (await upload(punctual, client, { bytes: await picture() })).body.media.id,
@@ -65,7 +66,7 @@ test('a stored file whose row was never made is removed, and one that has its ro
 });
 
 test('a sweep while the database is away loses nothing', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   const client = await newClient(punctual);
   const { body } = await upload(punctual, client, { bytes: await picture() });
   const staging = await createStaging({ mediaDir: punctual.mediaDir, s3: null });
@@ -87,7 +88,7 @@ const broken = (folder: string, step: 'put' | 'remove'): MediaStorage => ({
 
 test('a storage that does not answer: 503, no row, and what it may have kept is noted', async (t) => {
   const storage = broken(await temporaryFolder(t), 'put');
-  const punctual = await startApi(t, { media: { storage } });
+  const punctual = await startLibrary(t, { media: { storage } });
   const client = await newClient(punctual);
   const { status, headers } = await upload(punctual, client, { bytes: await picture() });
 
@@ -99,7 +100,7 @@ test('a storage that does not answer: 503, no row, and what it may have kept is 
 
 test('a deleted file that the storage could not remove is removed later', async (t) => {
   const folder = await temporaryFolder(t);
-  const punctual = await startApi(t, { media: { storage: broken(folder, 'remove') } });
+  const punctual = await startLibrary(t, { media: { storage: broken(folder, 'remove') } });
   const client = await newClient(punctual);
   const { body } = await upload(punctual, client, { bytes: await picture() });
   t.is((await client.delete(`/media/${body.media.id}`)).status, 200);

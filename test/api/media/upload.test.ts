@@ -2,13 +2,13 @@ import type { ExecutionContext } from 'ava';
 import { newClient } from '../../support/client.ts';
 import { picture, video } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
-import { startApi } from '../../support/punctual.ts';
+import { startLibrary } from './support/start-library.ts';
 import { filesOf, linkTo, post, rowsOf, upload } from './support/library.ts';
 
-const tests = needs('postgres', 'temporal');
+const tests = needs('postgres');
 
 async function begin(t: ExecutionContext) {
-  const punctual = await startApi(t);
+  const punctual = await startLibrary(t);
   return { punctual, client: await newClient(punctual) };
 }
 

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../../scripts/temporary-folder.ts';
 import { clientFor } from '../../../support/client.ts';
 import { freshDatabase } from '../../../support/database.ts';
 import { poll } from '../../../support/poll.ts';
-import { freshNamespace } from '../../../support/temporal.ts';
+import { noTemporal } from './start-library.ts';
 import { startApiProcess } from '../../outages/api-process.ts';
 
 type Options = {
@@ -22,7 +22,7 @@ export async function libraryProcess(
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const folder = mediaDir ?? (await temporaryFolder(t));
   const settings = {
-    ...(await freshNamespace()),
+    ...noTemporal,
     DATABASE_URL: databaseUrl,
     SECRET_KEY: randomBytes(32).toString('hex'),
     PUNCTUAL_MEDIA_DIR: folder,
