@@ -32,7 +32,7 @@ export async function run(): Promise<boolean> {
     return results.every(Boolean);
   } finally {
     await guard.endAll();
-    if (!process.env.KEEP) await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

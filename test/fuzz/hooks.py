@@ -1,6 +1,10 @@
 """What the document cannot say of a request in JSON Schema, and why the API may refuse it all the same."""
 
+import base64
+from pathlib import Path
+
 import schemathesis
+from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
 
 # Rules about what the database holds, what time it is, what a text says or where a URL leads: a request that fits its
@@ -33,8 +37,38 @@ UNSAYABLE = {"?cursor", "?from", "?to"}
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Drops the failure that a request was refused although it fits its schema, where that is right."""
-    return not (isinstance(failure, RejectedPositiveData) and may_be_refused(case, response.json()))
+    """Drops what Schemathesis takes for a failure and is none."""
+    if isinstance(failure, RejectedPositiveData):
+        return not may_be_refused(case, response.json())
+    return not (isinstance(failure, AcceptedNegativeData) and is_plain_upload(case))
+
+
+# One grey pixel. Bytes that are made up are never a picture, so no upload would ever go well.
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+)
+
+
+@schemathesis.hook
+def map_body(context, body):
+    """Puts a picture into half of the uploads."""
+    if context.operation.label == "POST /media" and isinstance(body, dict):
+        file = body.get("file")
+        if isinstance(file, (str, bytes)) and len(file) % 2 == 0:
+            return {**body, "file": PICTURE}
+    return body
+
+
+# The endpoint with deliveries. Once it is gone, most calls about webhooks find nothing any more.
+KEPT = Path("webhooks.dict").read_text()
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """Lets a deletion of that endpoint go to one that nobody has."""
+    if case.operation.label == "DELETE /webhooks/{id}" and str(case.path_parameters.get("id")) in KEPT:
+        case.path_parameters = {"id": NOBODY}
 
 
 def may_be_refused(case, error):
@@ -43,7 +77,7 @@ def may_be_refused(case, error):
     if error["code"] != "invalid_request":
         return False
     paths = {detail["path"] for detail in error.get("details", [])}
-    return names_two_keys(case) or holds_nul(case.body) or bool(paths) and paths <= UNSAYABLE
+    return names_two_keys(case) or holds_nul([case.body, case.query]) or bool(paths) and paths <= UNSAYABLE
 
 
 def names_two_keys(case):
@@ -60,3 +94,9 @@ def holds_nul(value):
     if isinstance(value, list):
         return any(holds_nul(part) for part in value)
     return isinstance(value, str) and "\x00" in value
+
+
+def is_plain_upload(case):
+    """A form's fields are texts, so a name that is a number is a name by the time it arrives."""
+    is_upload = case.operation.label == "POST /media" and isinstance(case.body, dict)
+    return is_upload and case.body.get("file") == PICTURE and set(case.body) <= {"file", "name"}

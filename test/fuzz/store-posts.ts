@@ -5,18 +5,24 @@ import type { Em } from '../../db/orm.ts';
 import { postStatuses, type ChannelStatus, type PostStatus } from '../../domain/post-status.ts';
 
 /** How many posts of each status there are: enough that the fuzzer, which edits and cancels them, finds some left. */
-const ofEach = 20;
+const ofEach = 30;
 
-/** Stores posts of every status, as the workflow leaves them. @returns their ids. */
+/** Stores posts of every status, as the workflow leaves them. @returns their ids by status. */
 export async function storePosts(
   em: Em,
   workspaceId: string,
   channelIds: readonly string[],
-): Promise<string[]> {
-  const ids: string[] = [];
+): Promise<Record<PostStatus, string[]>> {
+  const ids: Record<PostStatus, string[]> = {
+    draft: [],
+    scheduled: [],
+    publishing: [],
+    published: [],
+    failed: [],
+  };
   for (const status of postStatuses) {
     for (let count = 0; count < ofEach; count += 1) {
-      ids.push(createPost(em, workspaceId, channelIds, status));
+      ids[status].push(createPost(em, workspaceId, channelIds, status));
     }
   }
 

@@ -10,7 +10,10 @@ import { storePosts } from './store-posts.ts';
 
 /** What the owner's workspace has, by the name of the dictionary that tells the fuzzer. */
 export type KnownIds = Readonly<
-  Record<'channels' | 'posts' | 'media' | 'webhooks' | 'deliveries', readonly string[]>
+  Record<
+    'channels' | 'posts' | 'failed_posts' | 'media' | 'webhooks' | 'deliveries',
+    readonly string[]
+  >
 >;
 
 export type FuzzWorld = {
@@ -36,20 +39,21 @@ async function fillWorkspace(punctual: Punctual, owner: Client): Promise<KnownId
   const channels = await inTurn(Object.keys(networks), (platform) =>
     addFakeChannel(punctual.deps, workspaceId, platform),
   );
-  const webhooks = await inTurn(['a', 'b'], (name) => createWebhook(owner, name));
+  const posts = await storePosts(punctual.orm.em.fork(), workspaceId, channels);
   return {
     channels,
-    webhooks,
-    posts: await storePosts(punctual.orm.em.fork(), workspaceId, channels),
+    posts: Object.values(posts).flat(),
+    failed_posts: posts.failed,
+    // One, so that each of the deliveries below is its own.
+    webhooks: [await createWebhook(owner)],
     media: await inTurn(range(40), () => storeMedia(punctual, workspaceId)),
-    // To both endpoints each; the ids of one of them are enough.
     deliveries: await inTurn(range(20), () => storeDelivery(punctual, workspaceId)),
   };
 }
 
-async function createWebhook(owner: Client, name: string): Promise<string> {
+async function createWebhook(owner: Client): Promise<string> {
   const events = ['post.failed', 'post.published'];
-  const { body } = await owner.post('/webhooks', { url: `https://example.com/${name}`, events });
+  const { body } = await owner.post('/webhooks', { url: 'https://example.com/hook', events });
   return body.webhook.id;
 }
 
