@@ -16,7 +16,12 @@ export type ClaimTarget = {
 
 export type Claim =
   /** The post is ours to publish, on these channels: all that have no final result yet. */
-  | { readonly kind: 'go'; readonly targets: readonly ClaimTarget[] }
+  | {
+      readonly kind: 'go';
+      readonly targets: readonly ClaimTarget[];
+      /** Every cancel, new time and retry raises it: while it stands, nobody has stopped this publishing. */
+      readonly revision: number;
+    }
   /** It was moved, and the message about it has not arrived. */
   | { readonly kind: 'not_due'; readonly revision: number; readonly dueAt: string }
   /** It is a draft, finished, or deleted. */
@@ -37,13 +42,15 @@ export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Prom
       'select status, scheduled_at, revision from posts where id = ? and workspace_id = ? for update',
       [postId, workspaceId],
     );
-    if (!post?.scheduled_at || !['scheduled', 'publishing'].includes(post.status)) {
+    if (post?.status !== 'scheduled' && post?.status !== 'publishing') {
       return { kind: 'gone' };
     }
 
-    const dueAt = new Date(post.scheduled_at);
+    const { revision } = post;
+    // Only a scheduled post has to have a time: one that was cancelled, ended all the same and is retried has none.
+    const dueAt = new Date(post.scheduled_at ?? 0);
     if (post.status === 'scheduled' && dueAt.getTime() > nowMs) {
-      return { kind: 'not_due', revision: post.revision, dueAt: dueAt.toISOString() };
+      return { kind: 'not_due', revision, dueAt: dueAt.toISOString() };
     }
 
     await em.execute(
@@ -60,6 +67,6 @@ export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Prom
     const targets = channels
       .filter(({ status }) => !isFinal(status))
       .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
-    return { kind: 'go', targets };
+    return { kind: 'go', targets, revision };
   });
 }

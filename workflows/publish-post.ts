@@ -36,42 +36,59 @@ async function followSchedule(
     }
 
     // From here the database decides: a lost message can delay a post but never publish a wrong one.
+    const heard = schedule.revision;
     const claim = await claimPost({ workspaceId, postId, nowMs: Date.now() });
+    if (claim.kind === 'gone' && schedule.revision !== heard) {
+      continue; // News came while we asked: what the database said may be older.
+    }
+
     if (claim.kind === 'gone') {
       setCurrentDetails('There was nothing to publish: the post is no longer scheduled.');
       return 'gone';
     }
 
     if (claim.kind === 'not_due') {
-      schedule.revision = Math.max(schedule.revision, claim.revision);
-      schedule.dueAtMs = Date.parse(claim.dueAt);
+      learn(schedule, claim.revision, Date.parse(claim.dueAt));
       continue;
     }
 
-    const { revision } = schedule;
-    const result = await publish(input, schedule, claim.targets);
-    if (schedule.canceled || schedule.revision === revision) {
+    const { targets, revision: claimed = heard } = claim; // Claims in older histories say nothing of revisions.
+    learn(schedule, claimed, schedule.dueAtMs);
+    const result = await publish(input, schedule, claimed, targets);
+    if (schedule.canceled || schedule.revision === claimed) {
       return result;
     }
-    // It was cancelled and scheduled anew while it was being sent: this workflow is the one that was told.
+    // It was retried, or cancelled and scheduled anew, since the claim: this workflow is the one that was told.
+  }
+}
+
+/** Takes over what the database said, unless a message that came meanwhile is newer. */
+function learn(schedule: Schedule, revision: number, dueAtMs: number): void {
+  if (revision > schedule.revision) {
+    Object.assign(schedule, { revision, dueAtMs, canceled: false });
+  } else if (revision === schedule.revision) {
+    schedule.dueAtMs = dueAtMs;
   }
 }
 
 async function publish(
   input: PublishPostInput,
   schedule: Schedule,
+  claimed: number,
   targets: readonly Target[],
 ): Promise<PublishPostResult> {
   setCurrentDetails(`Publishing to ${targets.map(({ network }) => network).join(', ')}.`);
   const sending = new CancellationScope();
-  schedule.onCancel = () => sending.cancel();
-  if (schedule.canceled) {
-    sending.cancel(); // The cancel came while the claim was made.
+  // A new time stops it as well: it means that there was a cancel, the message of which was lost or is late.
+  schedule.onNews = () => sending.cancel();
+  if (schedule.revision > claimed) {
+    sending.cancel(); // The news came while the claim was made.
   }
 
   await sending.run(() => publishChannels(input, targets));
   // A post that was scheduled anew meanwhile is not cancelled any more.
-  return settle(input, schedule, sending.consideredCancelled && schedule.canceled);
+  const canceled = sending.consideredCancelled && schedule.canceled;
+  return settle(input, schedule, canceled, claimed);
 }
 
 /** Writes the post's end, once, and starts what follows from it. */
@@ -79,9 +96,17 @@ async function settle(
   input: PublishPostInput,
   { revision }: Schedule,
   canceled: boolean,
+  claimed?: number,
 ): Promise<PublishPostResult> {
   const { workspaceId, postId } = input;
-  const { status, deliveryIds } = await finalizePost({ workspaceId, postId, revision, canceled });
+  const request = {
+    workspaceId,
+    postId,
+    revision,
+    canceled,
+    ...(claimed !== undefined && { claimed }),
+  };
+  const { status, deliveryIds } = await finalizePost(request);
   await startDeliveries(workspaceId, deliveryIds);
   setCurrentDetails(`The post is **${status}**. Webhooks to deliver: ${deliveryIds.length}.`);
   return status;

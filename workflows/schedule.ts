@@ -13,8 +13,8 @@ export type Schedule = {
   revision: number;
   dueAtMs: number;
   canceled: boolean;
-  /** Called when a cancel arrives. */
-  onCancel: () => void;
+  /** Called when a message says something new. */
+  onNews: () => void;
 };
 
 // Frozen: posts sleep in these two functions for months and replay them, so nothing is ever added before the
@@ -25,13 +25,14 @@ export function followMessages(input: PublishPostInput): Schedule {
     revision: input.revision,
     dueAtMs: Date.parse(input.dueAt),
     canceled: false,
-    onCancel: () => undefined,
+    onNews: () => undefined,
   };
   setHandler(
     reschedule,
     ({ revision, dueAt }) => {
       if (revision > schedule.revision) {
         Object.assign(schedule, { revision, dueAtMs: Date.parse(dueAt), canceled: false });
+        schedule.onNews();
       }
     },
     { description: 'The post has a new time: {revision, dueAt}.' },
@@ -41,7 +42,7 @@ export function followMessages(input: PublishPostInput): Schedule {
     ({ revision }) => {
       if (revision > schedule.revision) {
         Object.assign(schedule, { revision, canceled: true });
-        schedule.onCancel();
+        schedule.onNews();
       }
     },
     { description: 'The post became a draft: {revision}.' },

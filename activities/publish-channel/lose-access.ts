@@ -1,40 +1,38 @@
 import { Channel } from '../../db/entities/channel.ts';
+import type { Em } from '../../db/orm.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishTarget } from './target.ts';
 
 /**
  * The network no longer accepts this channel's access: it needs reconnecting, and its owner hears of it once,
- * however many posts run into it.
+ * however many posts run into it. In the transaction that ends the post's channel, so that a try after a crash finds
+ * both or neither.
  *
  * @returns the ids of the deliveries to start.
  */
 export async function loseAccess(
+  em: Em,
   deps: ActivityDeps,
   { workspaceId, channelId }: PublishTarget,
   error: string,
 ): Promise<string[]> {
-  return deps.orm.em.fork().transactional(async (em) => {
-    const changed = await em.execute<{ id: string }[]>(
-      `update channels set state = 'needs_reconnect', error = ?, sealed_session = null, updated_at = ?
-       where id = ? and workspace_id = ? and state = 'connected' returning id`,
-      [error, deps.now(), channelId, workspaceId],
-    );
-    if (changed.length === 0) {
-      return [];
-    }
+  const changed = await em.execute<{ id: string }[]>(
+    `update channels set state = 'needs_reconnect', error = ?, sealed_session = null, updated_at = ?
+     where id = ? and workspace_id = ? and state = 'connected' returning id`,
+    [error, deps.now(), channelId, workspaceId],
+  );
+  if (changed.length === 0) {
+    return [];
+  }
 
-    const { id, platform, handle } = await em.findOneOrFail(Channel, {
-      id: channelId,
-      workspaceId,
-    });
-    return recordEvent(em, {
-      workspaceId,
-      channelId,
-      type: 'channel.needs_reconnect',
-      createdAt: deps.now(),
-      data: { channel: { id, platform, handle, error } },
-    });
+  const { id, platform, handle } = await em.findOneOrFail(Channel, { id: channelId, workspaceId });
+  return recordEvent(em, {
+    workspaceId,
+    channelId,
+    type: 'channel.needs_reconnect',
+    createdAt: deps.now(),
+    data: { channel: { id, platform, handle, error } },
   });
 }
 

@@ -63,8 +63,9 @@ export async function publishChannel(
 }
 
 /**
- * The moment from which a cancel lets the channel finish. A channel of a post that is not publishing (any more) does
- * not begin: it was cancelled, or it waits for another time. One that had begun goes on.
+ * The moment from which a cancel lets the channel finish. A channel of a post that is not publishing (any more) is not
+ * tried: it was cancelled, or it waits for another time. The revision says that this is still so since the texts and
+ * files were read, so that nothing older than the newest edit begins to go out.
  *
  * @returns false when it must not be tried.
  */
@@ -73,9 +74,9 @@ async function begin(deps: ActivityDeps, target: PublishTarget): Promise<boolean
     `update post_channels pc set status = 'publishing', retry_at = null
      from posts p
      where pc.id = ? and pc.workspace_id = ? and p.id = pc.post_id and p.workspace_id = pc.workspace_id
-       and (pc.status = 'publishing' or (pc.status in ('scheduled', 'retrying') and p.status = 'publishing'))
+       and pc.status in ('scheduled', 'publishing', 'retrying') and p.status = 'publishing' and p.revision = ?
      returning pc.id`,
-    [target.postChannelId, target.workspaceId],
+    [target.postChannelId, target.workspaceId, target.revision],
   );
   return begun.length === 1;
 }

@@ -1,5 +1,7 @@
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { nextTry } from '../../domain/next-try.ts';
+import type { ChannelStatus } from '../../domain/post-status.ts';
+import type { Em } from '../../db/orm.ts';
 import type { NetworkError } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readLedger, type Entry } from './ledger.ts';
@@ -10,55 +12,105 @@ export type Recorded =
   | { readonly kind: 'retry'; readonly atMs: number; readonly code: ChannelErrorCode }
   | {
       readonly kind: 'final';
-      readonly status: 'failed' | 'unconfirmed';
+      readonly status: ChannelStatus;
       readonly deliveryIds: readonly string[];
     };
 
+type Failure = {
+  /** A sentence for the user. */
+  readonly message: string;
+  readonly code: ChannelErrorCode;
+  /** A request may have arrived: nobody can say that nothing came of it. */
+  readonly isOpen: boolean;
+};
+
 /**
  * Writes down why a try failed and what follows from it: another try at its time, or the channel's end. A
- * channel that another try has ended meanwhile, or that was cancelled, keeps what it has.
+ * channel that another try has ended meanwhile keeps what it has, and one whose post was cancelled has no other try.
  */
 export async function recordFailure(
   deps: ActivityDeps,
   target: PublishTarget,
   error: NetworkError,
 ): Promise<Recorded> {
-  const nowMs = deps.now().getTime();
-  const next = nextTry(error, target.tries, target.dueAt.getTime(), nowMs);
+  const next = nextTry(error, target.tries, target.dueAt.getTime(), deps.now().getTime());
   const entries = await readLedger(deps, target);
   const message = describe(error.message, entries);
-  if (next.kind === 'retry') {
-    await recordRetry(deps, target, { ...next, code: error.code, message });
-    return { kind: 'retry', atMs: next.atMs, code: error.code };
-  }
+  const isOpen = entries.some(({ state }) => state === 'sending' || state === 'unknown');
+  return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
+    if (next.kind === 'give_up') {
+      const status = await recordEnd(em, target, { message, isOpen, code: next.code });
+      const hasLost = error.code === 'access_lost';
+      const deliveryIds = hasLost ? await loseAccess(em, deps, target, error.message) : [];
+      return { kind: 'final', status, deliveryIds };
+    }
 
-  // Whatever the error was: while a request may have arrived, nobody can say that it failed.
-  const open = entries.some(({ state }) => state === 'sending' || state === 'unknown');
-  const deliveryIds =
-    error.code === 'access_lost' ? await loseAccess(deps, target, error.message) : [];
-  const status = open ? 'unconfirmed' : 'failed';
-  await deps.orm.em.fork().execute(
+    // The post before its channel, as everybody locks them: a cancel comes before this or after it.
+    const [post] = await em.execute<{ status: string }[]>(
+      'select status from posts where id = ? and workspace_id = ? for share',
+      [target.postId, target.workspaceId],
+    );
+    if (post?.status !== 'publishing') {
+      const status = post?.status === 'scheduled' ? 'scheduled' : 'draft';
+      return {
+        kind: 'final',
+        status: await recordStop(em, target, status, { message, isOpen, code: error.code }),
+        deliveryIds: [],
+      };
+    }
+
+    await recordRetry(em, target, { ...next, code: error.code, message });
+    return { kind: 'retry', atMs: next.atMs, code: error.code };
+  });
+}
+
+/** Whatever the error was: while a request may have arrived, nobody can say that it failed. */
+async function recordEnd(
+  em: Em,
+  target: PublishTarget,
+  { message, code, isOpen }: Failure,
+): Promise<ChannelStatus> {
+  const status = isOpen ? 'unconfirmed' : 'failed';
+  await em.execute(
     `update post_channels set status = ?, error = ?, error_code = ?, retry_at = null, url = null,
        tries = tries + 1
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
     [
       status,
-      open ? unconfirmed(message) : message,
-      open ? 'unconfirmed' : next.code,
+      isOpen ? unconfirmed(message) : message,
+      isOpen ? 'unconfirmed' : code,
       target.postChannelId,
       target.workspaceId,
     ],
   );
-  return { kind: 'final', status, deliveryIds };
+  return status;
+}
+
+/** The post was cancelled while it was being sent, and perhaps scheduled anew: this publishing tries no more. */
+async function recordStop(
+  em: Em,
+  target: PublishTarget,
+  status: 'draft' | 'scheduled',
+  failure: Failure,
+): Promise<ChannelStatus> {
+  if (failure.isOpen) {
+    return recordEnd(em, target, failure);
+  }
+
+  await em.execute(
+    `update post_channels set status = ?, error = null, error_code = null, retry_at = null
+     where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
+    [status, target.postChannelId, target.workspaceId],
+  );
+  return status;
 }
 
 async function recordRetry(
-  deps: ActivityDeps,
+  em: Em,
   target: PublishTarget,
   retry: { atMs: number; counts: boolean; code: ChannelErrorCode; message: string },
 ): Promise<void> {
   const at = new Date(retry.atMs);
-  const em = deps.orm.em.fork();
   await em.execute(
     `update post_channels set status = 'retrying', error = ?, error_code = ?, retry_at = ?, tries = tries + ?
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,

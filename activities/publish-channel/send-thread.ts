@@ -54,7 +54,7 @@ async function sendStep(attempt: Try, step: readonly Entry[], sent: SentPart[]):
   const { deps, target, network, connection } = attempt;
   // Before the intent: while files are on their way no post can come of it, and what fails is certain.
   const files = await uploadFiles(attempt, { parts: step, sent });
-  await markSending(deps, target, step);
+  const marked = await markSending(deps, target, step);
   try {
     const created = await network.send(connection, { parts: step, sent }, files);
     await markSent(deps, target, step, created);
@@ -64,7 +64,7 @@ async function sendStep(attempt: Try, step: readonly Entry[], sent: SentPart[]):
     }
 
     if (error.taken === 'no') {
-      await markNotTaken(deps, target, step, canRetryLater[error.code] ? 'ready' : 'refused');
+      await markNotTaken(deps, target, marked, canRetryLater[error.code] ? 'ready' : 'refused');
       throw error;
     }
 
@@ -93,13 +93,15 @@ async function uploadFiles({ network, connection }: Try, step: Step): Promise<re
 /** Finds out what became of a step that an earlier try may have sent. Sends nothing. */
 async function settleStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<void> {
   const { deps, target, network } = attempt;
+  const lookedMs = deps.now().getTime();
   if (await findStep(attempt, step, sent)) {
     return;
   }
 
   const startedMs = Math.max(...step.map(({ sendingAt }) => sendingAt?.getTime() ?? 0));
   const settledMs = startedMs + network.settlingMs;
-  if (deps.now().getTime() < settledMs) {
+  // The answer may come late; it is about the moment when it was asked for.
+  if (lookedMs < settledMs) {
     throw new NetworkError(
       'network_unavailable',
       'The network did not answer when it was asked to publish. It is asked again until it is sure that the post is not there.',

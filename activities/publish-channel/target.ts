@@ -19,6 +19,8 @@ export type PublishTarget = {
   readonly channelId: string;
   readonly platform: string;
   readonly run: number;
+  /** Of the post when its texts and files were read. */
+  readonly revision: number;
   /** How often this channel was tried in this run, waits imposed by rate limits not counted. */
   readonly tries: number;
   /** From when the channel has a day: the post's time, or that of the last retry. */
@@ -36,6 +38,7 @@ type Row = {
   channel_id: string;
   platform: string;
   run: number;
+  revision: number;
   tries: number;
   due_at: string | Date | null;
   status: ChannelStatus;
@@ -53,7 +56,7 @@ export async function loadTarget(
 ): Promise<PublishTarget | null> {
   const { workspaceId, postId, postChannelId } = request;
   const [row] = await deps.orm.em.fork().execute<Row[]>(
-    `select pc.channel_id, c.platform, p.run, pc.tries, coalesce(p.retried_at, p.scheduled_at) as due_at, pc.status, pc.error_code,
+    `select pc.channel_id, c.platform, p.run, p.revision, pc.tries, coalesce(p.retried_at, p.scheduled_at) as due_at, pc.status, pc.error_code,
        pc.body as override, p.body, p.thread, c.parked_until
      from post_channels pc
      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
@@ -74,6 +77,7 @@ export async function loadTarget(
     channelId: row.channel_id,
     platform: row.platform,
     run: row.run,
+    revision: row.revision,
     tries: row.tries,
     // A post that was cancelled meanwhile has no time any more; what had begun goes on.
     dueAt: row.due_at === null ? deps.now() : new Date(row.due_at),

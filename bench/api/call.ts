@@ -1,3 +1,5 @@
+import { request } from 'undici';
+
 /** One call of the product's API. @throws Error when it is not answered with 200 or 201. */
 export async function call(
   origin: string,
@@ -6,13 +8,13 @@ export async function call(
   path: string,
   body?: object,
 ): Promise<void> {
-  const response = await fetch(`${origin}/api/v1${path}`, {
+  const answer = await request(`${origin}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    body: body === undefined ? null : JSON.stringify(body),
   });
-  const text = await response.text();
-  if (response.status !== 200 && response.status !== 201) {
-    throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200 && answer.statusCode !== 201) {
+    throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
   }
 }

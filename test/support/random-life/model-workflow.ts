@@ -24,6 +24,7 @@ type Run = {
  */
 export class ModelWorkflow {
   run: Run | null = null;
+  #tries = 0;
   readonly #life: PostLife;
   readonly #post: string;
 
@@ -54,6 +55,16 @@ export class ModelWorkflow {
       run.dueAtMs = dueAtMs ?? run.dueAtMs;
       if (run.sending) {
         run.sending.stopped = true;
+      }
+    }
+  }
+
+  /** The worker that tries at this moment is silent: Temporal gives its work to another one, or calls it cancelled. */
+  giveUp(): void {
+    const { sending } = this.run ?? {};
+    for (const [channel, dueMs] of sending?.tries ?? []) {
+      if (dueMs < this.#tries) {
+        sending?.tries.set(channel, this.#nowMs());
       }
     }
   }
@@ -112,7 +123,7 @@ export class ModelWorkflow {
   async #try(run: Run, random: Random | null): Promise<void> {
     const sending = run.sending as NonNullable<Run['sending']>;
     const nowMs = this.#nowMs();
-    const open = [...sending.tries.keys()];
+    const open = [...sending.tries].toSorted(([, a], [, b]) => a - b).map(([id]) => id);
     const channel = random ? random.pick(open) : (open[0] ?? '');
     if (sending.stopped || nowMs > sending.sinceMs + 26 * hour) {
       sending.tries.delete(channel); // It waited for its first or its next try.
@@ -123,11 +134,18 @@ export class ModelWorkflow {
       return;
     }
 
+    // While this try lives it is known by its number: one that hangs is given up by `giveUp`.
+    const token = this.#tries++;
+    sending.tries.set(channel, token);
     const outcome = await this.#life.attempt(this.#post, channel).catch(() => ({
       kind: 'again' as const,
       inMs: 1000,
     }));
     const isLost = outcome.kind === 'done' && random?.chance(0.1);
+    if (sending.tries.get(channel) !== token) {
+      return; // It hung so long that it was given up, and another try was made.
+    }
+
     if (sending.stopped || (outcome.kind === 'done' && !isLost)) {
       sending.tries.delete(channel);
     } else {
@@ -139,7 +157,7 @@ export class ModelWorkflow {
     const { claim, stopped } = run.sending as NonNullable<Run['sending']>;
     const canceled = stopped && run.canceled;
     await this.#life.finalize(this.#post, claim, { canceled, heard: run.heard });
-    if (random?.chance(0.2)) {
+    if (random?.chance(0.35)) {
       return; // The worker died; another writes the end again.
     }
 

@@ -17,6 +17,8 @@ export type Mood = {
   readonly nowMs: () => number;
   /** Called whenever the network is asked for something: others may act meanwhile. */
   readonly midway: () => Promise<void>;
+  /** Called where a worker may hang so long that another one goes on with its work. */
+  readonly hang: () => Promise<void>;
   readonly onSend: (network: string, step: Step) => void;
 };
 
@@ -24,7 +26,10 @@ const silence = (): NetworkError =>
   new NetworkError('network_unavailable', 'No answer.', { taken: 'unknown' });
 
 /** A network that takes, loses, delays and refuses by chance, and on which a send appears at most 60 s late. */
-export function moodyNetwork(id: string, { random, nowMs, midway, onSend }: Mood): MoodyNetwork {
+export function moodyNetwork(
+  id: string,
+  { random, nowMs, midway, hang, onSend }: Mood,
+): MoodyNetwork {
   const network: MoodyNetwork = {
     ...fakeNetwork(),
     id,
@@ -33,10 +38,12 @@ export function moodyNetwork(id: string, { random, nowMs, midway, onSend }: Mood
     late: [],
     freeze: async (_connection, parts) => {
       await midway();
+      await hang();
       return parts.map((part) => ({ ...part, data: null }));
     },
     upload: async () => {
       await midway();
+      await hang();
       return [];
     },
     send: async (_connection, step) => {
@@ -57,6 +64,7 @@ export function moodyNetwork(id: string, { random, nowMs, midway, onSend }: Mood
       settleLate(network, nowMs());
       const text = step.parts[0]?.text;
       const equal = network.live.filter((live) => live.text === text);
+      await hang();
       return equal.length === 0
         ? { kind: 'absent' }
         : { kind: 'found', candidates: equal.map(({ sent }) => [sent]) };

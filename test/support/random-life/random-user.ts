@@ -1,17 +1,18 @@
 import type { EditPostBody } from '../../../api/posts/schemas.ts';
 import { AppError, type ErrorCode } from '../../../domain/errors.ts';
+import type { PostStatus } from '../../../domain/post-status.ts';
 import type { PostLife } from '../post-life.ts';
 import type { Random } from './random.ts';
 
 /** What a call may answer to somebody who does not look before. */
-const refusals: readonly ErrorCode[] = [
+const refusals: ReadonlySet<ErrorCode> = new Set([
   'post_not_editable',
   'post_not_cancellable',
   'nothing_to_retry',
   'no_channels',
   'invalid_content',
   'invalid_channel_ids',
-];
+]);
 
 let texts = 0;
 
@@ -29,7 +30,7 @@ export function randomEdit(random: Random, channels: readonly string[]): EditPos
     { schedule_in_minutes: 0 },
     { schedule_in_minutes: 0 },
     { schedule_in_minutes: random.pick([5, 600]) },
-    { scheduled_at: null },
+    ...(random.chance(0.4) ? [{ scheduled_at: null }] : []),
   ]);
   return {
     ...(random.chance(0.6) && content),
@@ -38,25 +39,43 @@ export function randomEdit(random: Random, channels: readonly string[]): EditPos
   };
 }
 
-/** Does something to a post that its owner could do at any time. @returns what, and whether it was refused. */
+/** What mostly leads somewhere. */
+const sensible = {
+  draft: 'schedule',
+  scheduled: 'edit',
+  publishing: 'cancel',
+  published: 'edit',
+  failed: 'retry',
+} as const;
+
+/**
+ * Does something to a post that its owner could do at any time, mostly something that makes sense.
+ *
+ * @returns what, and whether it was refused.
+ */
 export async function actAsUser(
   life: PostLife,
   post: string,
+  status: PostStatus,
   random: Random,
 ): Promise<readonly [act: string, refusal: string | null]> {
-  const act = random.pick(['edit', 'edit', 'edit', 'cancel', 'cancel', 'retry'] as const);
-  const edit = randomEdit(random, Object.values(life.channels));
+  const act = random.chance(0.6)
+    ? sensible[status]
+    : random.pick(['edit', 'cancel', 'retry'] as const);
+  const soon = act === 'schedule' ? { schedule_in_minutes: 0 } : {};
+  const edit = { ...randomEdit(random, Object.values(life.channels)), ...soon };
   const acts = {
     edit: () => life.edit(post, edit),
+    schedule: () => life.edit(post, edit),
     cancel: () => life.cancel(post),
     retry: () => life.retry(post),
   };
-  const said = act === 'edit' ? `edit ${JSON.stringify(edit)}` : act;
+  const said = act === 'edit' || act === 'schedule' ? `edit ${JSON.stringify(edit)}` : act;
   try {
     await acts[act]();
     return [said, null];
   } catch (error) {
-    if (error instanceof AppError && refusals.includes(error.code)) {
+    if (error instanceof AppError && refusals.has(error.code)) {
       return [said, error.code];
     }
 

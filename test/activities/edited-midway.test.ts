@@ -1,0 +1,75 @@
+import test from 'ava';
+import { NetworkError } from '../../networks/network.ts';
+import { fakeNetwork } from '../support/fake-network.ts';
+import { postLife, type Go } from '../support/post-life.ts';
+
+const fails = (code: NetworkError['code']) =>
+  ({
+    kind: 'fails',
+    error: new NetworkError(code, `They said ${code}.`, { taken: 'no' }),
+  }) as const;
+
+test('a post that was edited while a try of it prepared to send never goes out with its old text afterwards', async (t) => {
+  const network = fakeNetwork();
+  const life = await postLife(t, { a: network, b: network });
+  const channelIds = Object.values(life.channels);
+  const post = await life.create({
+    body: 'Old',
+    channel_ids: channelIds,
+    schedule_in_minutes: 0,
+  });
+  const { targets } = (await life.claim(post)) as Go;
+  const { freeze } = network;
+  network.freeze = async (...args) => {
+    network.freeze = freeze;
+    await life.cancel(post);
+    await life.edit(post, { body: 'New', schedule_in_minutes: 0 });
+    return freeze(...args);
+  };
+  network.fates.push(fails('network_unavailable'));
+  t.like(await life.attempt(post, targets[0]?.postChannelId ?? ''), { status: 'scheduled' });
+
+  const again = (await life.claim(post)) as Go;
+  for (const { postChannelId } of again.targets) {
+    t.like(await life.attempt(post, postChannelId), { status: 'published' });
+  }
+
+  t.deepEqual(
+    network.live.map(({ text }) => text),
+    ['New', 'New'],
+  );
+});
+
+test('a thread of which a part is live keeps that part: another text for it is no post that can go out', async (t) => {
+  const network = fakeNetwork();
+  const life = await postLife(t, { a: network });
+  const channel = life.channels['a'] ?? '';
+  const post = await life.create({
+    thread: ['One', 'Two', 'Three'],
+    channel_ids: [channel],
+    schedule_in_minutes: 0,
+  });
+  const [target] = ((await life.claim(post)) as Go).targets;
+  network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
+  await life.attempt(post, target?.postChannelId ?? '');
+  await life.cancel(post);
+  const url = network.live[0]?.sent.url ?? '?';
+
+  for (const edit of [{ thread: null, body: 'Else' }, { thread: ['Else', 'Two'] }]) {
+    const error = await t.throwsAsync(life.edit(post, { ...edit, schedule_in_minutes: 0 }));
+    t.like(error, { code: 'invalid_content' });
+    t.true(error?.message.includes(channel) && error.message.includes(url), error?.message);
+  }
+
+  await life.edit(post, { thread: null, body: 'Else' });
+  t.true((await life.show(post)).warning?.includes(url));
+
+  await life.edit(post, { thread: ['One', 'Other'], schedule_in_minutes: 0 });
+  t.is((await life.show(post)).warning, null);
+  const [again] = ((await life.claim(post)) as Go).targets;
+  t.like(await life.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
+  t.deepEqual(
+    network.live.map(({ text }) => text),
+    ['One', 'Other'],
+  );
+});

@@ -1,0 +1,123 @@
+import { isFinal, type ChannelStatus, type PostStatus } from '../../../domain/post-status.ts';
+import type { PostLife } from '../post-life.ts';
+import type { ModelWorkflow } from './model-workflow.ts';
+import type { MoodyNetwork } from './moody-network.ts';
+
+export type ChannelRow = {
+  readonly platform: string;
+  readonly status: ChannelStatus;
+  readonly url: string | null;
+  readonly error: string | null;
+  readonly retry_at: string | null;
+  readonly sent_text: string | null;
+  /** Rows of the ledger that say that a part is live. */
+  readonly sent: number;
+  /** Rows of the ledger of which nobody knows what became of them. */
+  readonly open: number;
+};
+
+export type PostRow = {
+  readonly status: PostStatus;
+  readonly revision: number;
+  readonly synced_revision: number;
+  readonly scheduled_at: string | null;
+  readonly published_at: string | null;
+  /** As Temporal is told. */
+  readonly due_at: string | null;
+  readonly events: number;
+  readonly channels: readonly ChannelRow[];
+};
+
+/** A post with all that its promises are about, in one statement. */
+export async function lookAt({ deps, workspaceId }: PostLife, post: string): Promise<PostRow> {
+  const [row] = await deps.orm.em.fork().execute<PostRow[]>(
+    `select p.status, p.revision, p.synced_revision, p.scheduled_at, p.published_at, coalesce(p.retried_at, p.scheduled_at) as due_at,
+       (select count(*)::int from events e where e.post_id = p.id) as events,
+       (select coalesce(json_agg(json_build_object('platform', c.platform, 'status', pc.status, 'url', pc.url,
+          'error', pc.error, 'retry_at', pc.retry_at, 'sent_text', pc.sent_text,
+          'sent', (select count(*) from publish_attempts a where a.post_channel_id = pc.id and a.state = 'sent'),
+          'open', (select count(*) from publish_attempts a where a.post_channel_id = pc.id and a.state in ('sending', 'unknown'))
+        )), '[]') from post_channels pc join channels c on c.id = pc.channel_id where pc.post_id = p.id) as channels
+     from posts p where p.id = ? and p.workspace_id = ?`,
+    [post, workspaceId],
+  );
+  if (!row) {
+    throw new Error('The post is gone.');
+  }
+
+  return row;
+}
+
+/** What a channel may be, by what its post is. */
+const legal: Readonly<Record<PostStatus, readonly ChannelStatus[]>> = {
+  draft: ['draft', 'publishing', 'published', 'failed', 'unconfirmed'],
+  scheduled: ['scheduled', 'publishing', 'published', 'failed', 'unconfirmed'],
+  publishing: ['scheduled', 'publishing', 'retrying', 'published', 'failed', 'unconfirmed'],
+  published: ['published'],
+  failed: ['published', 'failed', 'unconfirmed'],
+};
+
+/** @returns what is wrong with a post, in sentences. */
+export function faultsOf(
+  post: PostRow,
+  workflow: ModelWorkflow,
+  networks: Readonly<Record<string, MoodyNetwork>>,
+): string[] {
+  const { status, channels } = post;
+  const must = (holds: boolean, fault: string): string[] => (holds ? [] : [fault]);
+  const isUntold = post.synced_revision < post.revision;
+  const published = channels.filter((channel) => channel.status === 'published');
+  return [
+    ...must(status !== 'draft' || post.scheduled_at === null, 'A draft has a time.'),
+    ...must(status !== 'scheduled' || post.scheduled_at !== null, 'It has no time.'),
+    ...must(status !== 'failed' || published.length < channels.length, 'Nothing has failed.'),
+    ...must((post.published_at !== null) === published.length > 0, 'published_at is wrong.'),
+    ...must(
+      !['scheduled', 'publishing'].includes(status) || isUntold || workflow.run !== null,
+      'Nobody comes back to it.',
+    ),
+    ...must(
+      !channels.some((channel) => channel.status === 'publishing') ||
+        (workflow.run?.sending ?? null) !== null,
+      'A channel is being sent by nobody.',
+    ),
+    ...channels.flatMap((channel) => channelFaults(status, channel, networks[channel.platform])),
+  ];
+}
+
+function channelFaults(
+  post: PostStatus,
+  channel: ChannelRow,
+  network: MoodyNetwork | undefined,
+): string[] {
+  const { platform, status, url, error, retry_at: retryAt, sent_text: sentText } = channel;
+  const live = network?.live ?? [];
+  const first = live.find(({ part }) => part === 0);
+  const has = status === 'published';
+  const parts = new Set(live.map(({ part }) => part));
+  const late = network?.late.length ?? 0;
+  const faults = {
+    [`is ${status} on a post that is ${post}`]: !legal[post].includes(status),
+    'is live twice': parts.size !== live.length,
+    'has a retry_at that is wrong': (status === 'retrying') !== (retryAt !== null),
+    'says nothing of why': ['failed', 'unconfirmed', 'retrying'].includes(status) && !error,
+    'has an old error': ['draft', 'scheduled', 'published'].includes(status) && error !== null,
+    'is published and says something else than what is live':
+      has && (url !== first?.sent.url || sentText !== first?.text),
+    'has no address or has one too many': has !== (url !== null),
+    'is in doubt, and says that it failed': status === 'failed' && channel.open > 0,
+    'is live, and nobody knows': channel.open === 0 && live.length + late !== channel.sent,
+    'is still in doubt': has && channel.open > 0,
+  };
+  return Object.entries(faults).flatMap(([fault, holds]) =>
+    holds ? [`${platform} ${fault}.`] : [],
+  );
+}
+
+/** What is wrong with a post to which nothing happens any more. */
+export function restFaults({ status, channels }: PostRow): string[] {
+  const open = channels.filter((channel) => !isFinal(channel.status));
+  const isDraft = status === 'draft' && open.every((channel) => channel.status === 'draft');
+  const isOver = (status === 'published' || status === 'failed') && open.length === 0;
+  return isDraft || isOver ? [] : [`It stays ${status} for ever.`];
+}

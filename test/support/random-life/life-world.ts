@@ -1,0 +1,48 @@
+import type { ExecutionContext } from 'ava';
+import type { Step } from '../../../networks/network.ts';
+import { postLife, type PostLife } from '../post-life.ts';
+import { moodyNetwork, type MoodyNetwork } from './moody-network.ts';
+import type { Random } from './random.ts';
+
+export type LifeWorld = {
+  readonly life: PostLife;
+  readonly networks: Readonly<Record<string, MoodyNetwork>>;
+  readonly mood: Mood;
+};
+
+/** What the networks look at and call. */
+export type Mood = {
+  random: Random | null;
+  midway: () => Promise<void>;
+  hang: () => Promise<void>;
+  onSend: (network: string, step: Step) => void;
+};
+
+const nothing = async (): Promise<void> => {};
+
+/** Nothing happens while a network is asked. */
+export const calm = { midway: nothing, hang: nothing, onSend: (): void => {} };
+
+/** A workspace with a channel of each of these networks, which share a mood. */
+export async function makeLifeWorld(
+  t: ExecutionContext,
+  names: readonly string[],
+): Promise<LifeWorld> {
+  const mood: Mood = { random: null, ...calm };
+  const clock: { life?: PostLife } = {};
+  const networks = Object.fromEntries(
+    names.map((name) => [
+      name,
+      moodyNetwork(name, {
+        random: () => mood.random,
+        nowMs: () => clock.life?.deps.now().getTime() ?? 0,
+        midway: () => mood.midway(),
+        hang: () => mood.hang(),
+        onSend: (network, step) => mood.onSend(network, step),
+      }),
+    ]),
+  );
+  const life = await postLife(t, networks);
+  clock.life = life;
+  return { life, networks, mood };
+}

@@ -1,0 +1,58 @@
+import { textsForChannel } from '../../../domain/texts-for-channel.ts';
+import type { Step } from '../../../networks/network.ts';
+import type { PostRow } from './check-life.ts';
+import type { LifeWorld } from './life-world.ts';
+
+/** What a try may send, by network; null when it may send nothing. */
+export type Said = ReadonlyMap<string, readonly string[]> | null;
+
+/** @returns what a try of this post that begins now may send. */
+export async function mayBeSaid(
+  { life }: LifeWorld,
+  post: string,
+  { status }: PostRow,
+): Promise<Said> {
+  if (status !== 'publishing') {
+    return null;
+  }
+
+  const rows = await life.deps.orm.em
+    .fork()
+    .execute<{ platform: string; override: string; body: string; thread: string[] }[]>(
+      `select c.platform, pc.body as override, p.body, p.thread
+       from post_channels pc join posts p on p.id = pc.post_id join channels c on c.id = pc.channel_id
+       where p.id = ?`,
+      [post],
+    );
+  return new Map(rows.map((row) => [row.platform, textsForChannel(row, row.override, true)]));
+}
+
+/** @returns what is wrong with a send. */
+export function sendFaults(may: Said, network: string, { parts }: Step): string[] {
+  const wanted = may?.get(network);
+  return parts.flatMap(({ key, text }) =>
+    wanted?.[Number(key.split('-').at(-1))] === text
+      ? []
+      : [`${network} is sent "${text}" instead of "${String(wanted)}".`],
+  );
+}
+
+/** A channel on which nothing was in doubt, and that is published now, has all that the post said, and no more. */
+export function saidFaults(
+  { networks }: LifeWorld,
+  may: Said,
+  was: PostRow,
+  is: PostRow,
+): string[] {
+  return is.channels.flatMap(({ platform, status }) => {
+    const before = was.channels.find((channel) => channel.platform === platform);
+    if (status !== 'published' || before?.status === 'published' || before?.open !== 0) {
+      return [];
+    }
+
+    const live = (networks[platform]?.live ?? []).toSorted((a, b) => a.part - b.part);
+    const said = live.map(({ text }) => text).join(' ');
+    const wanted = may?.get(platform)?.join(' ');
+    return said === wanted ? [] : [`${platform} says "${said}" instead of "${wanted}".`];
+  });
+}
