@@ -54,11 +54,9 @@ export async function loadPostView(
     publishedAt: time(row.published_at),
     media: (row.media ?? []).map(({ type, ...file }) => ({ url: linkOf(publicUrl, file), type })),
   };
-  const channels = (row.channels ?? []).map((channel) => ({
-    ...channel,
-    retryAt: time(channel.retryAt),
-  }));
-  return viewPost(post, channels);
+  return viewPost(post, (row.channels ?? []).map(factsOf));
 }
+
+const factsOf = (row: ChannelRow): ChannelFacts => ({ ...row, retryAt: time(row.retryAt) });
 
 const time = (at: Time | null): Date | null => (at === null ? null : new Date(at));

@@ -7,14 +7,19 @@ import { syncPost } from '../temporal/sync-post.ts';
 export type Outbox = {
   /** What its rows are called in the log. */
   readonly name: string;
-  /** Takes at most `limit` rows and holds them until the transaction ends. What another relay holds is passed over. */
+  /** Claims at most `limit` rows until the transaction ends. What another relay has claimed is passed over. */
   readonly take: (em: Em, limit: number) => Promise<Untold[]>;
 };
 
 export type Untold = {
   readonly id: string;
-  /** Tells Temporal, and remembers it. @throws ServiceError when Temporal does not take it. */
-  readonly tell: (client: Client) => Promise<void>;
+  /**
+   * Tells Temporal, and remembers it.
+   *
+   * @param apart Outside of the transaction that claims: what is remembered is committed at once and locks nothing.
+   * @throws ServiceError when Temporal does not take it.
+   */
+  readonly tell: (client: Client, apart: Em) => Promise<void>;
 };
 
 type PostRow = {
@@ -27,17 +32,43 @@ type PostRow = {
 
 type DeliveryRow = { id: string; workspace_id: string; round: number };
 
+/** How many rows are looked through for some that no other relay holds. */
+const window = 200;
+
+/**
+ * Claims rows for this relay alone until the transaction ends, without holding the rows themselves: an edit or the
+ * start of publishing must not wait for Temporal to answer. What another relay told of just now shows when the rows
+ * are read again.
+ *
+ * @param candidates A statement that selects ids, with a limit as its one parameter.
+ */
+async function claimed(em: Em, candidates: string, limit: number): Promise<string[]> {
+  const rows = await em.execute<{ id: string }[]>(
+    `select id from (${candidates}) as candidate
+     where pg_try_advisory_xact_lock(hashtextextended(id::text, 0)) limit ?`,
+    [window, limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
 const posts: Outbox = {
   name: 'post',
   take: async (em, limit) => {
-    const rows = await em.execute<PostRow[]>(
-      `select id, workspace_id, status, revision, coalesce(retried_at, scheduled_at) as due_at from posts
-       where synced_revision < revision order by updated_at limit ? for update skip locked`,
-      [limit],
+    const ids = await claimed(
+      em,
+      'select id from posts where synced_revision < revision order by updated_at limit ?',
+      limit,
     );
+    const rows = ids.length
+      ? await em.execute<PostRow[]>(
+          `select id, workspace_id, status, revision, coalesce(retried_at, scheduled_at) as due_at from posts
+           where id in (?) and synced_revision < revision order by updated_at`,
+          [ids],
+        )
+      : [];
     return rows.map((row) => ({
       id: row.id,
-      tell: (client) => syncPost(client, em, told(row)),
+      tell: (client, apart) => syncPost(client, apart, told(row)),
     }));
   },
 };
@@ -53,14 +84,21 @@ const told = ({ id, workspace_id, status, revision, due_at: at }: PostRow) => ({
 const replayedDeliveries: Outbox = {
   name: 'delivery',
   take: async (em, limit) => {
-    const rows = await em.execute<DeliveryRow[]>(
-      `select id, workspace_id, round from deliveries
-       where synced_round < round order by id limit ? for update skip locked`,
-      [limit],
+    const ids = await claimed(
+      em,
+      'select id from deliveries where synced_round < round order by id limit ?',
+      limit,
     );
+    const rows = ids.length
+      ? await em.execute<DeliveryRow[]>(
+          `select id, workspace_id, round from deliveries
+           where id in (?) and synced_round < round order by id`,
+          [ids],
+        )
+      : [];
     return rows.map(({ id, workspace_id: workspaceId, round }) => ({
       id,
-      tell: (client) => syncDelivery(client, em, { workspaceId, deliveryId: id, round }),
+      tell: (client, apart) => syncDelivery(client, apart, { workspaceId, deliveryId: id, round }),
     }));
   },
 };

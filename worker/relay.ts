@@ -15,7 +15,7 @@ const batchSize = 20;
 
 /**
  * Repeats to Temporal what the API could not tell it: every row of an outbox, until none is left. Several workers
- * share the work by the rows' locks.
+ * share the work by claims on the rows.
  *
  * @returns how many rows Temporal was told of.
  */
@@ -33,7 +33,7 @@ function relayOutbox({ orm, client, log }: RelayDeps, { name, take }: Outbox): P
     let told = 0;
     for (const { id, tell } of await take(em, batchSize)) {
       try {
-        await tell(client);
+        await tell(client, orm.em.fork());
         told += 1;
       } catch (error) {
         log.warn(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { PlainError } from '../../scripts/plain-error.ts';
 import { withProgress } from '../../scripts/progress.ts';
 import { runCommand } from '../../scripts/run-command.ts';
 import { addToCache, cacheFolder } from '../../scripts/temporal/cache-folder.ts';
@@ -18,13 +19,13 @@ const version =
  * The Python of a virtual environment that holds the Schemathesis of `requirements.txt`. Made once per version, in
  * the user's cache folder: about 15 s.
  *
- * @throws Error with the reason when it cannot be had.
+ * @throws PlainError with the reason when it cannot be had.
  */
 export async function findSchemathesis(say: (line: string) => void): Promise<string> {
   const { env } = process;
   const asked = await runCommand('python3', ['-c', version]);
   if (!asked.ok) {
-    throw new Error('Fuzzing needs python3, 3.11 or newer, on PATH.');
+    throw new PlainError('Fuzzing needs python3, 3.11 or newer, on PATH.');
   }
 
   const hash = createHash('sha256').update(await readFile(requirements));
@@ -54,7 +55,7 @@ async function insist(file: string, args: readonly string[]): Promise<void> {
   const { ok, stdout, stderr } = await runCommand(file, args, { timeoutMs: installMs });
   if (!ok) {
     const words = `${stdout}\n${stderr}`.trim().split('\n').slice(-5).join('\n');
-    throw new Error(`Schemathesis could not be installed.\n${words}`);
+    throw new PlainError(`Schemathesis could not be installed.\n${words}`);
   }
 }
 

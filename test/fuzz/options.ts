@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { PlainError } from '../../scripts/plain-error.ts';
 
 export type FuzzOptions = {
   /** Equal seeds send equal requests, apart from the ids that the API gives. */
@@ -12,7 +13,7 @@ export type FuzzOptions = {
  * Reads `--seed N`, `--max-time SECONDS` and what follows. Without a seed one is drawn, and printed, so that every
  * run by hand looks somewhere else.
  *
- * @throws Error when a number is none.
+ * @throws PlainError when a number is none.
  */
 export function readOptions(args: readonly string[]): FuzzOptions {
   const { values, positionals } = parseArgs({
@@ -31,7 +32,7 @@ const drawn = (): number => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 
 function wholeNumber(name: string, given: string): number {
   if (!/^\d{1,10}$/v.test(given)) {
-    throw new Error(`${name} takes a whole number, not "${given}".`);
+    throw new PlainError(`${name} takes a whole number, not "${given}".`);
   }
 
   return Number(given);

@@ -17,6 +17,7 @@ export async function runSchemathesis(
   url: string,
   folder: string,
   { seed, maxTimeSeconds, rest }: FuzzOptions,
+  signal: AbortSignal,
 ): Promise<number> {
   const flags = {
     '--url': `${url}/api/v1`,
@@ -35,6 +36,7 @@ export async function runSchemathesis(
   const child = spawn(python, [...before, ...run], {
     stdio: ['ignore', 'inherit', 'inherit'],
     timeout: (maxTimeSeconds + graceSeconds) * 1000,
+    signal,
     cwd: folder,
     env: withoutProxies(process.env),
   });

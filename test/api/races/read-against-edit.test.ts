@@ -23,10 +23,16 @@ test('a reader sees a post as it was before an edit or as it is after it, never 
   const seen = new Set<string>();
   await inRounds(async (round) => {
     const { id } = (await client.post('/posts', versions[0])).body.post;
-    const [, ...replies] = await Promise.all([
-      client.patch(`/posts/${id}`, versions[1]),
-      ...Array.from({ length: 4 }, () => client.get(`/posts/${id}`)),
-    ]);
+    const read = () => Promise.all([1, 2, 3, 4].map(() => client.get(`/posts/${id}`)));
+    let isEdited = false;
+    const edit = client.patch(`/posts/${id}`, versions[1]).then(() => (isEdited = true));
+    const replies = await read();
+    while (!isEdited) {
+      replies.push(...(await read()));
+    }
+
+    await edit;
+    replies.push(...(await read()));
     for (const { body } of replies) {
       const { post } = body;
       const [channel] = post.channels;
