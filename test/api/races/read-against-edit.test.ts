@@ -24,14 +24,14 @@ test('a reader sees a post as it was before an edit or as it is after it, never 
   await inRounds(async (round) => {
     const { id } = (await client.post('/posts', versions[0])).body.post;
     const read = () => Promise.all([1, 2, 3, 4].map(() => client.get(`/posts/${id}`)));
-    let isEdited = false;
-    const edit = client.patch(`/posts/${id}`, versions[1]).then(() => (isEdited = true));
+    const edit = { isDone: false };
+    const editing = client.patch(`/posts/${id}`, versions[1]).then(() => (edit.isDone = true));
     const replies = await read();
-    while (!isEdited) {
+    while (!edit.isDone) {
       replies.push(...(await read()));
     }
 
-    await edit;
+    await editing;
     replies.push(...(await read()));
     for (const { body } of replies) {
       const { post } = body;
