@@ -1,13 +1,13 @@
 import { request } from 'undici';
 
-/** One call of the product's API. @throws Error when it is not answered with 200 or 201. */
+/** One call of the API. @returns its answer. @throws Error when that is neither 200 nor 201. */
 export async function call(
   origin: string,
   key: string,
   method: 'GET' | 'POST',
   path: string,
   body?: object,
-): Promise<void> {
+): Promise<unknown> {
   const answer = await request(`${origin}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -17,4 +17,6 @@ export async function call(
   if (answer.statusCode !== 200 && answer.statusCode !== 201) {
     throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
   }
+
+  return JSON.parse(text);
 }

@@ -29,6 +29,8 @@ export async function compareWithBare(world: World): Promise<boolean[]> {
   await writeRecipes(world);
   const [product, bare] = await Promise.all([startProduct(world), startBare(world)]);
   const origins = { product: product.origin, bare: bare.origin };
+  await mustAnswer(world, product.origin);
+  await mustAnswer(world, bare.origin);
   stage.say(
     `\n${connections} connections, ${rounds} rounds of ${roundSeconds} s each by turns, medians`,
   );
@@ -50,7 +52,7 @@ const startBare = (world: World) =>
     world.stage,
   );
 
-const draft = 'A draft of the benchmark, as long as a post on most networks may be.';
+const draft = 'A draft of the benchmark as long as a post on most networks may be';
 
 /** Asks the product once for each, and writes down which statements that takes. */
 async function writeRecipes(world: World): Promise<void> {
@@ -74,6 +76,21 @@ async function writeRecipes(world: World): Promise<void> {
   };
   await writeFile(recipesFile(world), JSON.stringify(recipes));
 }
+
+/** Makes sure that a server does what it is measured at. @throws Error when it does not. */
+async function mustAnswer(world: World, origin: string): Promise<void> {
+  const { key, channelIds } = world.small;
+  const body = { body: `${draft} ${origin}`, channel_ids: channelIds };
+  const created = (await call(origin, key, 'POST', '/posts', body)) as Answer;
+  const { post } = (await call(origin, key, 'GET', `/posts/${created.post.id}`)) as Answer;
+  if (post.body !== body.body || post.channels.length !== channelIds.length) {
+    throw new Error(`${origin} does not store what it is sent.`);
+  }
+}
+
+type Answer = {
+  readonly post: { readonly id: string; readonly body: string; readonly channels: unknown[] };
+};
 
 async function somePosts({ databaseUrl, small }: World, count: number): Promise<string[]> {
   const client = new Client({ connectionString: databaseUrl });

@@ -72,7 +72,7 @@ async function ask(client: Client, statements: readonly Statement[]): Promise<vo
   }
 }
 
-async function timed(work: () => Promise<void>): Promise<number> {
+async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedMs = performance.now();
   await work();
   return performance.now() - startedMs;

@@ -37,7 +37,10 @@ const isLimit = ({ text }: Statement): boolean => /\brate_limits\b/v.test(text);
  *
  * @throws Error when it never does.
  */
-export async function statementsOf(file: string, call: () => Promise<void>): Promise<Statement[]> {
+export async function statementsOf(
+  file: string,
+  call: () => Promise<unknown>,
+): Promise<Statement[]> {
   let before: readonly Statement[] = [];
   for (let tries = 0; tries < 10; tries += 1) {
     await truncate(file);
@@ -70,7 +73,7 @@ const instant = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
 /**
  * Puts slots in the place of what belongs to one request.
  *
- * @param known Values of that request. Every other UUID is one that the request made, unless it is among `constants`.
+ * @param known Values of that request, of letters, digits, spaces and hyphens. Every other UUID is one that the request made, unless it is among `constants`.
  */
 export function recipeOf(
   statements: readonly Statement[],
