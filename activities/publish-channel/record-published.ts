@@ -24,7 +24,8 @@ export async function recordPublished(
       `update post_channels pc set status = 'published', url = ?, error = null, error_code = null,
          retry_at = null, published_at = coalesce(published_at, ?),
          sent_text = (select text from publish_attempts a where a.post_channel_id = pc.id
-           and a.workspace_id = pc.workspace_id and a.part = 0 and a.state = 'sent')
+           and a.workspace_id = pc.workspace_id and a.part = 0 and a.state = 'sent'
+           order by a.run desc limit 1)
        where id = ? and workspace_id = ?`,
       [sent[0]?.url, now, target.postChannelId, target.workspaceId],
     );
