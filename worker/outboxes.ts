@@ -40,32 +40,38 @@ const window = 200;
  * start of publishing must not wait for Temporal to answer. What another relay told of just now shows when the rows
  * are read again.
  *
- * @param candidates A statement that selects ids, with a limit as its one parameter.
+ * @param columns What is read of each row, its id among them.
+ * @param from The table, and in which order its rows come.
  */
-async function claimed(em: Em, candidates: string, limit: number): Promise<string[]> {
-  const rows = await em.execute<{ id: string }[]>(
-    `select id from (${candidates}) as candidate
+async function claim<Row>(
+  em: Em,
+  { columns, from, limit }: { columns: string; from: Source; limit: number },
+): Promise<Row[]> {
+  const { table, untold, order } = from;
+  const claimed = await em.execute<{ id: string }[]>(
+    `select id from (select id from ${table} where ${untold} order by ${order} limit ?) as candidate
      where pg_try_advisory_xact_lock(hashtextextended(id::text, 0)) limit ?`,
     [window, limit],
   );
-  return rows.map(({ id }) => id);
+  return claimed.length === 0
+    ? []
+    : em.execute<Row[]>(
+        `select ${columns} from ${table} where id in (?) and ${untold} order by ${order}`,
+        [claimed.map(({ id }) => id)],
+      );
 }
+
+/** Pieces of SQL. */
+type Source = { readonly table: string; readonly untold: string; readonly order: string };
 
 const posts: Outbox = {
   name: 'post',
   take: async (em, limit) => {
-    const ids = await claimed(
-      em,
-      'select id from posts where synced_revision < revision order by updated_at limit ?',
+    const rows = await claim<PostRow>(em, {
+      columns: 'id, workspace_id, status, revision, coalesce(retried_at, scheduled_at) as due_at',
+      from: { table: 'posts', untold: 'synced_revision < revision', order: 'updated_at' },
       limit,
-    );
-    const rows = ids.length
-      ? await em.execute<PostRow[]>(
-          `select id, workspace_id, status, revision, coalesce(retried_at, scheduled_at) as due_at from posts
-           where id in (?) and synced_revision < revision order by updated_at`,
-          [ids],
-        )
-      : [];
+    });
     return rows.map((row) => ({
       id: row.id,
       tell: (client, apart) => syncPost(client, apart, told(row)),
@@ -84,18 +90,11 @@ const told = ({ id, workspace_id, status, revision, due_at: at }: PostRow) => ({
 const replayedDeliveries: Outbox = {
   name: 'delivery',
   take: async (em, limit) => {
-    const ids = await claimed(
-      em,
-      'select id from deliveries where synced_round < round order by id limit ?',
+    const rows = await claim<DeliveryRow>(em, {
+      columns: 'id, workspace_id, round',
+      from: { table: 'deliveries', untold: 'synced_round < round', order: 'id' },
       limit,
-    );
-    const rows = ids.length
-      ? await em.execute<DeliveryRow[]>(
-          `select id, workspace_id, round from deliveries
-           where id in (?) and synced_round < round order by id`,
-          [ids],
-        )
-      : [];
+    });
     return rows.map(({ id, workspace_id: workspaceId, round }) => ({
       id,
       tell: (client, apart) => syncDelivery(client, apart, { workspaceId, deliveryId: id, round }),

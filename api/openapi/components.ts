@@ -28,7 +28,7 @@ const named: Readonly<Record<string, object>> = {
   NewPost: createPostSchema,
   PostEdit: editPostSchema,
   PostSummary: postSummarySchema,
-  PostQuestion: validatePostSchema,
+  PostToValidate: validatePostSchema,
   ValidatedChannel: validatedChannelSchema,
   MediaFile: mediaFileSchema,
   NewMediaFile: uploadSchema,

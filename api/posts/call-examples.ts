@@ -64,7 +64,7 @@ export const edits: Examples = {
   text: { summary: 'Another text', value: { body: 'The new album is out now.' } },
 };
 
-export const questions: Examples = {
+export const postsToValidate: Examples = {
   text: {
     summary: 'A post for one channel',
     value: { body: text, channel_ids: [mastodonChannel.id] },

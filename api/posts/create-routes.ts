@@ -3,7 +3,7 @@ import type { ApiDeps } from '../deps.ts';
 import type { Answer, Request, Route } from '../http/route.ts';
 import { location, record } from '../http/shared-schemas.ts';
 import { createPost } from './create-post.ts';
-import { newPosts, questions, validations } from './call-examples.ts';
+import { newPosts, postsToValidate, validations } from './call-examples.ts';
 import { draft, published, scheduled } from './examples.ts';
 import { idempotencyKey } from './idempotency.ts';
 import {
@@ -88,7 +88,7 @@ export const validateCall = (deps: ApiDeps): Route => ({
   description:
     'Judges the post by the same rules as its creation, and stores nothing. What no network has a say in, such as an unknown channel, fails as it would there.',
   body: validatePostSchema,
-  bodyExamples: questions,
+  bodyExamples: postsToValidate,
   answers: {
     200: {
       description: 'What each channel of the post would say.',

@@ -5,7 +5,7 @@ import type { EditedChannels } from './edit-channels.ts';
 import { channelWarning, type Judgement } from './judge-post.ts';
 
 /** Of a channel that nothing was sent to. */
-export const unsent = {
+const unsent = {
   url: null,
   error: null,
   errorCode: null,
