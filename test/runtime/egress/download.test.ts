@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +8,7 @@ import { BodyTooLargeError, type DownloadRequest } from '../../../runtime/egress
 import { createAuthority } from './support/certificates.ts';
 import { dns, egressTo, failure, recordingConnector, testEgress } from './support/egress.ts';
 import { answering, httpServer, rawServer, tlsServer } from './support/servers.ts';
+import { neverEnding } from './support/never-ending.ts';
 
 const at = ({ port }: { port: number }, path = '/') => `http://127.0.0.1:${port}${path}`;
 const file = (url: string, options: Partial<DownloadRequest> = {}): DownloadRequest => ({
@@ -166,19 +166,7 @@ test('a body that is longer than its length says is cut there, whatever the serv
   t.is((await buffer(body)).toString(), 'picture');
 });
 
-const silent: Readonly<Record<string, (socket: Socket) => void>> = {
-  'nothing at all': () => {},
-  'headers without end': (socket) => {
-    socket.write('HTTP/1.1 200 OK\r\n');
-    const timer = setInterval(() => socket.write('a: b\r\n'), 20);
-    socket.on('close', () => clearInterval(timer));
-  },
-  'early hints without end': (socket) => {
-    const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
-    socket.on('close', () => clearInterval(timer));
-  },
-};
-for (const [name, serve] of Object.entries(silent)) {
+for (const [name, serve] of Object.entries(neverEnding)) {
   test(`a server that answers ${name} is left after the silence`, async (t) => {
     const left = Promise.withResolvers<void>();
     const server = await rawServer(t, (socket) => {

@@ -2,6 +2,7 @@ import { connect as dial, type Socket } from 'node:net';
 import test from 'ava';
 import { egressTo, failure, get, post, testEgress } from './support/egress.ts';
 import { answering, okay, rawServer } from './support/servers.ts';
+import { neverEnding } from './support/never-ending.ts';
 
 const at = ({ port }: { port: number }) => `http://127.0.0.1:${port}/`;
 const head = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n';
@@ -14,19 +15,7 @@ test('a port where nobody listens: refused, certainly not sent', async (t) => {
   t.is(await failure(t, egress.request(post('http://127.0.0.1:1/'))), 'connection_refused');
 });
 
-const silent: Readonly<Record<string, (socket: Socket) => void>> = {
-  'nothing at all': () => {},
-  'half a status line': answering('HTTP/1.1 20'),
-  'headers without end': (socket) => {
-    socket.write('HTTP/1.1 200 OK\r\n');
-    const timer = setInterval(() => socket.write('a: b\r\n'), 20);
-    socket.on('close', () => clearInterval(timer));
-  },
-  'early hints without end': (socket) => {
-    const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
-    socket.on('close', () => clearInterval(timer));
-  },
-};
+const silent = { ...neverEnding, 'half a status line': answering('HTTP/1.1 20') };
 for (const [name, serve] of Object.entries(silent)) {
   test(`a receiver that answers ${name}: a timeout on time, maybe sent, and it is left`, async (t) => {
     const left = Promise.withResolvers<void>();
