@@ -20,11 +20,11 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   empty_body: {
-    when: 'There is no text: neither `body` nor `thread` nor `channel_bodies`, or one of them is blank.',
-    example: { error: 'A post needs a body, a thread or channel_bodies.' },
+    when: 'There is neither a text nor media, or one of the texts is blank.',
+    example: { error: 'A post needs a body, a thread, channel_bodies or media.' },
   },
   invalid_channel_ids: {
-    when: 'A channel id is malformed, unknown or not among the channels of the post.',
+    when: 'A channel id is malformed, unknown or not among the channels of the post, or one is left out on which a part of the thread is live.',
     example: {
       error: 'No channel of this workspace has the id 42.',
       ...at('/channel_ids', 'No channel of this workspace has the id 42.'),
@@ -42,10 +42,10 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'Scheduling needs at least one channel in channel_ids.' },
   },
   invalid_content: {
-    when: 'A chosen network does not take this text; the message names channel, rule, limit and actual value.',
+    when: 'A chosen network does not take this text or these files; the message names channel, rule, limit and actual value.',
     example: {
       error:
-        'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31), the text: The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 512.',
+        'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31): The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 512.',
     },
   },
   invalid_media_ids: {
@@ -118,7 +118,7 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'The post is published; there is nothing left to stop.' },
   },
   nothing_to_retry: {
-    when: 'The post has not ended, or no channel of it failed.',
+    when: 'The post has not ended, no channel of it failed, or a file of it was deleted.',
     example: { error: 'No channel of this post has failed.' },
   },
   media_in_use: {
