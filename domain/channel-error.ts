@@ -9,13 +9,17 @@ export const channelErrorCodes = [
   'network_unavailable',
   'too_late',
   'unconfirmed',
+  'not_published',
+  'internal',
 ] as const;
 export type ChannelErrorCode = (typeof channelErrorCodes)[number];
 
 /**
  * Whether trying the same thing again later can help.
  *
- * `unconfirmed` cannot: the network may already have the post, and a second send could double it.
+ * `unconfirmed` cannot: the network may already have the post, and a second send could double it. `not_published` is
+ * what a person said of such a channel after a look; from then on a retry is safe, and theirs to ask for. `internal`
+ * is a fault on our side, which an operator can mend while the channel waits.
  */
 export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
   content_refused: false,
@@ -27,4 +31,6 @@ export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
   network_unavailable: true,
   too_late: false,
   unconfirmed: false,
+  not_published: false,
+  internal: true,
 };

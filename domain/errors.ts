@@ -21,6 +21,7 @@ export const errorCodes = [
   'post_not_cancellable',
   'nothing_to_retry',
   'media_in_use',
+  'nothing_to_settle',
   'delivery_not_final',
   'payload_too_large',
   'unsupported_media_type',

@@ -1,6 +1,4 @@
-import { fileURLToPath } from 'node:url';
 import {
-  bundleWorkflowCode,
   Worker,
   type NativeConnection,
   type WorkerOptions,
@@ -21,23 +19,6 @@ export type WorkerSettings = {
    */
   readonly shutdownGraceMs: number;
 };
-
-export const bundleWorkflows = (): Promise<WorkflowBundleWithSourceMap> =>
-  bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
-    logger: quietBundler,
-  });
-
-/** The bundler reports each step; only what is wrong is worth a line. */
-const quietBundler = {
-  log: ignore,
-  trace: ignore,
-  debug: ignore,
-  info: ignore,
-  warn: (message: string) => process.stderr.write(`${message}\n`),
-  error: (message: string) => process.stderr.write(`${message}\n`),
-};
-function ignore(): void {}
 
 /**
  * One worker for workflows and our own quick steps, one for webhooks and one per network, all with the same

@@ -23,6 +23,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   post_not_cancellable: 409,
   nothing_to_retry: 409,
   media_in_use: 409,
+  nothing_to_settle: 409,
   delivery_not_final: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,

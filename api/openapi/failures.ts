@@ -127,6 +127,10 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
       error: 'Post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d, which is scheduled, uses this file.',
     },
   },
+  nothing_to_settle: {
+    when: 'The channel is not unconfirmed, so that nothing is open about it.',
+    example: { error: 'The channel is published; only an unconfirmed one can be settled.' },
+  },
   delivery_not_final: {
     when: 'The delivery is still being tried.',
     example: { error: 'This delivery is still being tried.' },

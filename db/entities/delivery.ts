@@ -14,6 +14,10 @@ const DeliverySchema = defineEntity({
   indexes: [
     { name: 'deliveries_newest', properties: ['endpointId', 'createdAt', 'id'] },
     {
+      name: 'deliveries_due',
+      expression: `create index "deliveries_due" on "deliveries" ("next_attempt_at") where "status" = 'pending'`,
+    },
+    {
       name: 'deliveries_unsynced',
       expression:
         'create index "deliveries_unsynced" on "deliveries" ("id") where "synced_round" < "round"',
@@ -33,6 +37,8 @@ const DeliverySchema = defineEntity({
     /** Attempts of the rounds before this one. */
     attemptsBefore: p.integer().default(0),
     nextAttemptAt: instant().strictNullable(),
+    /** When the sweep last asked Temporal about its workflow. */
+    checkedAt: instant().strictNullable(),
     createdAt: createdAt(),
   },
 });

@@ -5,11 +5,13 @@ import { Delivery } from './delivery.ts';
 import { Event } from './event.ts';
 import { IdempotencyKey } from './idempotency-key.ts';
 import { MediaFile } from './media-file.ts';
+import { NetworkPark } from './network-park.ts';
 import { PostChannel } from './post-channel.ts';
 import { PostMedia } from './post-media.ts';
 import { Post } from './post.ts';
 import { PublishAttempt } from './publish-attempt.ts';
 import { RateLimit } from './rate-limit.ts';
+import { SweepFind } from './sweep-find.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { Workspace } from './workspace.ts';
 
@@ -28,4 +30,6 @@ export const entities = [
   Delivery,
   DeliveryAttempt,
   RateLimit,
+  NetworkPark,
+  SweepFind,
 ];

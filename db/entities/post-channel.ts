@@ -10,6 +10,16 @@ const PostChannelSchema = defineEntity({
   name: 'PostChannel',
   tableName: 'post_channels',
   uniques: [{ properties: ['postId', 'channelId'] }],
+  indexes: [
+    {
+      name: 'post_channels_open',
+      expression: `create index "post_channels_open" on "post_channels" ("channel_id") where "status" in ('scheduled', 'publishing', 'retrying')`,
+    },
+    {
+      name: 'post_channels_unconfirmed',
+      expression: `create index "post_channels_unconfirmed" on "post_channels" ("post_id") where "status" = 'unconfirmed'`,
+    },
+  ],
   properties: {
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
@@ -33,6 +43,8 @@ const PostChannelSchema = defineEntity({
     /** When `metrics` were last read from the network. */
     metricsUpdatedAt: instant().strictNullable(),
     publishedAt: instant().strictNullable(),
+    /** When a person said what became of it: until then it was unconfirmed. */
+    settledAt: instant().strictNullable(),
   },
 });
 

@@ -19,6 +19,10 @@ const PostSchema = defineEntity({
         'create index "posts_published" on "posts" ("workspace_id", "published_at", "id") where "published_at" is not null',
     },
     {
+      name: 'posts_due',
+      expression: `create index "posts_due" on "posts" ("scheduled_at") where "status" in ('scheduled', 'publishing')`,
+    },
+    {
       name: 'posts_unsynced',
       expression:
         'create index "posts_unsynced" on "posts" ("updated_at") where "synced_revision" < "revision"',
@@ -42,6 +46,8 @@ const PostSchema = defineEntity({
     video: p.json<VideoOptions>().strictNullable(),
     warning: p.text().strictNullable(),
     publishedAt: instant().strictNullable(),
+    /** When the sweep last asked Temporal about its workflow. */
+    checkedAt: instant().strictNullable(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

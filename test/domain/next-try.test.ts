@@ -88,6 +88,7 @@ test('what trying again cannot help is given up at once, under its own name', (t
     'permission_missing',
     'too_late',
     'unconfirmed',
+    'not_published',
   ]);
   for (const code of hopeless) {
     for (const retryAt of [undefined, hour]) {

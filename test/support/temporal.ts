@@ -3,7 +3,7 @@ import { Connection } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { createLogger } from '../../runtime/logger.ts';
-import { bundleWorkflows } from '../../worker/create-workers.ts';
+import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';
 
 /** What the tests' processes write: nothing, unless `LOG_LEVEL` says otherwise. */

@@ -1,0 +1,68 @@
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import type { ActivityDeps } from '../activities/deps.ts';
+import { migrate } from '../db/migrate.ts';
+import { createOrm } from '../db/orm.ts';
+import { networks } from '../networks/index.ts';
+import { readConfig } from '../runtime/config.ts';
+import { parseAllowList } from '../runtime/egress/allow-list.ts';
+import { createEgress } from '../runtime/egress/create-egress.ts';
+import { insist } from '../runtime/insist.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { createSealer } from '../runtime/sealer.ts';
+import { createStorage } from '../runtime/storage/create-storage.ts';
+import { untilStopped } from '../runtime/until-stopped.ts';
+import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
+import { bundleWorkflows } from './bundle-workflows.ts';
+import { createWorkers } from './create-workers.ts';
+import { temporalLogger } from './temporal-logger.ts';
+import { startRelay } from './relay.ts';
+
+/**
+ * A worker process, by the settings of its environment, from its start until it is told to stop and what was in
+ * flight is over.
+ *
+ * @param adapt What the activities work with, if it is not what the product brings: the chaos suite puts faults there.
+ */
+export async function runWorker(
+  adapt: (deps: ActivityDeps) => ActivityDeps = (deps) => deps,
+): Promise<void> {
+  const config = readConfig();
+  const log = createLogger('worker', config.logLevel);
+  const stop = untilStopped();
+  let polling = false;
+  void stop.then(() => polling || process.exit(0)); // Nothing was begun yet.
+  Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
+
+  const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+  const egress = createEgress({ allow: parseAllowList(config.egressAllow) });
+  const storage = createStorage(config.media);
+  const { publicUrl } = config;
+  const sealer = createSealer(config.secretKey);
+  const now = () => new Date();
+  const deps = adapt({ orm, networks, egress, storage, publicUrl, log, sealer, now });
+
+  // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
+  await insist('the database', () => migrate(orm), log);
+  const { connectionOptions, namespace } = temporalOptions();
+  const connect = () => NativeConnection.connect(connectionOptions);
+  const connection = await insist('Temporal', connect, log);
+  const temporal = connectTemporal();
+  const bundle = await bundleWorkflows();
+  const settings = { connection, namespace, deps, bundle, shutdownGraceMs: 40_000 };
+  const workers = await insist('Temporal', () => createWorkers(settings), log);
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  polling = true;
+  const stopRelay = startRelay({ orm, client: temporal.client, log });
+  log.info({ namespace, queues: workers.map((worker) => worker.options.taskQueue) }, 'polling');
+
+  await Promise.race([stop, running]);
+  log.info('stopping: what is being sent is finished first');
+  for (const worker of workers.filter((each) => each.getState() === 'RUNNING')) {
+    worker.shutdown();
+  }
+
+  await Promise.all([running, stopRelay()]);
+  storage.close();
+  await Promise.all([temporal.close(), connection.close(), egress.close(), orm.close()]);
+  log.info('stopped');
+}
