@@ -26,6 +26,8 @@ const ChannelSchema = defineEntity({
     error: p.text().strictNullable(),
     /** No post of this channel is tried before this instant: the network said so. */
     parkedUntil: instant().strictNullable(),
+    /** When an overdue post was last let through: the next one keeps its distance. By the database's clock. */
+    lastLateSendAt: instant().strictNullable(),
     /** What the network told us of its limits when the account was connected. */
     settings: p.json<Json>(),
     createdAt: createdAt(),

@@ -15,7 +15,7 @@ const DeliverySchema = defineEntity({
     { name: 'deliveries_newest', properties: ['endpointId', 'createdAt', 'id'] },
     {
       name: 'deliveries_due',
-      expression: `create index "deliveries_due" on "deliveries" ("next_attempt_at") where "status" = 'pending'`,
+      expression: `create index "deliveries_due" on "deliveries" (coalesce("next_attempt_at", "created_at")) where "status" = 'pending'`,
     },
     {
       name: 'deliveries_unsynced',

@@ -35,6 +35,8 @@ const PostChannelSchema = defineEntity({
     errorCode: p.text().$type<ChannelErrorCode>().strictNullable(),
     warning: p.text().strictNullable(),
     retryAt: instant().strictNullable(),
+    /** When its last try began. By the database's clock. */
+    triedAt: instant().strictNullable(),
     /** Tries that counted, in this run: waits imposed by a rate limit do not. */
     tries: p.integer().default(0),
     /** The text that went out, as a later edit of the post must not change what this says. */

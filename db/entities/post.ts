@@ -19,13 +19,17 @@ const PostSchema = defineEntity({
         'create index "posts_published" on "posts" ("workspace_id", "published_at", "id") where "published_at" is not null',
     },
     {
+      name: 'posts_failed',
+      expression: `create index "posts_failed" on "posts" ("updated_at", "id") where "status" = 'failed'`,
+    },
+    {
       name: 'posts_due',
-      expression: `create index "posts_due" on "posts" ("scheduled_at") where "status" in ('scheduled', 'publishing')`,
+      expression: `create index "posts_due" on "posts" (coalesce("retried_at", "scheduled_at")) where "status" in ('scheduled', 'publishing')`,
     },
     {
       name: 'posts_unsynced',
       expression:
-        'create index "posts_unsynced" on "posts" ("updated_at") where "synced_revision" < "revision"',
+        'create index "posts_unsynced" on "posts" (coalesce("retried_at", "scheduled_at") nulls first) where "synced_revision" < "revision"',
     },
   ],
   properties: {

@@ -3,7 +3,7 @@ import { Migration } from '@mikro-orm/migrations';
 /** Limits of whole servers, settled channels, and what the sweep looks for, has looked at and has found. */
 export class Migration0003LifeOfAPost extends Migration {
   override up(): void {
-    for (const statement of [...limits, ...settling, ...sweep]) {
+    for (const statement of [...limits, ...settling, ...operators, ...sweep]) {
       this.addSql(statement);
     }
   }
@@ -16,6 +16,8 @@ const limits = [
       "parked_until" timestamptz(3) not null,
       primary key ("platform", "base_url")
     )`,
+  `alter table "channels" add "last_late_send_at" timestamptz(3) null`,
+  `alter table "post_channels" add "tried_at" timestamptz(3) null`,
   `create index "post_channels_open"
       on "post_channels" ("channel_id") where "status" in ('scheduled', 'publishing', 'retrying')`,
 ];
@@ -26,13 +28,22 @@ const settling = [
       on "post_channels" ("post_id") where "status" = 'unconfirmed'`,
 ];
 
+const operators = [
+  `create index "posts_failed"
+      on "posts" ("updated_at", "id") where "status" = 'failed'`,
+];
+
 const sweep = [
   `alter table "posts" add "checked_at" timestamptz(3) null`,
   `create index "posts_due"
-      on "posts" ("scheduled_at") where "status" in ('scheduled', 'publishing')`,
+      on "posts" (coalesce("retried_at", "scheduled_at")) where "status" in ('scheduled', 'publishing')`,
+  // The outbox in order of time, so that what is overdue after an outage is told of first.
+  `drop index "posts_unsynced"`,
+  `create index "posts_unsynced"
+      on "posts" (coalesce("retried_at", "scheduled_at") nulls first) where "synced_revision" < "revision"`,
   `alter table "deliveries" add "checked_at" timestamptz(3) null`,
   `create index "deliveries_due"
-      on "deliveries" ("next_attempt_at") where "status" = 'pending'`,
+      on "deliveries" (coalesce("next_attempt_at", "created_at")) where "status" = 'pending'`,
   `create table "sweep_finds" (
       "id" uuid not null,
       "workspace_id" uuid not null,
