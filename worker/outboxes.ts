@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { networksOfPost } from '../db/networks-of-post.ts';
 import type { Em } from '../db/orm.ts';
 import { syncDelivery } from '../temporal/sync-delivery.ts';
 import { syncPost } from '../temporal/sync-post.ts';
@@ -8,7 +9,7 @@ export type Outbox = {
   /** What its rows are called in the log. */
   readonly name: string;
   /** Claims at most `limit` rows until the transaction ends. What another relay has claimed is passed over. */
-  readonly take: (em: Em, limit: number) => Promise<Untold[]>;
+  readonly take: (em: Em, limit: number, except: readonly string[]) => Promise<Untold[]>;
 };
 
 export type Untold = {
@@ -28,12 +29,13 @@ type PostRow = {
   status: string;
   revision: number;
   due_at: string | Date | null;
+  networks: string[];
 };
 
 type DeliveryRow = { id: string; workspace_id: string; round: number };
 
 /** How many rows are looked through for some that no other relay holds. */
-const window = 200;
+const window = 400;
 
 /**
  * Claims rows for this relay alone until the transaction ends, without holding the rows themselves: an edit or the
@@ -42,16 +44,15 @@ const window = 200;
  *
  * @param columns What is read of each row, its id among them.
  * @param from The table, and in which order its rows come.
+ * @param except Ids of rows that are left for later.
  */
-async function claim<Row>(
-  em: Em,
-  { columns, from, limit }: { columns: string; from: Source; limit: number },
-): Promise<Row[]> {
+async function claim<Row>(em: Em, { columns, from, limit, except }: Search): Promise<Row[]> {
   const { table, untold, order } = from;
   const claimed = await em.execute<{ id: string }[]>(
-    `select id from (select id from ${table} where ${untold} order by ${order} limit ?) as candidate
+    `select id from (
+       select id from ${table} where ${untold} and id <> all(?::uuid[]) order by ${order} limit ?) as candidate
      where pg_try_advisory_xact_lock(hashtextextended(id::text, 0)) limit ?`,
-    [window, limit],
+    [`{${except.join(',')}}`, window, limit],
   );
   return claimed.length === 0
     ? []
@@ -61,16 +62,27 @@ async function claim<Row>(
       );
 }
 
+type Search = {
+  readonly columns: string;
+  readonly from: Source;
+  readonly limit: number;
+  readonly except: readonly string[];
+};
+
 /** Pieces of SQL. */
 type Source = { readonly table: string; readonly untold: string; readonly order: string };
 
+const dueAt = 'coalesce(retried_at, scheduled_at)';
+
+/** In order of their time, so that after an outage what is overdue longest goes first. A cancel waits for no time. */
 const posts: Outbox = {
   name: 'post',
-  take: async (em, limit) => {
+  take: async (em, limit, except) => {
     const rows = await claim<PostRow>(em, {
-      columns: 'id, workspace_id, status, revision, coalesce(retried_at, scheduled_at) as due_at',
-      from: { table: 'posts', untold: 'synced_revision < revision', order: 'updated_at' },
+      columns: `id, workspace_id, status, revision, ${dueAt} as due_at, ${networksOfPost} as networks`,
+      from: { table: 'posts', untold: 'synced_revision < revision', order: `${dueAt} nulls first` },
       limit,
+      except,
     });
     return rows.map((row) => ({
       id: row.id,
@@ -79,21 +91,23 @@ const posts: Outbox = {
   },
 };
 
-const told = ({ id, workspace_id, status, revision, due_at: at }: PostRow) => ({
+const told = ({ id, workspace_id, status, revision, due_at: at, networks }: PostRow) => ({
   workspaceId: workspace_id,
   postId: id,
   status,
   revision,
   dueAt: at === null ? null : new Date(at).toISOString(),
+  networks,
 });
 
 const replayedDeliveries: Outbox = {
   name: 'delivery',
-  take: async (em, limit) => {
+  take: async (em, limit, except) => {
     const rows = await claim<DeliveryRow>(em, {
       columns: 'id, workspace_id, round',
       from: { table: 'deliveries', untold: 'synced_round < round', order: 'id' },
       limit,
+      except,
     });
     return rows.map(({ id, workspace_id: workspaceId, round }) => ({
       id,

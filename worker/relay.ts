@@ -2,7 +2,9 @@ import type { Client } from '@temporalio/client';
 import type { Orm } from '../db/orm.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { sideBySide } from '../runtime/side-by-side.ts';
 import { isTemporalAway } from '../temporal/is-away.ts';
+import { heldBackRows, type HeldBack } from './held-back.ts';
 import { outboxes, type Outbox } from './outboxes.ts';
 
 export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly log: Logger };
@@ -10,61 +12,102 @@ export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly l
 /** How often the outbox is looked at, in milliseconds. */
 const intervalMs = 1000;
 
-/** How many rows are told of in one go. */
-const batchSize = 20;
+/** How many rows of an outbox are claimed in one go. */
+const batchSize = 50;
+
+/** How many rows are told of at once. */
+const width = 10;
 
 /**
- * Repeats to Temporal what the API could not tell it: every row of an outbox, until none is left. Several workers
- * share the work by claims on the rows.
+ * Repeats to Temporal what the API could not tell it: some rows of every outbox. Several workers share the work by
+ * claims on the rows.
  *
+ * @param heldBack Rows that Temporal did not take before.
  * @returns how many rows Temporal was told of.
  */
-export async function relayOnce(deps: RelayDeps): Promise<number> {
+export async function relayOnce(deps: RelayDeps, heldBack = heldBackRows()): Promise<number> {
   let told = 0;
   for (const outbox of outboxes) {
-    told += await relayOutbox(deps, outbox);
+    const look = await relayOutbox(deps, outbox, heldBack);
+    told += look.told;
+    if (look.isAway) {
+      break; // The next outbox would only wait for it as long again.
+    }
   }
 
   return told;
 }
 
-function relayOutbox({ orm, client, log }: RelayDeps, { name, take }: Outbox): Promise<number> {
+type Look = {
+  readonly told: number;
+  /** Temporal took nothing. */
+  readonly isAway: boolean;
+};
+
+function relayOutbox(deps: RelayDeps, outbox: Outbox, heldBack: HeldBack): Promise<Look> {
+  const { orm, client, log } = deps;
   return orm.em.fork().transactional(async (em) => {
     let told = 0;
-    for (const { id, tell } of await take(em, batchSize)) {
+    const unheard: { id: string; error: unknown }[] = [];
+    const isAway = (): boolean => told === 0 && unheard.some(({ error }) => isTemporalAway(error));
+    const rows = await outbox.take(em, batchSize, heldBack.ids());
+    await sideBySide(rows, width, async ({ id, tell }) => {
+      if (isAway()) {
+        return; // Let go of the row and come back later.
+      }
+
       try {
         await tell(client, orm.em.fork());
         told += 1;
+        heldBack.release(id);
       } catch (error) {
-        log.warn(
-          { [name]: id, error: describeError(error) },
-          `Temporal could not be told of a ${name}`,
-        );
-        if (isTemporalAway(error)) {
-          break; // Let go of the rows and come back later.
-        }
-        // It is this row that Temporal does not take: the others must not wait for it.
+        unheard.push({ id, error });
+        heldBack.add(id, isTemporalAway(error) ? 'away' : 'refused');
       }
-    }
-
-    return told;
+    });
+    report(log, outbox, unheard);
+    return { told, isAway: isAway() };
   });
+}
+
+/** Each row that Temporal refuses has a line of its own; an outage has one a look. */
+function report(
+  log: Logger,
+  { name }: Outbox,
+  unheard: readonly { readonly id: string; readonly error: unknown }[],
+): void {
+  const refused = unheard.filter(({ error }) => !isTemporalAway(error));
+  for (const { id, error } of refused) {
+    log.warn(
+      { [name]: id, error: describeError(error) },
+      `Temporal could not be told of a ${name}`,
+    );
+  }
+
+  const first = unheard.find(({ error }) => isTemporalAway(error));
+  if (first) {
+    log.warn(
+      { [name]: first.id, error: describeError(first.error) },
+      `Temporal did not answer: it is told of this ${name} and others later`,
+    );
+  }
 }
 
 /** Runs the relay until the returned function is called, which resolves when the last look is over. */
 export function startRelay(deps: RelayDeps): () => Promise<void> {
+  const heldBack = heldBackRows();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   const look = async (): Promise<void> => {
     let told = 0;
     try {
-      told = await relayOnce(deps);
+      told = await relayOnce(deps, heldBack);
     } catch (error) {
       deps.log.warn({ error: describeError(error) }, 'the outbox could not be read');
     }
 
     if (!stopped) {
-      timer = setTimeout(next, told >= batchSize ? 0 : intervalMs);
+      timer = setTimeout(next, told > 0 ? 0 : intervalMs);
     }
   };
   let running = look();
