@@ -1,3 +1,4 @@
+import type { WorkflowStates } from '../domain/workflow-state.ts';
 import type { Orm } from '../db/orm.ts';
 import type { Network } from '../networks/network.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
@@ -15,6 +16,8 @@ export type ActivityDeps = {
   readonly storage: MediaStorage;
   /** Where browsers reach the API, without a slash at the end: events link to files. */
   readonly publicUrl: string;
+  /** The sweep asks whether Temporal goes on with what the database waits for. */
+  readonly workflows: WorkflowStates;
   readonly log: Logger;
   readonly now: () => Date;
 };

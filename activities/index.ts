@@ -5,6 +5,7 @@ import type { ActivityDeps } from './deps.ts';
 import { finalizePost, type FinalizeRequest } from './finalize-post.ts';
 import { publishChannel } from './publish-channel/publish-channel.ts';
 import type { PublishRequest } from './publish-channel/target.ts';
+import { sweep } from './sweep/sweep.ts';
 import { withoutInside } from './without-inside.ts';
 
 /** Binds every activity to its dependencies. Workflows see only the type. */
@@ -15,6 +16,7 @@ export function createActivities(deps: ActivityDeps) {
     finalizePost: guard((request: FinalizeRequest) => finalizePost(deps, request)),
     publishChannel: guard((request: PublishRequest) => publishChannel(deps, request)),
     attemptDelivery: guard((request: DeliveryRequest) => attemptDelivery(deps, request)),
+    sweep: guard((_: Record<string, never>) => sweep(deps)),
   };
 }
 

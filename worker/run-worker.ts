@@ -12,8 +12,11 @@ import { createSealer } from '../runtime/sealer.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
 import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
+import { ensureSearchAttributes } from '../temporal/search-attributes.ts';
+import { workflowStates } from '../temporal/workflow-states.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
-import { createWorkers } from './create-workers.ts';
+import { insistOnWorkers } from './insist-on-workers.ts';
+import { keepSweepScheduled } from './sweep-schedule.ts';
 import { temporalLogger } from './temporal-logger.ts';
 import { startRelay } from './relay.ts';
 
@@ -39,20 +42,23 @@ export async function runWorker(
   const { publicUrl } = config;
   const sealer = createSealer(config.secretKey);
   const now = () => new Date();
-  const deps = adapt({ orm, networks, egress, storage, publicUrl, log, sealer, now });
+  const temporal = connectTemporal();
+  const workflows = workflowStates(temporal.client);
+  const deps = adapt({ orm, networks, egress, storage, publicUrl, workflows, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
   await insist('the database', () => migrate(orm), log);
   const { connectionOptions, namespace } = temporalOptions();
   const connect = () => NativeConnection.connect(connectionOptions);
-  const connection = await insist('Temporal', connect, log);
-  const temporal = connectTemporal();
+  const first = await insist('Temporal', connect, log);
+  await ensureSearchAttributes(temporal, log);
   const bundle = await bundleWorkflows();
-  const settings = { connection, namespace, deps, bundle, shutdownGraceMs: 40_000 };
-  const workers = await insist('Temporal', () => createWorkers(settings), log);
+  const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
+  const { connection, workers } = await insistOnWorkers(settings, log);
   const running = Promise.all(workers.map((worker) => worker.run()));
   polling = true;
   const stopRelay = startRelay({ orm, client: temporal.client, log });
+  const stopSchedule = keepSweepScheduled(temporal.client, log);
   log.info({ namespace, queues: workers.map((worker) => worker.options.taskQueue) }, 'polling');
 
   await Promise.race([stop, running]);
@@ -61,7 +67,7 @@ export async function runWorker(
     worker.shutdown();
   }
 
-  await Promise.all([running, stopRelay()]);
+  await Promise.all([running, stopRelay(), stopSchedule()]);
   storage.close();
   await Promise.all([temporal.close(), connection.close(), egress.close(), orm.close()]);
   log.info('stopped');

@@ -1,2 +1,3 @@
 export { deliverWebhook } from './deliver-webhook.ts';
 export { publishPost } from './publish-post.ts';
+export { sweepPosts } from './sweep-posts.ts';

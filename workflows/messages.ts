@@ -16,6 +16,9 @@ export const postWorkflowId = (postId: string): string => `post-${postId}`;
 
 export const deliveryWorkflowId = (deliveryId: string): string => `delivery-${deliveryId}`;
 
+/** The schedule that starts a sweep each minute. */
+export const sweepScheduleId = 'punctual-sweep';
+
 export type PublishPostInput = {
   readonly workspaceId: string;
   readonly postId: string;

@@ -11,14 +11,16 @@ import {
 import { createWorkspace } from '../../cli/create-workspace.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import { Post } from '../../db/entities/post.ts';
+import { createOrm } from '../../db/orm.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { createStorage } from '../../runtime/storage/create-storage.ts';
 import { temporaryFolder } from '../scripts/temporary-folder.ts';
-import { freshDatabase } from './database.ts';
+import { databaseWithClock } from './database-clock.ts';
 import { addFakeChannel } from './fake-channel.ts';
 import type { FakeNetwork } from './fake-network.ts';
 import { attachFiles, storeFile, type TestFile } from './store-file.ts';
+import { noWorkflows } from './no-workflows.ts';
 import { testLog } from './temporal.ts';
 
 // A failed try is what most of these tests are about; it is no news.
@@ -32,8 +34,14 @@ export type LedgerWorld = {
   readonly channelId: string;
   /** Moves the clock of all that follows. */
   readonly pass: (ms: number) => void;
-  /** A post that is due now and was claimed. @returns a function that makes one try. */
-  readonly newPost: (texts: readonly string[], files?: readonly TestFile[]) => Promise<LedgerPost>;
+  /** A post that is due now and was claimed. @param channelId Where it goes, when not to the world's own channel. */
+  readonly newPost: (
+    texts: readonly string[],
+    files?: readonly TestFile[],
+    channelId?: string,
+  ) => Promise<LedgerPost>;
+  /** Another worker on the same database. @param differently What it is made of instead. */
+  readonly newWorker: (differently?: Partial<ActivityDeps>) => ActivityDeps;
 };
 
 export type Tried =
@@ -42,33 +50,41 @@ export type Tried =
 
 export type LedgerPost = {
   readonly postId: string;
-  readonly attempt: () => Promise<Tried>;
+  /** Makes one try. @param by The worker, when not the world's own. */
+  readonly attempt: (by?: ActivityDeps) => Promise<Tried>;
   readonly row: () => Promise<PostChannel>;
 };
 
 /** A channel on a fake network, a real database, and a clock that the test moves. */
 export async function ledgerWorld(t: ExecutionContext, network: FakeNetwork): Promise<LedgerWorld> {
-  const { orm } = await freshDatabase(t);
-  let nowMs = start;
+  const clock = await databaseWithClock(t, start);
+  const { orm, now, pass } = clock;
   const sealer = createSealer(randomBytes(32).toString('hex'));
   const egress = createEgress({ allow: [] });
   t.teardown(() => egress.close());
-  const now = (): Date => new Date(nowMs);
   const publicUrl = 'https://punctual.example';
   const storage = createStorage({ mediaDir: await temporaryFolder(t), s3: null });
   const networks = { fake: network };
-  const deps = { orm, sealer, egress, storage, now, publicUrl, log: testLog, networks };
+  const shared = { orm, sealer, egress, storage, now, publicUrl, log: testLog };
+  const deps = { ...shared, networks, workflows: noWorkflows };
   const workspaceId = await createWorkspace(orm.em.fork(), 'Ledger');
   const channelId = await addFakeChannel(deps, workspaceId);
   return {
     deps,
     workspaceId,
     channelId,
-    pass: (ms) => {
-      nowMs += ms;
+    pass,
+    newWorker: (differently = {}) => {
+      const own = createOrm(clock.url, { poolSize: 5 });
+      t.teardown(() => own.close());
+      return { ...deps, orm: own, ...differently };
     },
-    newPost: async (texts, files = []) => {
-      const post = await newPost(deps, workspaceId, channelId, texts);
+    newPost: async (texts, files = [], channel = channelId) => {
+      const made = await newPost(deps, workspaceId, channel, texts);
+      const post: LedgerPost = {
+        ...made,
+        attempt: (by) => clock.caughtUp().then(() => made.attempt(by)),
+      };
       const ids = [];
       for (const file of files) {
         ids.push(await storeFile(deps, workspaceId, file));
@@ -104,7 +120,7 @@ async function newPost(
     channelId,
     position: 0,
     body: null,
-    status: 'publishing',
+    status: 'scheduled',
     url: null,
     error: null,
     errorCode: null,
@@ -117,7 +133,7 @@ async function newPost(
   const request = { workspaceId, postId: post.id, postChannelId: channel.id };
   return {
     postId: post.id,
-    attempt: () => attempt(deps, request),
+    attempt: (by = deps) => attempt(by, request),
     row: () => deps.orm.em.fork().findOneOrFail(PostChannel, channel.id),
   };
 }

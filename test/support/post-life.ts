@@ -15,6 +15,7 @@ import { cancelPost } from '../../api/posts/cancel-post.ts';
 import { createPost } from '../../api/posts/create-post.ts';
 import { editPost } from '../../api/posts/edit-post.ts';
 import { retryPost } from '../../api/posts/retry-post.ts';
+import { settlePost } from '../../api/posts/settle-post.ts';
 import type { CreatePostBody, EditPostBody } from '../../api/posts/schemas.ts';
 import { showPost } from '../../api/posts/show-post.ts';
 import { createWorkspace } from '../../cli/create-workspace.ts';
@@ -25,9 +26,10 @@ import { createSealer } from '../../runtime/sealer.ts';
 import { createStorage } from '../../runtime/storage/create-storage.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
 import { temporaryFolder } from '../scripts/temporary-folder.ts';
-import { freshDatabase } from './database.ts';
+import { databaseWithClock, type HeldClock } from './database-clock.ts';
 import { addFakeChannel } from './fake-channel.ts';
 import type { Tried } from './ledger-world.ts';
+import { noWorkflows } from './no-workflows.ts';
 import { testLog } from './temporal.ts';
 
 // A failed try is what most of these tests are about; it is no news.
@@ -52,6 +54,8 @@ export type PostLife = {
   /** @returns how many channels are being sent. */
   readonly cancel: (post: string) => Promise<number>;
   readonly retry: (post: string) => Promise<string[]>;
+  /** Somebody looked. @param url Where the post is; null when it is not there. */
+  readonly settle: (post: string, channel: string, url: string | null) => Promise<void>;
   readonly show: (post: string) => Promise<PostView>;
   readonly claim: (post: string) => Promise<Claim>;
   /** One try of one channel. */
@@ -72,11 +76,11 @@ export async function postLife(
   networks: Readonly<Record<string, Network>>,
 ): Promise<PostLife> {
   const told: PostToSync[] = [];
-  const clock = { ms: Date.parse('2026-05-01T12:00:00Z') };
-  const deps = await makeDeps(t, networks, () => new Date(clock.ms));
+  const clock = await databaseWithClock(t, Date.parse('2026-05-01T12:00:00Z'));
+  const deps = await makeDeps(t, networks, clock);
   const tellTemporal = (message: PostToSync) => void told.push(message);
   const api = { ...deps, media: {}, rules: rulesOf(networks), tellTemporal };
-  const apiDeps = api as unknown as ApiDeps; // Without what only calls with files use.
+  const apiDeps = { ...api, tellDelivery: () => undefined } as unknown as ApiDeps; // Without what only calls with files use.
   const workspaceId = await createWorkspace(deps.orm.em.fork(), 'Life');
   const caller = { workspaceId, plan: 'standard' };
   const channels: Record<string, string> = {};
@@ -89,16 +93,21 @@ export async function postLife(
     workspaceId,
     channels,
     told,
-    pass: (ms) => {
-      clock.ms += ms;
-    },
+    pass: clock.pass,
     create: async (request) => (await createPost(apiDeps, caller, request, undefined)).postId,
     edit: (postId, request) => editPost(apiDeps, caller, postId, request),
     cancel: (postId) => cancelPost(apiDeps, { workspaceId, postId }),
     retry: (postId) => retryPost(apiDeps, caller, postId),
+    settle: async (postId, channelId, url) => {
+      await clock.caughtUp();
+      await settlePost(apiDeps, { workspaceId, postId }, { channelId, url });
+    },
     show: async (postId) => (await showPost(apiDeps, workspaceId, postId)).post,
-    claim: (postId) => claimPost(deps, { workspaceId, postId, nowMs: clock.ms }),
-    attempt: (postId, postChannelId) => attempt(deps, { workspaceId, postId, postChannelId }),
+    claim: (postId) => claimPost(deps, { workspaceId, postId, nowMs: clock.now().getTime() }),
+    attempt: async (postId, postChannelId) => {
+      await clock.caughtUp();
+      return attempt(deps, { workspaceId, postId, postChannelId });
+    },
     finalize: (postId, { revision: claimed }, { canceled = false, heard = claimed } = {}) =>
       finalizePost(deps, { workspaceId, postId, revision: heard, canceled, claimed }),
     events: async (postId) => {
@@ -112,15 +121,15 @@ export async function postLife(
 async function makeDeps(
   t: ExecutionContext,
   networks: Readonly<Record<string, Network>>,
-  now: () => Date,
+  { orm, now }: HeldClock,
 ): Promise<ActivityDeps> {
-  const { orm } = await freshDatabase(t);
   const egress = createEgress({ allow: [] });
   t.teardown(() => egress.close());
   const storage = createStorage({ mediaDir: await temporaryFolder(t), s3: null });
   const sealer = createSealer(randomBytes(32).toString('hex'));
   const publicUrl = 'https://punctual.example';
-  return { orm, sealer, networks, egress, storage, publicUrl, log: testLog, now };
+  const shared = { orm, sealer, networks, egress, storage, publicUrl, log: testLog, now };
+  return { ...shared, workflows: noWorkflows };
 }
 
 const rulesOf = (networks: Readonly<Record<string, Network>>): ApiDeps['rules'] =>

@@ -20,6 +20,7 @@ import { createStaging, createStorage } from '../../runtime/storage/create-stora
 import { createSealer } from '../../runtime/sealer.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
+import { workflowStates } from '../../temporal/workflow-states.ts';
 import { createWorkers } from '../../worker/create-workers.ts';
 import { startRelay } from '../../worker/relay.ts';
 import { admission } from './admission.ts';
@@ -93,7 +94,8 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     ...options.media,
   };
   const { storage } = media;
-  const deps = { orm, sealer, networks, publicUrl, egress, storage, log: testLog, now };
+  const workflows = workflowStates(temporal.client);
+  const deps = { orm, sealer, networks, publicUrl, workflows, egress, storage, log: testLog, now };
   const sync = backgroundSync(temporal.client, orm, testLog);
   const app = createApp({
     orm,
@@ -126,11 +128,13 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
 /**
  * Starts workers and a relay in this process.
  *
+ * @param bundle Workflow code other than this version's.
  * @returns a function that stops them; the test's end does so too.
  */
 export async function startWorkers(
   t: ExecutionContext,
   punctual: Punctual,
+  bundle = sharedBundle(),
 ): Promise<() => Promise<void>> {
   const { orm, temporal, temporalEnv, deps } = punctual;
   const connection = await nativeConnection(t, temporalEnv['TEMPORAL_ADDRESS'] ?? '');
@@ -138,7 +142,7 @@ export async function startWorkers(
     connection,
     namespace: temporal.namespace,
     deps,
-    bundle: await sharedBundle(),
+    bundle: await bundle,
     shutdownGraceMs: 2000,
   });
   const running = Promise.all(workers.map((worker) => worker.run()));
