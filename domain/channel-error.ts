@@ -15,6 +15,12 @@ export const channelErrorCodes = [
 export type ChannelErrorCode = (typeof channelErrorCodes)[number];
 
 /**
+ * Whom a network's limit holds for: one account; all of us on one server, because it counts our address or our app
+ * there; or all of us on the whole network.
+ */
+export type LimitScope = 'channel' | 'server' | 'network';
+
+/**
  * Whether trying the same thing again later can help.
  *
  * `unconfirmed` cannot: the network may already have the post, and a second send could double it. `not_published` is

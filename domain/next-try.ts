@@ -1,5 +1,5 @@
 import { canRetryLater, type ChannelErrorCode } from './channel-error.ts';
-import { publishWaitMs, publishWindowMs } from './retry-delays.ts';
+import { internalWaitMs, publishWaitMs, publishWindowMs } from './retry-delays.ts';
 
 export type Failure = {
   readonly code: ChannelErrorCode;
@@ -17,7 +17,8 @@ const unnamedRateLimitMs = 60_000;
 /**
  * What follows a failed try: when to try again, or why not.
  *
- * A wait that a rate limit imposes is no try. A network's own time takes the place of ours when it is later.
+ * A wait that a rate limit imposes is no try, nor is a fault on our side. A network's own time takes the place of ours
+ * when it is later.
  *
  * @param triesBefore Tries of this run that counted, this one not included.
  */
@@ -31,16 +32,21 @@ export function nextTry(
     return { kind: 'give_up', code: failure.code };
   }
 
-  const counts = failure.code !== 'rate_limited';
-  const waitMs = counts ? publishWaitMs(triesBefore + 1) : unnamedRateLimitMs;
+  const { code, retryAtMs } = failure;
+  const counts = code !== 'rate_limited' && code !== 'internal';
+  const waitMs = counts ? publishWaitMs(triesBefore + 1) : uncountedWaitMs(code, dueAtMs, nowMs);
   if (waitMs === null) {
-    return { kind: 'give_up', code: failure.code };
+    return { kind: 'give_up', code };
   }
 
-  const atMs = counts
-    ? Math.max(nowMs + waitMs, failure.retryAtMs ?? 0)
-    : Math.max(nowMs + 1000, failure.retryAtMs ?? nowMs + waitMs);
+  const atMs =
+    code === 'rate_limited'
+      ? Math.max(nowMs + 1000, retryAtMs ?? nowMs + waitMs)
+      : Math.max(nowMs + waitMs, retryAtMs ?? 0);
   return atMs > dueAtMs + publishWindowMs
     ? { kind: 'give_up', code: 'too_late' }
     : { kind: 'retry', atMs, counts };
 }
+
+const uncountedWaitMs = (code: ChannelErrorCode, dueAtMs: number, nowMs: number): number =>
+  code === 'internal' ? internalWaitMs(nowMs - dueAtMs) : unnamedRateLimitMs;

@@ -4,7 +4,7 @@ import { NetworkError, type PartMedia } from './network.ts';
  * The bytes of a file, as they come. Opens nothing before the first is asked for.
  *
  * @throws NetworkError what `open` throws; `media_refused` when there are fewer bytes or more than the library knows
- *   of; `network_unavailable` when the storage breaks off. All with `taken: 'no'`: no post goes out before its files.
+ *   of; `internal` when the storage breaks off. All with `taken: 'no'`: no post goes out before its files.
  */
 export async function* fileBytes(file: PartMedia): AsyncGenerator<Buffer> {
   const { name, sizeBytes } = file;
@@ -21,12 +21,12 @@ export async function* fileBytes(file: PartMedia): AsyncGenerator<Buffer> {
       yield chunk;
     }
   } catch (error) {
-    const message = `The file "${name}" could not be read to its end.`;
-    throw new NetworkError('network_unavailable', message, { taken: 'no', cause: error });
+    const message = `The file "${name}" could not be read to its end: the media storage of this service broke off.`;
+    throw new NetworkError('internal', message, { taken: 'no', cause: error });
   }
 
   if (length !== sizeBytes) {
-    const message = `The file "${name}" is damaged: it no longer has the ${sizeBytes} bytes that it had. Upload it again.`;
+    const message = `The file "${name}" is damaged: it no longer has the ${sizeBytes} bytes that it had. Upload it again for a new post.`;
     throw new NetworkError('media_refused', message, { taken: 'no' });
   }
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ChannelErrorCode } from '../domain/channel-error.ts';
+import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { MediaFacts, Rules } from './content-rules.ts';
 
@@ -39,7 +39,7 @@ export type PartMedia = MediaFacts & {
   /**
    * The bytes, from their beginning, as they come; never all at once.
    *
-   * @throws NetworkError `media_refused` when the file is gone, `network_unavailable` when the storage does not answer.
+   * @throws NetworkError `media_refused` when the file is gone, `internal` when the storage does not answer.
    */
   readonly open: () => Promise<Readable>;
 };
@@ -140,16 +140,25 @@ export class NetworkError extends Error {
   readonly taken: 'no' | 'unknown';
   /** When the network said that it takes requests again: milliseconds since 1970. */
   readonly retryAtMs: number | undefined;
+  /** Of `rate_limited`: what is not tried before then. The default of an author who cannot tell is the channel. */
+  readonly limit: LimitScope;
 
-  /** @param message A sentence for the user, with the network's own words where it has some, and no secret. */
-  constructor(
-    code: ChannelErrorCode,
-    message: string,
-    options: { taken: 'no' | 'unknown'; retryAtMs?: number | undefined; cause?: unknown },
-  ) {
+  /**
+   * @param message What happened, as a sentence for the user, with the network's own words where it has some, and no
+   *   secret. What follows from it is added by whoever decides that.
+   */
+  constructor(code: ChannelErrorCode, message: string, options: NetworkErrorOptions) {
     super(message, { cause: options.cause });
     this.code = code;
     this.taken = options.taken;
     this.retryAtMs = options.retryAtMs;
+    this.limit = options.limit ?? 'channel';
   }
 }
+
+export type NetworkErrorOptions = {
+  readonly taken: 'no' | 'unknown';
+  readonly retryAtMs?: number | undefined;
+  readonly limit?: LimitScope;
+  readonly cause?: unknown;
+};

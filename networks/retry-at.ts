@@ -9,14 +9,16 @@ const firstInstantSeconds = 1e9;
  * When a network says that it takes requests again, in milliseconds since 1970; undefined when it does not say.
  *
  * Reads `Retry-After` (seconds, or a date) before the reset header, which Mastodon writes as an ISO 8601 date
- * and Bluesky as seconds since 1970. Never earlier than `nowMs`, and at most a day later.
+ * and Bluesky as seconds since 1970. That one counts only where the limit was met: servers send it with every answer.
+ * Never earlier than `nowMs`, and at most a day later.
  *
  * Sources: RFC 9110 section 10.2.3, https://docs.joinmastodon.org/api/rate-limits/,
  * https://docs.bsky.app/docs/advanced-guides/rate-limits.
  */
 export function retryAtMs(response: EgressResponse, nowMs: number): number | undefined {
-  const { headers } = response;
-  for (const name of ['retry-after', 'x-ratelimit-reset', 'ratelimit-reset']) {
+  const { headers, status } = response;
+  const resets = status === 429 ? ['x-ratelimit-reset', 'ratelimit-reset'] : [];
+  for (const name of ['retry-after', ...resets]) {
     const atMs = instantMs(headers[name] ?? '', nowMs);
     if (atMs !== undefined) {
       return Math.min(Math.max(atMs, nowMs), nowMs + maxWaitMs);

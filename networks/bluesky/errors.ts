@@ -1,10 +1,11 @@
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
 import { takenAfter, type Purpose } from '../ask.ts';
 import { NetworkError } from '../network.ts';
 import { quote } from '../quote.ts';
 import { retryAtMs } from '../retry-at.ts';
+import { takesNoMore } from '../takes-no-more.ts';
 import { readXrpcError } from './answers.ts';
 
 /** The name that XRPC gives an error: `ExpiredToken`. Empty when the answer has none. */
@@ -42,9 +43,25 @@ export function refusal(
   const certainlyNot = response.status >= 300 && response.status < 500 && response.status !== 408;
   return new NetworkError(code, `${message}${words && `: ${words}`}.`, {
     taken: takenAfter(purpose, certainlyNot),
-    retryAtMs: code === 'rate_limited' ? retryAtMs(response, Date.now()) : undefined,
+    retryAtMs: retryAtMs(response, Date.now()),
+    limit: limitIn(response),
   });
 }
+
+/**
+ * A PDS counts every call by the caller's address (3000 in 5 minutes), which is ours and so the same for all channels
+ * there; writes by account; and logins by both (30 in 5 minutes). The policy says which of its limits was met. An
+ * answer without one comes from something before the PDS, and cannot be told.
+ *
+ * Sources: `rate-limits.js` and `createSession.js` of @atproto/pds.
+ */
+function limitIn({ headers }: EgressResponse): LimitScope {
+  const [, points, seconds] = /^(\d+);w=(\d+)$/.exec(headers['ratelimit-policy'] ?? '') ?? [];
+  return seconds === '300' && Number(points) >= fewestByAddress ? 'server' : 'channel';
+}
+
+/** Far above the limit of logins and below that of all calls. */
+const fewestByAddress = 1000;
 
 /** An answer of success that is no answer of a Bluesky server: the posts may be there all the same. */
 export const unreadable = (purpose: Purpose): NetworkError =>
@@ -80,7 +97,7 @@ function meaning(response: EgressResponse, purpose: Purpose, fileName?: string):
     return { code: 'permission_missing', saying: 'does not permit this' };
   }
   if (status === 429) {
-    return { code: 'rate_limited', saying: 'takes no more requests for now' };
+    return { code: 'rate_limited', saying: takesNoMore[limitIn(response)] };
   }
   if (purpose === 'upload' && [400, 409, 413, 415, 422].includes(status)) {
     return { code: 'media_refused', saying: `refused the file "${fileName}"` };
@@ -92,5 +109,8 @@ function meaning(response: EgressResponse, purpose: Purpose, fileName?: string):
     return { code: 'content_refused', saying: 'refused the post' };
   }
 
-  return { code: 'network_unavailable', saying: 'did not do what was asked' };
+  return {
+    code: 'network_unavailable',
+    saying: status >= 500 ? 'could not do it at the moment' : 'does not know what was asked',
+  };
 }

@@ -1,7 +1,8 @@
 import { answerReader, jsonOf } from '../answer.ts';
 import type { Way } from '../ask.ts';
 import { NetworkError, type Json } from '../network.ts';
-import { readLogin, type Login } from './answers.ts';
+import { quote } from '../quote.ts';
+import { readLogin, readXrpcError, type Login } from './answers.ts';
 import { errorName, refusal, unreadable } from './errors.ts';
 import { procedure } from './xrpc.ts';
 
@@ -36,9 +37,9 @@ export async function logIn(way: Way, credentials: BlueskyCredentials): Promise<
   const response = await procedure(way, method, input, { purpose: 'prepare' });
   if (response.status === 400 && errorName(response) === 'InvalidRequest') {
     // An identifier that cannot be one. The server would say it of no other login.
-    throw new NetworkError('access_lost', 'The Bluesky server does not know this account.', {
-      taken: 'no',
-    });
+    const words = quote(readXrpcError(jsonOf(response))?.message, [password]);
+    const message = `The Bluesky server does not know this account (HTTP 400)${words && `: ${words}`}.`;
+    throw new NetworkError('access_lost', message, { taken: 'no' });
   }
   if (response.status !== 200) {
     throw refusal(response, 'prepare', [password]);

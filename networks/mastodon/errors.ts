@@ -1,10 +1,11 @@
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import { jsonOf } from '../answer.ts';
 import { takenAfter, type Purpose } from '../ask.ts';
 import { NetworkError } from '../network.ts';
 import { quote } from '../quote.ts';
 import { retryAtMs } from '../retry-at.ts';
+import { takesNoMore } from '../takes-no-more.ts';
 import { readRefusal } from './answers.ts';
 
 export type Refused = {
@@ -19,14 +20,24 @@ export type Refused = {
 
 /** Casts an answer that is not a success to what it means for the post. */
 export function refusal(response: EgressResponse, refused: Refused): NetworkError {
-  const { code, saying, certainlyNot } = meaning(response.status, refused);
+  const { code, saying, certainlyNot } = meaning(response, refused);
   const words = quote(readRefusal(jsonOf(response))?.error, [refused.accessToken]);
   const message = `The Mastodon server ${saying} (HTTP ${response.status})`;
   return new NetworkError(code, `${message}${words && `: ${words}`}.`, {
     taken: takenAfter(refused.purpose, certainlyNot),
-    retryAtMs: code === 'rate_limited' ? retryAtMs(response, Date.now()) : undefined,
+    retryAtMs: retryAtMs(response, Date.now()),
+    limit: limitIn(response),
   });
 }
+
+/**
+ * Mastodon counts calls with a token by account. GoToSocial counts all by the caller's address, so that its limit is
+ * met by every channel of ours there; only its words tell it apart.
+ *
+ * Sources: https://docs.joinmastodon.org/api/rate-limits/, GoToSocial's `internal/middleware/ratelimit.go`.
+ */
+const limitIn = (response: EgressResponse): LimitScope =>
+  readRefusal(jsonOf(response))?.error === 'rate limit reached' ? 'server' : 'channel';
 
 /** An answer of success that is no Mastodon answer: the post may be there all the same. */
 export const unreadable = (purpose: Purpose): NetworkError =>
@@ -43,7 +54,8 @@ type Meaning = {
   readonly certainlyNot: boolean;
 };
 
-function meaning(status: number, { purpose, isReply, fileName }: Refused): Meaning {
+function meaning(response: EgressResponse, { purpose, isReply, fileName }: Refused): Meaning {
+  const { status } = response;
   const certainlyNot = status >= 300 && status < 500 && status !== 408;
   if (status === 401) {
     return { code: 'access_lost', saying: 'no longer accepts the access token', certainlyNot };
@@ -52,7 +64,7 @@ function meaning(status: number, { purpose, isReply, fileName }: Refused): Meani
     return { code: 'permission_missing', saying: 'does not permit this', certainlyNot };
   }
   if (status === 429) {
-    return { code: 'rate_limited', saying: 'takes no more requests for now', certainlyNot };
+    return { code: 'rate_limited', saying: takesNoMore[limitIn(response)], certainlyNot };
   }
   if (status === 404 && purpose === 'create' && isReply) {
     const saying = 'cannot find the post that this one continues';
@@ -69,7 +81,9 @@ function meaning(status: number, { purpose, isReply, fileName }: Refused): Meani
     return { code: 'access_lost', saying: 'wants the token of an account', certainlyNot };
   }
 
-  return { code: 'network_unavailable', saying: 'did not do what was asked', certainlyNot };
+  const saying =
+    status >= 500 ? 'could not do it at the moment' : 'has no Mastodon API at this address';
+  return { code: 'network_unavailable', saying, certainlyNot };
 }
 
 /** Of the others, 3xx, 404, 405 and 410 say that no Mastodon API is at this address (now). */

@@ -132,6 +132,9 @@ test('a rate limit waits for the time that the network names, is no try, and par
   t.is(network.sends.length, 1);
   world.pass(6 * minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  // Both are overdue by now, and go out one after the other.
+  t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'rate_limited', inMs: 2000 });
+  world.pass(2000);
   t.like(await sibling.attempt(), { kind: 'done', status: 'published' });
 });
 
@@ -161,10 +164,16 @@ test('lost access marks the channel and is told to the webhooks once, however ma
   t.like(outcome, { kind: 'done', status: 'failed' });
   t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
   t.deepEqual(await first.attempt(), outcome); // The answer was lost on its way to Temporal.
-  t.deepEqual(await second.attempt(), { kind: 'done', status: 'failed', deliveryIds: [] });
+  t.deepEqual(await second.attempt(), {
+    kind: 'done',
+    status: 'failed',
+    code: 'access_lost',
+    deliveryIds: [],
+  });
 
   const channel = await em.findOneOrFail(Channel, world.channelId);
-  t.like(channel, { state: 'needs_reconnect', error: 'They said access_lost.' });
+  const error = 'They said access_lost. Connect the channel again.';
+  t.like(channel, { state: 'needs_reconnect', error });
   const events = await em.execute<{ type: string; body: string }[]>(
     'select type, body from events',
   );
@@ -174,7 +183,7 @@ test('lost access marks the channel and is told to the webhooks once, however ma
       id: world.channelId,
       platform: 'fake',
       handle: '@me',
-      error: 'They said access_lost.',
+      error,
     },
   });
 });

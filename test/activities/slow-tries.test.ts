@@ -1,3 +1,4 @@
+import { CancelledFailure } from '@temporalio/common';
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
@@ -123,7 +124,7 @@ async function dying(t: ExecutionContext, network: FakeNetwork) {
   const { send } = network;
   network.send = async () => {
     network.send = send;
-    throw new Error('The worker died.');
+    throw new CancelledFailure('The worker is gone.'); // Nothing is written any more.
   };
   await t.throwsAsync(life.attempt(post, id));
   return { life, post, id };

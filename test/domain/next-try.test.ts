@@ -66,6 +66,18 @@ test('a rate limit that names no time, or one that is over, is asked again soon 
   t.deepEqual(decide({ ...limited, retryAt: 0 }), retry(second, false));
 });
 
+test('a fault on our side is no try, and waited for as long again as half the time that the post is late', (t) => {
+  for (const triesBefore of [0, 4, 100]) {
+    const fault = { code: 'internal', triesBefore } as const;
+    t.deepEqual(decide({ ...fault, now: 0 }), retry(30 * second, false));
+    t.deepEqual(decide({ ...fault, now: minute }), retry(90 * second, false));
+    t.deepEqual(decide({ ...fault, now: 4 * minute }), retry(6 * minute, false));
+    t.deepEqual(decide({ ...fault, now: 5 * hour }), retry(5 * hour + 10 * minute, false));
+    const late: NextTry = { kind: 'give_up', code: 'too_late' };
+    t.deepEqual(decide({ ...fault, now: 24 * hour - minute }), late);
+  }
+});
+
 test('a channel is given up 24 hours after its time, whatever is waited for', (t) => {
   const late: NextTry = { kind: 'give_up', code: 'too_late' };
   const down = { code: 'network_unavailable', triesBefore: 0 } as const;

@@ -134,9 +134,10 @@ function sendsNothingWithoutFiles(testIt: TestFn, { network, makeAccount }: Benc
     'that breaks off': ({ bytes }) => [
       { open: async () => Readable.from(breaking(bytes)) },
       {
-        code: 'network_unavailable',
+        code: 'internal',
         taken: 'no',
-        message: 'The file "picture.png" could not be read to its end.',
+        message:
+          'The file "picture.png" could not be read to its end: the media storage of this service broke off.',
       },
     ],
     'that is shorter than it was': ({ bytes }) => [

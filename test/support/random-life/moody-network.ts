@@ -1,3 +1,4 @@
+import { CancelledFailure } from '@temporalio/common';
 import { NetworkError, type Network, type SentPart, type Step } from '../../../networks/network.ts';
 import { fakeNetwork } from '../fake-network.ts';
 import type { Random } from './random.ts';
@@ -84,7 +85,7 @@ function misfortune(
   const fate = random?.below(20) ?? 19;
   if (fate < 2) {
     network.live.push(...made);
-    throw fate === 0 ? silence() : new Error('The worker died after the send.');
+    throw fate === 0 ? silence() : fault(random, 'after the send');
   }
 
   if (fate === 2) {
@@ -94,7 +95,7 @@ function misfortune(
   }
 
   if (fate < 5) {
-    throw fate === 3 ? silence() : new Error('The worker died before the send.');
+    throw fate === 3 ? silence() : fault(random, 'before the send');
   }
 
   if (fate < 8) {
@@ -102,13 +103,19 @@ function misfortune(
   }
 
   if (fate === 8) {
-    throw new NetworkError('rate_limited', 'Slowly.', { ...no, retryAtMs: nowMs + 7 * 60_000 });
+    const limit = random?.pick(['channel', 'server', 'network'] as const) ?? 'channel';
+    const retryAtMs = nowMs + 7 * 60_000;
+    throw new NetworkError('rate_limited', 'Slowly.', { ...no, limit, retryAtMs });
   }
 
   if (fate < 12) {
     throw new NetworkError(fate === 9 ? 'access_lost' : 'content_refused', 'No.', no);
   }
 }
+
+/** The worker goes away and writes nothing any more, or a bug shows itself. */
+const fault = (random: Random | null, when: string): Error =>
+  random?.chance(0.5) ? new CancelledFailure(`Gone ${when}.`) : new Error(`A bug ${when}.`);
 
 /** What was late and is there by now. */
 export function settleLate(network: MoodyNetwork, nowMs: number): void {

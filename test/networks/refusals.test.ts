@@ -1,0 +1,133 @@
+import test from 'ava';
+import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
+import { refusal as ofBluesky } from '../../networks/bluesky/errors.ts';
+import { refusal as ofMastodon } from '../../networks/mastodon/errors.ts';
+import type { Purpose } from '../../networks/ask.ts';
+import type { NetworkError } from '../../networks/network.ts';
+
+const secret = 'sEcReT-token';
+
+type Case = {
+  readonly status: number;
+  readonly body?: object | string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly purpose?: Purpose;
+  readonly code: ChannelErrorCode;
+  /** Whether the network certainly has no post; it has by default. */
+  readonly taken?: 'no' | 'unknown';
+  readonly limit?: LimitScope;
+  /** What the message must hold. */
+  readonly says?: string;
+};
+
+type Refuse = (answer: Parameters<typeof ofMastodon>[0], purpose: Purpose) => NetworkError;
+
+const xrpc = (error: string, message = `About ${error}`) => ({ error, message });
+const policy = (value: string) => ({ 'ratelimit-policy': value, 'retry-after': '60' });
+
+const cases: Readonly<Record<string, readonly Case[]>> = {
+  mastodon: [
+    { status: 401, body: { error: 'The access token was revoked' }, code: 'access_lost' },
+    { status: 403, body: { error: 'This action is not allowed' }, code: 'permission_missing' },
+    { status: 422, body: { error: 'Text is too long' }, code: 'content_refused' },
+    { status: 400, body: { error: 'Bad' }, code: 'content_refused' },
+    { status: 422, purpose: 'upload', body: { error: 'Too big' }, code: 'media_refused' },
+    { status: 413, purpose: 'upload', body: '<html>', code: 'media_refused', says: '"a.png"' },
+    { status: 422, purpose: 'prepare', code: 'access_lost' },
+    { status: 404, code: 'network_unavailable', says: 'no Mastodon API at this address' },
+    { status: 301, code: 'network_unavailable' },
+    { status: 429, body: { error: 'Too many requests' }, code: 'rate_limited' },
+    { status: 429, body: { error: 'rate limit reached' }, code: 'rate_limited', limit: 'server' },
+    { status: 429, body: '<html>', code: 'rate_limited' },
+    { status: 408, code: 'network_unavailable', taken: 'unknown' },
+    { status: 500, body: { error: 'Oops' }, code: 'network_unavailable', taken: 'unknown' },
+    { status: 503, body: '', code: 'network_unavailable', taken: 'unknown' },
+  ],
+  bluesky: [
+    { status: 401, body: xrpc('AuthenticationRequired'), code: 'access_lost' },
+    { status: 400, body: xrpc('ExpiredToken'), code: 'access_lost' },
+    { status: 401, body: xrpc('AccountTakedown'), code: 'access_lost' },
+    { status: 403, body: xrpc('Forbidden'), code: 'permission_missing' },
+    { status: 400, body: xrpc('InvalidRequest'), code: 'content_refused' },
+    { status: 400, body: xrpc('InvalidMimeType'), code: 'media_refused' },
+    { status: 400, body: xrpc('InvalidRequest', 'record/embed bad'), code: 'media_refused' },
+    { status: 413, purpose: 'upload', body: xrpc('BlobTooLarge'), code: 'media_refused' },
+    {
+      status: 429,
+      body: xrpc('RateLimitExceeded'),
+      headers: policy('3000;w=300'),
+      code: 'rate_limited',
+      limit: 'server',
+      says: 'whichever account',
+    },
+    { status: 429, headers: policy('30;w=300'), code: 'rate_limited' },
+    { status: 429, headers: policy('5000;w=3600'), code: 'rate_limited' },
+    { status: 429, headers: policy('nonsense'), code: 'rate_limited' },
+    { status: 429, body: '<html>', code: 'rate_limited' },
+    { status: 404, body: xrpc('MethodNotImplemented'), code: 'network_unavailable' },
+    { status: 502, body: xrpc('UpstreamFailure'), code: 'network_unavailable', taken: 'unknown' },
+  ],
+};
+
+const refuse: Readonly<Record<string, Refuse>> = {
+  mastodon: (answer, purpose) =>
+    ofMastodon(answer, { purpose, accessToken: secret, fileName: 'a.png' }),
+  bluesky: (answer, purpose) => ofBluesky(answer, purpose, [secret], 'a.png'),
+};
+
+const wordsOf = (body: Case['body']): string | undefined =>
+  typeof body === 'object' && 'message' in body
+    ? String(body.message)
+    : typeof body === 'object' && 'error' in body
+      ? String(body.error)
+      : undefined;
+
+for (const [network, answers] of Object.entries(cases)) {
+  test(`what ${network} answers becomes a stable code and a sentence with its own words`, (t) => {
+    for (const { status, body = '', headers = {}, purpose = 'create', ...expected } of answers) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const answer = { status, headers, body: Buffer.from(text), truncated: false };
+      const error = refuse[network]?.(answer, purpose);
+      const { taken = 'no', limit = 'channel', code, says = '' } = expected;
+      const what = `${purpose} ${status} ${text}`;
+      t.like(error, { code, taken, limit }, what);
+      const message = error?.message ?? '';
+      t.regex(
+        message,
+        /^The (?:Mastodon|Bluesky) server [^\n]+\(HTTP \d+\)(?:: "[^\n]+")?\.$/v,
+        what,
+      );
+      t.true(message.includes(String(status)) && message.includes(says), message);
+      t.true(message.includes(wordsOf(body) ?? ''), message);
+    }
+  });
+
+  test(`no message of ${network} repeats a secret, whatever it answers`, (t) => {
+    const words = `Bad header: Bearer ${secret}`;
+    const body = Buffer.from(JSON.stringify({ error: words, message: words }));
+    for (let status = 300; status < 600; status++) {
+      for (const purpose of ['prepare', 'upload', 'create', 'look'] as const) {
+        const answer = { status, headers: {}, body, truncated: false };
+        const { message, code, retryAtMs } = refuse[network]?.(answer, purpose) ?? {};
+        t.false(message?.includes(secret), message);
+        t.truthy(code);
+        t.is(retryAtMs, undefined);
+      }
+    }
+  });
+
+  test(`${network} says when to come back, be it too much for it or down`, (t) => {
+    const at = (status: number, headers: Record<string, string>) =>
+      refuse[network]?.({ status, headers, body: Buffer.alloc(0), truncated: false }, 'create')
+        .retryAtMs;
+    const inAMinute = Date.now() + 60_000;
+    for (const status of [429, 503]) {
+      const told = at(status, { 'retry-after': '60' }) ?? 0;
+      t.true(told >= inAMinute && told < inAMinute + 30_000, `${status}`);
+    }
+    // Every answer tells when the limit is reset, also one that has another reason.
+    const reset = { 'x-ratelimit-reset': new Date(inAMinute).toISOString() };
+    t.is(at(429, reset), inAMinute);
+    t.is(at(503, reset), undefined);
+  });
+}
