@@ -1,19 +1,45 @@
-import type { Em } from '../db/orm.ts';
+import type { Em, Orm } from '../db/orm.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { Sealer } from '../runtime/sealer.ts';
 
-export type CommandDeps = { readonly em: Em; readonly egress: Egress; readonly sealer: Sealer };
+export type CommandDeps = {
+  readonly orm: Orm;
+  /** For commands that make one small change. */
+  readonly em: Em;
+  readonly egress: Egress;
+  readonly sealer: Sealer;
+  /** Where browsers reach the API, without a slash at the end. */
+  readonly publicUrl: string;
+  /** Where Temporal's Web UI shows a workflow; null when nobody has said where that is. */
+  readonly workflowLink: (workflowId: string) => string | null;
+  readonly now: () => Date;
+};
 
 /** For people, and for programs. */
-export type CommandAnswer = { readonly text: string; readonly data: object };
+export type CommandAnswer = {
+  readonly text: string;
+  readonly data: object;
+  /** It is answered, and the answer is bad news: the exit code is 1. */
+  readonly failed?: boolean;
+};
+
+/** One without a placeholder takes no value; when it is given, its value is `yes`. */
+export type Option = { readonly placeholder?: string; readonly required: boolean };
 
 export type Command = {
   readonly summary: string;
   /** Arguments by place. */
   readonly places: readonly string[];
-  readonly options: Readonly<Record<string, { placeholder: string; required: boolean }>>;
-  readonly run: (
-    deps: CommandDeps,
-    values: Readonly<Record<string, string>>,
-  ) => Promise<CommandAnswer>;
-};
+  readonly options: Readonly<Record<string, Option>>;
+  /** Exactly one of these options has to be given. */
+  readonly oneOf?: readonly string[];
+} & (
+  | {
+      readonly run: (
+        deps: CommandDeps,
+        values: Readonly<Record<string, string>>,
+      ) => Promise<CommandAnswer>;
+    }
+  /** Needs neither the database nor its settings. */
+  | { readonly runAlone: (values: Readonly<Record<string, string>>) => Promise<CommandAnswer> }
+);

@@ -1,6 +1,7 @@
 import type { Command } from './command.ts';
 import { addBluesky, addMastodon } from './add-channel.ts';
 import { createDemo } from './create-demo.ts';
+import { postCommands } from './posts/commands.ts';
 import { setPlan } from './set-plan.ts';
 import { createKey, createNamedWorkspace, listWorkspaces } from './workspaces.ts';
 
@@ -48,6 +49,15 @@ export const commands = {
       'web-url': { placeholder: 'https://bsky.app', required: false },
     },
     run: addBluesky,
+  },
+  ...postCommands,
+  'workflow replay': {
+    summary:
+      'Replays a workflow against the code of this version, and says where they part. Changes nothing.',
+    places: ['WORKFLOW_ID|HISTORY.json'],
+    options: {},
+    // Loaded when it is wanted: Temporal's worker and the bundler are much for the other commands.
+    runAlone: async (values) => (await import('./replay-workflow.ts')).replayWorkflow(values),
   },
   demo: {
     summary: 'Makes the demo workspace with two channels at the sandbox. "npm start" calls this.',

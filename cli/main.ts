@@ -8,6 +8,7 @@ import { describeError } from '../runtime/describe-error.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createSealer } from '../runtime/sealer.ts';
+import { temporalOptions } from '../temporal/connect.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { readArguments, UsageError } from './read-arguments.ts';
@@ -25,20 +26,30 @@ async function main(args: readonly string[]): Promise<number> {
 
     const answer = await run(commands[command], values);
     console.log(json ? JSON.stringify(answer.data) : answer.text);
-    return 0;
+    return answer.failed ? 1 : 0;
   } catch (error) {
     return fail(error, json);
   }
 }
 
 async function run(command: Command, values: Readonly<Record<string, string>>) {
+  if ('runAlone' in command) {
+    return command.runAlone(values);
+  }
+
   const config = readConfig();
   const orm = createOrm(config.databaseUrl, { poolSize: 3 });
   const egress = createEgress({ allow: parseAllowList(config.egressAllow) });
   try {
     await migrate(orm);
+    const sealer = createSealer(config.secretKey);
+    const { publicUrl, temporalUiUrl } = config;
+    const now = () => new Date();
+    const { namespace } = temporalOptions();
+    const workflowLink = (id: string) =>
+      temporalUiUrl && `${temporalUiUrl}/namespaces/${namespace}/workflows/${id}`;
     const em = orm.em.fork();
-    return await command.run({ em, egress, sealer: createSealer(config.secretKey) }, values);
+    return await command.run({ orm, em, egress, sealer, publicUrl, workflowLink, now }, values);
   } finally {
     await Promise.all([orm.close(), egress.close()]);
   }

@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
+import type { Command, Option } from './command.ts';
 import { commands, isCommandName, type CommandName } from './commands.ts';
+import { UsageError } from './usage-error.ts';
 import { usage } from './usage.ts';
 
-/** The words of the call do not fit. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+export { UsageError };
 
 export type Call = {
   readonly command: CommandName | 'help';
@@ -29,8 +28,8 @@ export function readArguments(args: readonly string[]): Call {
     throw new UsageError(`There is no command "${twoWords}".\n\n${usage()}`);
   }
 
-  const { places, options } = commands[name];
-  const { values, positionals } = parse(args.slice(name.split(' ').length), Object.keys(options));
+  const { places, options, oneOf = [] }: Command = commands[name];
+  const { values, positionals } = parse(args.slice(name.split(' ').length), options);
   for (const [index, place] of places.entries()) {
     const given = positionals[index];
     if (given === undefined) {
@@ -50,17 +49,31 @@ export function readArguments(args: readonly string[]): Call {
     }
   }
 
+  const chosen = oneOf.filter((option) => values[option] !== undefined);
+  if (oneOf.length > 0 && chosen.length !== 1) {
+    const all = oneOf.map((option) => `--${option}`).join(', ');
+    throw new UsageError(`${name}: one of ${all} is wanted.\n\n${usage()}`);
+  }
+
   return { command: name, values };
 }
 
-function parse(args: string[], options: readonly string[]) {
+function parse(args: string[], options: Readonly<Record<string, Option>>) {
+  const types = Object.entries(options).map(([option, { placeholder }]) => [
+    option,
+    { type: placeholder === undefined ? ('boolean' as const) : ('string' as const) },
+  ]);
   try {
     const { values, positionals } = parseArgs({
       args,
       allowPositionals: true,
-      options: Object.fromEntries(options.map((option) => [option, { type: 'string' as const }])),
+      options: Object.fromEntries(types) as Record<string, { type: 'boolean' | 'string' }>,
     });
-    return { values: { ...values } as Record<string, string>, positionals };
+    const texts = Object.entries(values).map(([option, value]) => [
+      option,
+      value === true ? 'yes' : String(value),
+    ]);
+    return { values: Object.fromEntries(texts) as Record<string, string>, positionals };
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }

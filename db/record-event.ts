@@ -1,4 +1,5 @@
 import type { EventType } from '../domain/events.ts';
+import { ask } from './ask.ts';
 import { newId } from './new-id.ts';
 import type { Em } from './orm.ts';
 
@@ -12,6 +13,8 @@ export type NewEvent = {
   readonly final?: { readonly postId: string; readonly run: number };
   /** Set on an event about a channel. */
   readonly channelId?: string;
+  /** No workflow is there to start its deliveries: they are left in the outbox, for the relay or the caller to tell of. */
+  readonly byOutbox?: true;
 };
 
 /**
@@ -23,9 +26,13 @@ export type NewEvent = {
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
   const id = newId();
   const body = eventBody(id, event);
-  const stored = await em.execute<{ id: string }[]>(
-    `insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (post_id, run) do nothing returning id`,
+  const endpoints = await ask<{ id: string }>(
+    em,
+    `with event as (
+       insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (post_id, run) do nothing returning type)
+     select w.id from event join webhook_endpoints w on w.events @> to_jsonb(event.type)
+     where w.workspace_id = $2 order by w.id`,
     [
       id,
       event.workspaceId,
@@ -37,21 +44,21 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
       event.createdAt,
     ],
   );
-  if (stored.length === 0) {
-    return [];
-  }
-
-  const endpoints = await em.execute<{ id: string }[]>(
-    'select id from webhook_endpoints where workspace_id = ? and events @> ?::jsonb order by id',
-    [event.workspaceId, JSON.stringify([event.type])],
-  );
   const deliveryIds: string[] = [];
   for (const endpoint of endpoints) {
     const deliveryId = newId();
     await em.execute(
-      `insert into deliveries (id, workspace_id, endpoint_id, event_id, status, next_attempt_at, created_at)
-       values (?, ?, ?, ?, 'pending', ?, ?)`,
-      [deliveryId, event.workspaceId, endpoint.id, id, event.createdAt, event.createdAt],
+      `insert into deliveries (id, workspace_id, endpoint_id, event_id, status, next_attempt_at, created_at, synced_round)
+       values (?, ?, ?, ?, 'pending', ?, ?, ?)`,
+      [
+        deliveryId,
+        event.workspaceId,
+        endpoint.id,
+        id,
+        event.createdAt,
+        event.createdAt,
+        event.byOutbox ? 0 : 1,
+      ],
     );
     deliveryIds.push(deliveryId);
   }

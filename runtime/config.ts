@@ -19,6 +19,8 @@ export type Config = {
   readonly egressAllow: string;
   readonly media: StorageSettings;
   readonly rateLimits: RateLimits;
+  /** Where people find Temporal's Web UI, without a slash at the end; null when nobody has said. */
+  readonly temporalUiUrl: string | null;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
   readonly trustedProxies: number;
 };
@@ -42,6 +44,7 @@ export function readConfig(env: Env = process.env): Config {
     egressAllow: egressAllow(env, problems),
     media: mediaSettings(env, problems),
     rateLimits: rateLimits(env, problems),
+    temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', '').replace(/\/+$/v, '') || null,
     trustedProxies: trustedProxies(env, problems),
   };
   if (problems.length > 0) {

@@ -2,41 +2,77 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dataFolder, openDataFolder } from './data-folder.ts';
+import { dataFolder, openDataFolder, type DataFolder } from './data-folder.ts';
 import { ownDatabase } from './own-servers.ts';
 import { databaseUrl } from './parts/postgres.ts';
+import { withoutTemporal } from './parts/temporal.ts';
 import { isRunning } from './run-lock.ts';
 
-// `npm run admin -- …`: the operator's commands, on the database that runs by `npm start` unless `DATABASE_URL` names
-// another.
+// `npm run admin -- …`: the operator's commands, on the database and the Temporal that run by `npm start` unless
+// `DATABASE_URL` and `TEMPORAL_ADDRESS` name others.
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
-const settings = process.env['DATABASE_URL'] ? {} : await startedHere();
-const cli = spawn(process.execPath, [path.join(root, 'cli', 'main.ts'), ...process.argv.slice(2)], {
+const words = process.argv.slice(2);
+const here = await startedHere();
+const cli = spawn(process.execPath, [path.join(root, 'cli', 'main.ts'), ...words], {
   stdio: 'inherit',
-  env: { ...process.env, ...settings },
+  env: here ?? process.env,
 });
 const [code] = (await once(cli, 'exit')) as [number | null];
-if (code === 1 && !settings) {
+// A history in a file needs nothing that runs.
+const needsParts = !words.some((word) => word.endsWith('.json'));
+if (code === 1 && !here && !process.env['DATABASE_URL'] && needsParts) {
   console.error(
     'Punctual does not run in this folder: type "npm start" in another terminal first.',
   );
 }
 process.exitCode = code ?? 1;
 
-/** What `npm start` has settled and the commands need; undefined while it does not run. */
-async function startedHere(): Promise<Record<string, string> | undefined> {
+/** The environment with what `npm start` has settled and nobody has set; undefined while it does not run. */
+async function startedHere(): Promise<NodeJS.ProcessEnv | undefined> {
   const data = await openDataFolder(dataFolder(root, process.env));
-  const { postgres, sandbox } = await data.readPorts();
-  if (!postgres || !(await isRunning(data.path('running.json')))) {
+  const ports = await data.readPorts();
+  if (!(await isRunning(data.path('running.json')))) {
     return undefined;
   }
 
-  const { PUNCTUAL_EGRESS_ALLOW: allowed, SECRET_KEY: secretKey } = process.env;
+  return { ...temporalOf(ports), ...(await databaseOf(data, ports)) };
+}
+
+type Ports = Readonly<Record<string, number>>;
+
+async function databaseOf(data: DataFolder, ports: Ports): Promise<NodeJS.ProcessEnv> {
+  const {
+    DATABASE_URL: database,
+    PUNCTUAL_EGRESS_ALLOW: allowed,
+    SECRET_KEY: secretKey,
+    PORT: apiPort,
+  } = process.env;
+  if (database || !ports['postgres']) {
+    return {};
+  }
+
   return {
-    DATABASE_URL: databaseUrl(await ownDatabase(data, postgres)),
+    DATABASE_URL: databaseUrl(await ownDatabase(data, ports['postgres'])),
     SECRET_KEY: secretKey ?? (await data.secret('secret-key', 32)),
     // So that the sandbox's channels can be connected by hand too.
-    PUNCTUAL_EGRESS_ALLOW: [allowed, `127.0.0.1/32:${sandbox}`].filter(Boolean).join(','),
+    PUNCTUAL_EGRESS_ALLOW: [allowed, `127.0.0.1/32:${ports['sandbox']}`].filter(Boolean).join(','),
+    // The links to files in an event begin with it, unless PUNCTUAL_PUBLIC_URL is set.
+    PORT: apiPort ?? String(ports['api'] ?? 3000),
+  };
+}
+
+/** What a person has set for another Temporal must not reach the one that runs here. */
+function temporalOf(ports: Ports): NodeJS.ProcessEnv {
+  const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace = 'default' } = process.env;
+  if (address || !ports['temporal']) {
+    return process.env;
+  }
+
+  return {
+    ...withoutTemporal(process.env),
+    TEMPORAL_ADDRESS: `127.0.0.1:${ports['temporal']}`,
+    TEMPORAL_NAMESPACE: namespace,
+    PUNCTUAL_TEMPORAL_UI_URL: `http://127.0.0.1:${ports['temporalUi']}`,
   };
 }

@@ -81,6 +81,17 @@ export const retrying = {
   value: { id: scheduledPost.id, retrying: [blueskyChannel.id] },
 };
 
+export const settlements: Examples = {
+  live: {
+    summary: 'It is there',
+    value: {
+      channel_id: mastodonChannel.id,
+      url: 'https://social.example/@ana/114090312345678901',
+    },
+  },
+  absent: { summary: 'It is not there', value: { channel_id: mastodonChannel.id, url: null } },
+};
+
 const { length } = text;
 export const validations: Examples = {
   fits: {

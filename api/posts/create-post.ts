@@ -70,6 +70,7 @@ export async function createPost(
       status: 'scheduled',
       revision: 1,
       dueAt: at,
+      networks: channels.map(({ platform }) => platform),
     });
   }
 

@@ -10,6 +10,8 @@ import type { EditPostBody } from './schemas.ts';
 export type EditedChannels = {
   /** Those that the post is yet to be sent to. */
   readonly open: readonly ChosenChannel[];
+  /** Those that a send began on before the post was cancelled, and that finish it. */
+  readonly sending: readonly ChosenChannel[];
   /** Rows that stay, by channel id. */
   readonly kept: ReadonlyMap<string, PostChannel>;
   readonly removed: readonly PostChannel[];
@@ -45,7 +47,15 @@ export async function editChannels(
   const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
   mustBeChosen(order, request.channel_bodies ?? {});
   const byChannel = new Map(kept.map((row) => [row.channelId, row]));
+  const sending = rows.filter(({ status }) => status === 'publishing');
   return {
+    sending: sending.length
+      ? await chooseChannels(
+          em,
+          workspaceId,
+          sending.map(({ channelId }) => channelId),
+        )
+      : [],
     open: wanted.filter(({ id }) => canBeSent(byChannel.get(id))),
     kept: byChannel,
     removed,

@@ -85,7 +85,14 @@ async function applyEdit(
   const judged = judgePost(rules, channels.open, content, media.files);
   const judgements = await keepLiveParts(em, rules, channels.kept, content, judged);
   if (dueAt) {
-    mustBePublishable(judgements);
+    const sending = channels.sending.map((channel) => ({
+      channel,
+      errors: [],
+      warnings: [],
+      texts: [],
+    }));
+    const inFlight = await keepLiveParts(em, rules, channels.kept, content, sending);
+    mustBePublishable([...judgements, ...inFlight]);
   }
 
   const status = dueAt ? 'scheduled' : 'draft';
@@ -107,7 +114,8 @@ async function applyEdit(
     revision: timeChanged ? post.revision + 1 : post.revision,
     updatedAt: deps.now(),
   } satisfies Partial<Post>);
-  return timeChanged ? toSync(post) : null;
+  const networks = channels.open.map(({ platform }) => platform);
+  return timeChanged ? { ...toSync(post), networks } : null;
 }
 
 const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({

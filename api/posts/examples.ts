@@ -97,6 +97,19 @@ export const failedPost: PostView = {
   summary: { published: 0, failed: 1, pending: 0 },
 };
 
+/** Somebody said that an unconfirmed channel does not have it. */
+const absentPost: PostView = {
+  ...failedPost,
+  channels: [
+    {
+      ...onMastodon,
+      status: 'failed',
+      error: 'Somebody looked, and the network does not have this post; a retry sends it.',
+      error_code: 'not_published',
+    },
+  ],
+};
+
 export const draft = { summary: 'A draft', value: { post: draftPost } };
 export const scheduled = { summary: 'Waiting for its time', value: { post: scheduledPost } };
 export const published = { summary: 'Out on every channel', value: { post: publishedPost } };
@@ -104,3 +117,5 @@ export const partial = {
   summary: 'Out on one channel, failed on the other',
   value: { post: partialPost },
 };
+export const settled = { summary: 'It was there', value: { post: publishedPost } };
+export const settledAbsent = { summary: 'It was not there', value: { post: absentPost } };

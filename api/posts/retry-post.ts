@@ -1,22 +1,32 @@
+import { channelErrorCodes, type ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
+import { networksOfPost } from '../../db/networks-of-post.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { mustHavePlan } from './must-have-plan.ts';
+
+export type RetryDeps = Pick<ApiDeps, 'orm' | 'now' | 'tellTemporal'>;
 
 type PostRow = { status: string };
 
 /**
  * Sends a finished post again to the channels that failed, and to no other.
  *
+ * @param only Of the failed channels those with one of these codes; all of them when left out.
  * @returns the ids of those channels.
  * @throws AppError `plan_required`, `not_found` or `nothing_to_retry`.
  */
-export async function retryPost(deps: ApiDeps, caller: Caller, postId: string): Promise<string[]> {
+export async function retryPost(
+  deps: RetryDeps,
+  caller: Caller,
+  postId: string,
+  only: readonly ChannelErrorCode[] = channelErrorCodes,
+): Promise<string[]> {
   mustHavePlan(caller);
   const { workspaceId } = caller;
   const now = deps.now();
-  const { revision, retrying } = await deps.orm.em.fork().transactional(async (em) => {
+  const { revision, networks, retrying } = await deps.orm.em.fork().transactional(async (em) => {
     const [post] = await em.execute<PostRow[]>(
       'select status from posts where id = ? and workspace_id = ? for update',
       [postId, workspaceId],
@@ -34,22 +44,24 @@ export async function retryPost(deps: ApiDeps, caller: Caller, postId: string): 
     await mustHaveItsMedia(em, workspaceId, postId);
     const channels = await em.execute<{ channel_id: string }[]>(
       `update post_channels set status = 'scheduled', tries = 0, error = null, error_code = null, retry_at = null
-       where post_id = ? and workspace_id = ? and status = 'failed' returning channel_id, position`,
-      [postId, workspaceId],
+       where post_id = ? and workspace_id = ? and status = 'failed' and coalesce(error_code, 'internal') in (?)
+       returning channel_id, position`,
+      [postId, workspaceId, only],
     );
     if (channels.length === 0) {
       throw nothingToRetry('No channel of this post has failed.');
     }
 
-    const [changed] = await em.execute<{ revision: number }[]>(
+    const [changed] = await em.execute<{ revision: number; networks: string[] }[]>(
       `update posts set status = 'publishing', run = run + 1, retried_at = ?, revision = revision + 1, updated_at = ?
-       where id = ? and workspace_id = ? returning revision`,
+       where id = ? and workspace_id = ? returning revision, ${networksOfPost} as networks`,
       [now, now, postId, workspaceId],
     );
-    return { revision: changed?.revision ?? 0, retrying: channels.map((row) => row.channel_id) };
+    const { revision: raised = 0, networks: all = [] } = changed ?? {};
+    return { revision: raised, networks: all, retrying: channels.map((row) => row.channel_id) };
   });
   const dueAt = now.toISOString();
-  deps.tellTemporal({ workspaceId, postId, status: 'publishing', revision, dueAt });
+  deps.tellTemporal({ workspaceId, postId, status: 'publishing', revision, dueAt, networks });
   return retrying;
 }
 

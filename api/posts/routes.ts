@@ -3,6 +3,7 @@ import type { Route } from '../http/route.ts';
 import { cancelCall, editCall, retryCall } from './change-routes.ts';
 import { createCall, validateCall } from './create-routes.ts';
 import { listCall, readCall } from './read-routes.ts';
+import { settleCall } from './settle-route.ts';
 
 export const postRoutes = (deps: ApiDeps): Route[] => [
   listCall(deps),
@@ -12,4 +13,5 @@ export const postRoutes = (deps: ApiDeps): Route[] => [
   editCall(deps),
   cancelCall(deps),
   retryCall(deps),
+  settleCall(deps),
 ];

@@ -73,3 +73,30 @@ test('a thread of which a part is live keeps that part: another text for it is n
     ['One', 'Other'],
   );
 });
+
+test('while a part of a thread is being sent, the thread cannot become another one below it', async (t) => {
+  const network = fakeNetwork();
+  const life = await postLife(t, { a: network });
+  const channel = life.channels['a'] ?? '';
+  const post = await life.create({
+    thread: ['One', 'Two'],
+    channel_ids: [channel],
+    schedule_in_minutes: 0,
+  });
+  const [target] = ((await life.claim(post)) as Go).targets;
+  const { send } = network;
+  network.send = async (...args) => {
+    network.send = send;
+    await life.cancel(post);
+    const change = { thread: ['Else', 'Other'], schedule_in_minutes: 0 };
+    const error = await t.throwsAsync(life.edit(post, change));
+    t.like(error, { code: 'invalid_content' });
+    t.true(error?.message.includes(channel) && error.message.includes('is being sent'));
+    return send(...args);
+  };
+  t.like(await life.attempt(post, target?.postChannelId ?? ''), { status: 'published' });
+  t.deepEqual(
+    network.live.map(({ text }) => text),
+    ['One', 'Two'],
+  );
+});

@@ -45,6 +45,12 @@ const postFields = (route: string, request: (body: object, mine: Owned) => Ask) 
   ),
 });
 
+const settle = (post: string, channel: string): Ask => ({
+  method: 'POST',
+  path: `/posts/${post}/settle`,
+  body: { channel_id: channel, url: null },
+});
+
 const url = `http://127.0.0.1:${silentPort}/other`;
 const asDelivery = (mine: Owned, id: string): Ask => ({
   method: 'POST',
@@ -57,6 +63,14 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   'patch /posts/{id} {id}': inPath('draft', 'PATCH', (id) => `/posts/${id}`, { body: 'Mine' }),
   'post /posts/{id}/cancel {id}': inPath('scheduled', 'POST', (id) => `/posts/${id}/cancel`),
   'post /posts/{id}/retry {id}': inPath('failed', 'POST', (id) => `/posts/${id}/retry`),
+  'post /posts/{id}/settle {id}': {
+    kind: 'unconfirmed',
+    status: 404,
+    ask: (id, mine) => settle(id, mine.channel),
+  },
+  'post /posts/{id}/settle /channel_id': refused('channel', (id, mine) =>
+    settle(mine.unconfirmed, id),
+  ),
   ...postFields('post /posts', (body) => ({ method: 'POST', path: '/posts', body })),
   ...postFields('post /posts/validate', (body) => ({
     method: 'POST',

@@ -16,6 +16,8 @@ export type Owned = {
   readonly scheduled: string;
   /** Of a post that failed on its channel. */
   readonly failed: string;
+  /** Of a post of which nobody knows whether its channel has it. */
+  readonly unconfirmed: string;
   readonly media: string;
   readonly webhook: string;
   /** Of a delivery to the webhook, which failed. */
@@ -38,6 +40,7 @@ export async function ownedBy(punctual: Punctual): Promise<Owned> {
     draft: await idOf({ body: 'A draft', channel_ids: [channel] }),
     scheduled: await idOf({ body: 'Later', ...time }),
     failed: await endedPost(punctual, client, new Map([[channel, 'failed']])),
+    unconfirmed: await endedPost(punctual, client, new Map([[channel, 'unconfirmed']])),
     media: await storeMedia(punctual, workspaceId),
     webhook,
     delivery: await storeDelivery(punctual, workspaceId),

@@ -17,6 +17,9 @@ test('without a command, or asked for help, the commands are shown and nothing n
     'key create',
     'add-mastodon',
     'add-bluesky',
+    'post list --overdue|--failed|--unconfirmed [--workspace WORKSPACE_ID] [--limit 50]\n',
+    'post settle POST CHANNEL --published URL|--not-published\n',
+    'post replay --since TIME [--until TIME] [--code CODE] [--workspace WORKSPACE_ID] [--dry-run]\n',
   ]) {
     t.true(usage().includes(name), name);
   }
@@ -65,6 +68,17 @@ test('options may stand anywhere, in both spellings', (t) => {
   const rest = ['--url', 'https://a.example', '--token=-t'];
   t.deepEqual(readArguments(['channel', 'add-mastodon', 'w', ...rest]), expected);
   t.deepEqual(readArguments(['channel', 'add-mastodon', ...rest, 'w']), expected);
+});
+
+test('an option without a value stands for itself, and of those that exclude each other one is wanted', (t) => {
+  t.deepEqual(readArguments(['post', 'list', '--failed', '--limit', '3']), {
+    command: 'post list',
+    values: { failed: 'yes', limit: '3' },
+  });
+  for (const args of [[], ['--failed', '--overdue'], ['--failed=no'], ['--limit', '3']]) {
+    const call = ['post', 'list', ...args];
+    t.throws(() => readArguments(call), { instanceOf: UsageError }, args.join(' '));
+  }
 });
 
 test('a word too many, an unknown option and an option without its value are refused', (t) => {

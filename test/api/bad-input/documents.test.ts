@@ -57,10 +57,11 @@ const documents: readonly (readonly [title: string, body: string])[] = [
 ];
 
 /** The calls that take a body, by method and path. */
-const calls = ({ draft, webhook }: Owned): readonly (readonly [string, string])[] => [
+const calls = ({ draft, failed, webhook }: Owned): readonly (readonly [string, string])[] => [
   ['POST', '/posts'],
   ['POST', '/posts/validate'],
   ['PATCH', `/posts/${draft}`],
+  ['POST', `/posts/${failed}/settle`],
   ['POST', '/webhooks'],
   ['PATCH', `/webhooks/${webhook}`],
 ];

@@ -4,7 +4,8 @@ import type { Look } from './look.ts';
 const unknown = crypto.randomUUID();
 
 /** Every answer of the calls on posts that has a reason of its own. */
-export async function posts({ client, channel, draft, scheduled, failed }: Owned, look: Look) {
+export async function posts(owned: Owned, look: Look) {
+  const { client, channel, draft, scheduled, failed } = owned;
   const create = async (body: object, headers = {}): Promise<void> =>
     look('post /posts', await client.post('/posts', body, headers));
   const once = { 'idempotency-key': 'once' };
@@ -43,4 +44,17 @@ export async function posts({ client, channel, draft, scheduled, failed }: Owned
   for (const id of [failed, draft]) {
     look('post /posts/{id}/retry', await client.post(`/posts/${id}/retry`));
   }
+
+  await settle(owned, look);
+}
+
+async function settle({ client, channel, failed, unconfirmed }: Owned, look: Look) {
+  const call = 'post /posts/{id}/settle';
+  const say = async (post: string, body: object): Promise<void> =>
+    look(call, await client.post(`/posts/${post}/settle`, body));
+  await say(unknown, { channel_id: channel, url: null });
+  await say(failed, { channel_id: channel, url: null });
+  await say(unconfirmed, { channel_id: unknown, url: null });
+  await say(unconfirmed, { channel_id: channel, url: 'here' });
+  await say(unconfirmed, { channel_id: channel, url: 'https://social.test/1' });
 }

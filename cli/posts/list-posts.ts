@@ -1,0 +1,139 @@
+import type { Em } from '../../db/orm.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import type { CommandAnswer, CommandDeps } from '../command.ts';
+import { mustExist } from '../workspaces.ts';
+import { readCount } from './read-time.ts';
+import { beginning, instant, oneLine, roughly } from './words.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+type PostRow = {
+  id: string;
+  workspace_id: string;
+  status: PostStatus;
+  due_at: string | Date | null;
+  updated_at: string | Date;
+};
+
+type ChannelRow = {
+  post_id: string;
+  channel_id: string;
+  platform: string;
+  handle: string;
+  status: ChannelStatus;
+  error_code: ChannelErrorCode | null;
+  error: string | null;
+  retry_at: string | Date | null;
+};
+
+type Kind = {
+  /** Conditions on the post and on its channels, in SQL. */
+  readonly posts: string;
+  readonly channels: string;
+  readonly order: string;
+  readonly nothing: string;
+};
+
+/** A post that is due begins within a second; one that is later than this, in milliseconds, is worth a look. */
+const overdueMs = 30_000;
+
+const due = 'coalesce(p.retried_at, p.scheduled_at)';
+
+const kinds: Readonly<Record<'overdue' | 'failed' | 'unconfirmed', Kind>> = {
+  overdue: {
+    posts: `p.status in ('scheduled', 'publishing') and ${due} < ?`,
+    channels: `pc.status in ('scheduled', 'publishing', 'retrying')`,
+    order: `${due}, p.id`,
+    nothing: 'No post is overdue.',
+  },
+  failed: {
+    posts: `p.status = 'failed'`,
+    channels: `pc.status in ('failed', 'unconfirmed')`,
+    order: 'p.updated_at desc, p.id desc',
+    nothing: 'No post has failed.',
+  },
+  unconfirmed: {
+    posts: `p.id in (select u.post_id from post_channels u where u.status = 'unconfirmed')`,
+    channels: `pc.status = 'unconfirmed'`,
+    order: 'p.updated_at desc, p.id desc',
+    nothing: 'No channel is unconfirmed.',
+  },
+};
+
+/** The posts of all workspaces, or of one, that need a look: the most overdue first, or what ended last. */
+export async function listPosts({ em, now }: CommandDeps, values: Values): Promise<CommandAnswer> {
+  const kind = kinds[values['overdue'] ? 'overdue' : values['failed'] ? 'failed' : 'unconfirmed'];
+  const limit = readCount('limit', values['limit'], 50);
+  const workspaceId = values['workspace'];
+  if (workspaceId !== undefined) {
+    await mustExist(em, workspaceId);
+  }
+
+  const nowMs = now().getTime();
+  const dueBefore = values['overdue'] ? [new Date(nowMs - overdueMs)] : [];
+  const found = await em.execute<PostRow[]>(
+    `select p.id, p.workspace_id, p.status, ${due} as due_at, p.updated_at from posts p
+     where ${kind.posts} ${workspaceId === undefined ? '' : 'and p.workspace_id = ?'}
+     order by ${kind.order} limit ?`,
+    [...dueBefore, ...(workspaceId === undefined ? [] : [workspaceId]), limit + 1],
+  );
+  const rows = found.slice(0, limit);
+  const hasMore = found.length > limit;
+  const channels = await channelsOf(em, kind, rows);
+  const posts = rows.map((row) => view(row, channels.get(row.id) ?? []));
+  const lines = posts.map((post) => tell(post, nowMs));
+  const end = hasMore
+    ? `\nThere are more: --limit ${Math.min(9999, limit * 10)} shows them, or --workspace those of one.`
+    : '';
+  return {
+    text: lines.length === 0 ? kind.nothing : lines.join('\n') + end,
+    data: { posts, has_more: hasMore },
+  };
+}
+
+async function channelsOf(
+  em: Em,
+  kind: Kind,
+  posts: readonly PostRow[],
+): Promise<Map<string, ChannelRow[]>> {
+  const rows = posts.length
+    ? await em.execute<ChannelRow[]>(
+        `select pc.post_id, pc.channel_id, c.platform, c.handle, pc.status, pc.error_code, pc.error, pc.retry_at
+         from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+         where pc.post_id in (?) and ${kind.channels} order by pc.position`,
+        [posts.map(({ id }) => id)],
+      )
+    : [];
+  return Map.groupBy(rows, (row) => row.post_id);
+}
+
+const view = (post: PostRow, channels: readonly ChannelRow[]) => ({
+  id: post.id,
+  workspace_id: post.workspace_id,
+  status: post.status,
+  due_at: instant(post.due_at),
+  updated_at: instant(post.updated_at),
+  channels: channels.map(({ post_id: _post, retry_at: at, ...row }) => ({
+    ...row,
+    retry_at: instant(at),
+  })),
+});
+
+type PostLine = ReturnType<typeof view>;
+
+function tell(post: PostLine, nowMs: number): string {
+  const { id, status, due_at: at, workspace_id: workspace } = post;
+  const late = at === null ? '' : `, due ${at} (${roughly(nowMs - Date.parse(at))} ago)`;
+  const lines = post.channels.map((channel) =>
+    [
+      `    ${channel.channel_id}  ${channel.platform} ${oneLine(channel.handle)}: ${channel.status}`,
+      channel.error_code ?? '',
+      channel.retry_at === null ? '' : `next try ${channel.retry_at}`,
+      beginning(channel.error ?? '', 240),
+    ]
+      .filter(Boolean)
+      .join('  '),
+  );
+  return [`${id}  ${status}${late}  workspace ${workspace}`, ...lines].join('\n');
+}

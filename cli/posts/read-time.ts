@@ -1,0 +1,38 @@
+import { parseInstant } from '../../domain/parse-instant.ts';
+import { UsageError } from '../usage-error.ts';
+
+const unitsMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/**
+ * A moment as an operator writes it: RFC 3339, or how long ago it is (`90m`, `2h`, `1d`).
+ *
+ * @throws UsageError
+ */
+export function readTime(option: string, given: string, now: Date): Date {
+  const ago = /^(?<count>\d{1,5})(?<unit>[smhd])$/v.exec(given)?.groups;
+  const at = ago
+    ? new Date(now.getTime() - Number(ago['count']) * (unitsMs[ago['unit'] ?? ''] ?? 0))
+    : parseInstant(given);
+  if (!at) {
+    throw new UsageError(
+      `--${option} must be a time such as 2027-03-01T09:00:00Z, or how long ago it was, such as 90m, 2h or 1d; not "${given}".`,
+    );
+  }
+
+  return new Date(Math.max(0, at.getTime())); // PostgreSQL knows no year 0.
+}
+
+/** @throws UsageError */
+export function readCount(option: string, given: string | undefined, otherwise: number): number {
+  const count = given === undefined ? otherwise : Number(given);
+  if (!/^[1-9]\d{0,3}$/v.test(given ?? String(otherwise))) {
+    throw new UsageError(`--${option} must be a whole number from 1 to 9999, not "${given}".`);
+  }
+
+  return count;
+}

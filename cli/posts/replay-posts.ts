@@ -1,0 +1,147 @@
+import { retryPost } from '../../api/posts/retry-post.ts';
+import { canRetryLater, channelErrorCodes } from '../../domain/channel-error.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { CommandAnswer, CommandDeps } from '../command.ts';
+import { UsageError } from '../usage-error.ts';
+import { mustExist } from '../workspaces.ts';
+import { failedPosts, type FailedPost, type Window } from './failed-posts.ts';
+import { leftToRelay, toldSoon } from './operated.ts';
+import { readTime } from './read-time.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+/** What an outage leaves behind: a repeat can help, also where we gave up because it took a day. */
+const ofOutages = channelErrorCodes.filter((code) => canRetryLater[code] || code === 'too_late');
+
+/** What became of a post, by the word in the answer. */
+type Outcome = { readonly post: FailedPost; readonly said: string | null };
+
+/** So many posts are listed for people; programs get all. */
+const listed = 50;
+
+/**
+ * Retries what failed in an outage: of every post that ended in that time the channels that failed for a reason that a
+ * repeat can help, in the order in which the posts were due. Unconfirmed channels are never sent again. Begun twice, it
+ * finds on their way what it has retried already, and passes it over.
+ */
+export async function replayPosts(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
+  const window = await readWindow(deps, values);
+  const isDry = values['dry-run'] !== undefined;
+  const outcomes: Outcome[] = [];
+  for await (const post of failedPosts(deps.orm, window)) {
+    const said = post.retried.length === 0 || isDry ? null : await retry(deps, post, window.codes);
+    outcomes.push({ post, said });
+  }
+
+  return answer(outcomes, window, isDry);
+}
+
+async function readWindow(deps: CommandDeps, values: Values): Promise<Window> {
+  const { since = '', until, code, workspace } = values;
+  const now = deps.now();
+  const from = readTime('since', since, now);
+  const to = until === undefined ? null : readTime('until', until, now);
+  if (to !== null && to <= from) {
+    throw new UsageError('--until must be later than --since.');
+  }
+
+  if (workspace !== undefined) {
+    await mustExist(deps.em, workspace);
+  }
+
+  return {
+    since: from,
+    until: to,
+    codes: code === undefined ? ofOutages : [readCode(code)],
+    workspaceId: workspace ?? null,
+  };
+}
+
+function readCode(given: string): ChannelErrorCode {
+  if (given === 'unconfirmed') {
+    throw new UsageError(
+      'What is unconfirmed may be live, and is never sent again: look at the account, then "post settle".',
+    );
+  }
+
+  const code = channelErrorCodes.find((known) => known === given);
+  if (code === undefined) {
+    throw new UsageError(`--code must be one of ${channelErrorCodes.join(', ')}; not "${given}".`);
+  }
+
+  return code;
+}
+
+/** @returns null when it is sent again; otherwise why not. */
+async function retry(
+  { orm, now }: CommandDeps,
+  { postId, workspaceId, plan }: FailedPost,
+  codes: readonly ChannelErrorCode[],
+): Promise<string | null> {
+  try {
+    const caller = { workspaceId, plan };
+    await retryPost({ orm, now, tellTemporal: leftToRelay }, caller, postId, codes);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'unavailable') {
+      return error.message; // Somebody was faster, a file is gone, or there is no plan. The others go on.
+    }
+
+    throw error;
+  }
+}
+
+function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean): CommandAnswer {
+  const retried = outcomes.filter(({ post, said }) => post.retried.length > 0 && said === null);
+  const refused = outcomes.filter(({ said }) => said !== null);
+  const leftOut = outcomes.flatMap(({ post }) => post.leftOut);
+  const word = isDry ? 'would be' : 'are being';
+  const lines = [
+    `${count(retried.length, 'post')} ${word} sent again${codesOf(retried.flatMap(({ post }) => post.retried))}.`,
+    ...retried.slice(0, listed).map(({ post }) => line(post, post.retried.join(', '))),
+    ...(retried.length > listed ? [`  … and ${retried.length - listed} more.`] : []),
+    ...(refused.length > 0 ? [`${count(refused.length, 'post')} could not be sent again:`] : []),
+    ...refused.slice(0, listed).map(({ post, said }) => line(post, said ?? '')),
+    ...(leftOut.length > 0
+      ? [`Left out: ${count(leftOut.length, 'channel')}${codesOf(leftOut)}.`]
+      : []),
+    ...(leftOut.length > 0 ? [whyLeftOut] : []),
+    ...(isDry || retried.length === 0 ? [] : [toldSoon]),
+  ];
+  const view = ({ post, said }: Outcome) => ({
+    post_id: post.postId,
+    workspace_id: post.workspaceId,
+    codes: post.retried,
+    left_out: post.leftOut,
+    error: said,
+  });
+  return {
+    text: lines.join('\n'),
+    data: {
+      dry_run: isDry,
+      since: window.since.toISOString(),
+      until: window.until?.toISOString() ?? null,
+      retried: retried.map(view),
+      refused: refused.map(view),
+      left_out: outcomes.filter(({ post }) => post.leftOut.length > 0).map(view),
+    },
+    failed: refused.length > 0,
+  };
+}
+
+const whyLeftOut =
+  'A repeat does not help those by itself. --code CODE sends one kind again, but never what is unconfirmed: "post list --unconfirmed" shows that.';
+
+const line = ({ postId, workspaceId }: FailedPost, what: string): string =>
+  `  ${postId}  workspace ${workspaceId}  ${what}`;
+
+const count = (number: number, what: string): string =>
+  `${number} ${what}${number === 1 ? '' : 's'}`;
+
+/** How often each code occurs: ` (rate_limited 2, too_late 1)`. */
+function codesOf(codes: readonly string[]): string {
+  const groups = Map.groupBy(codes, (code) => code);
+  const counted = [...groups].map(([code, all]) => `${code} ${all.length}`);
+  return counted.length === 0 ? '' : ` (${counted.join(', ')})`;
+}

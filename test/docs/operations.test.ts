@@ -1,0 +1,85 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { claimPost } from '../../activities/claim-post.ts';
+import { readArguments } from '../../cli/read-arguments.ts';
+import { storeChannel } from '../api/stored-channel.ts';
+import { newClient } from '../support/client.ts';
+import { startApi } from '../support/punctual.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
+const page = read('docs/operations.md');
+
+test('each command that the page and the README name can be typed so', (t) => {
+  const calls = [page, read('README.md')].flatMap((text) =>
+    [...text.matchAll(/npm run admin -- (?<call>[^`\n#…]+)(?<rest>…?)/gv)]
+      .filter(({ groups }) => groups?.['rest'] !== '…')
+      .map(({ groups }) => groups?.['call']?.trim() ?? ''),
+  );
+  t.true(calls.length > 15);
+  for (const call of new Set(calls)) {
+    const words = [...call.matchAll(/"(?<quoted>[^"]*)"|\S+/gv)].map(
+      ([word, quoted]) => quoted ?? word,
+    );
+    t.notThrows(() => readArguments(words), call);
+  }
+});
+
+test('what the page quotes of logs and answers is what the programs say', (t) => {
+  const folders = ['activities', 'worker', 'temporal', 'cli'];
+  const sources = folders
+    .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }))
+    .map(read)
+    .join('\n');
+  for (const quoted of [
+    'left to the relay: Temporal did not hear',
+    'Temporal did not answer',
+    'this post is overdue, and nothing says why',
+    'a fault of our own keeps a channel from its post; it is tried again',
+    'Temporal has yet to hear',
+    'the sweep found',
+  ]) {
+    t.true(page.includes(`\`${quoted}\``), quoted);
+    t.true(sources.includes(quoted), quoted);
+  }
+});
+
+test('after the step of the page no post of a restored database goes out a second time, and each can be settled', async (t) => {
+  const punctual = await startApi(t);
+  const em = punctual.orm.em.fork();
+  const client = await newClient(punctual);
+  const { workspaceId } = client;
+  const channel = await storeChannel(punctual, workspaceId);
+  const make = async (more: object): Promise<string> =>
+    (await client.post('/posts', { body: 'x', channel_ids: [channel], ...more })).body.post.id;
+  const soon = { schedule_in_minutes: 0 };
+  const later = { schedule_in_minutes: 60 };
+  const [due, retrying, listed, draft] = [
+    await make(soon),
+    await make(soon),
+    await make(later),
+    await make({}),
+  ];
+  const [asleep, untouched] = [await make(later), await make({})];
+  await em.execute(`update posts set status = 'publishing' where id = ?`, [retrying]);
+  await em.execute(`update post_channels set status = 'retrying' where post_id = ?`, [retrying]);
+  const show = async (id: string) => (await client.get(`/posts/${id}`)).body.post;
+  const before = [await show(asleep), await show(untouched)];
+
+  const sql = /```sql\n(?<sql>.*?)```/sv.exec(page)?.groups?.['sql'] ?? '';
+  await em.execute(sql.replace(`'{}'`, `'{${listed},${draft}}'`));
+
+  t.deepEqual([await show(asleep), await show(untouched)], before);
+  for (const id of [due, retrying, listed, draft]) {
+    t.like(await show(id), { status: 'failed', summary: { failed: 1, pending: 0 } });
+    const request = { workspaceId, postId: id, nowMs: Date.now() + 7_200_000 };
+    t.is((await claimPost(punctual.deps, request)).kind, 'gone');
+    t.is((await client.post(`/posts/${id}/retry`)).body.code, 'nothing_to_retry');
+    const answer = { channel_id: channel, url: id === due ? 'https://social.test/1' : null };
+    const { body } = await client.post(`/posts/${id}/settle`, answer);
+    t.is(body.post?.status, id === due ? 'published' : 'failed', JSON.stringify(body));
+  }
+
+  t.is((await client.post(`/posts/${listed}/retry`)).status, 202);
+});
