@@ -34,9 +34,9 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
     inFlight.add(telling);
   };
   return {
-    tell: (post) => begin({ post: post.postId }, (em) => syncPost(client, em, post)),
+    tell: (post) => begin({ post: post.postId }, (em) => syncPost(client, em, post, log)),
     tellDelivery: (delivery) =>
-      begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery)),
+      begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery, log)),
     drain: async () => {
       await Promise.all(inFlight);
     },

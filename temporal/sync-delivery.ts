@@ -1,6 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { Em } from '../db/orm.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { deliveryWorkflowId, postsQueue, replay } from '../workflows/messages.ts';
+import { ofWorkspace } from '../workflows/search-attributes.ts';
+import { startSearchable } from './start-searchable.ts';
 import { underDeadline } from './under-deadline.ts';
 
 /** What Temporal must know of a delivery that was replayed. */
@@ -21,20 +24,23 @@ export async function syncDelivery(
   client: Client,
   em: Em,
   delivery: DeliveryToSync,
+  log?: Logger,
 ): Promise<void> {
   const { workspaceId, deliveryId, round } = delivery;
-  await underDeadline(client, () =>
+  const start = (searchable: object): Promise<unknown> =>
     client.workflow.signalWithStart('deliverWebhook', {
+      ...searchable,
       taskQueue: postsQueue,
       workflowId: deliveryWorkflowId(deliveryId),
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: `Webhook delivery ${deliveryId}`,
+      staticDetails: `Workspace \`${workspaceId}\`, round ${round}.`,
       args: [{ workspaceId, deliveryId, round }],
       signal: replay,
       signalArgs: [{ round }],
-    }),
-  );
+    });
+  await underDeadline(client, () => startSearchable(client, ofWorkspace(workspaceId), start, log));
   await em.execute(
     'update deliveries set synced_round = greatest(synced_round, ?) where id = ? and workspace_id = ?',
     [round, deliveryId, workspaceId],

@@ -1,12 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 
+const ours = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
+
 /** The workflow code as Temporal's workers run it, in about a second. */
-export const bundleWorkflows = (): Promise<WorkflowBundleWithSourceMap> =>
-  bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
-    logger: quietBundler,
-  });
+export const bundleWorkflows = (workflowsPath = ours): Promise<WorkflowBundleWithSourceMap> =>
+  bundleWorkflowCode({ workflowsPath, logger: quietBundler });
 
 /** The bundler reports each step; only what is wrong is worth a line. */
 const quietBundler = {

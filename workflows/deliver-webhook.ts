@@ -1,6 +1,8 @@
 import { proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { upsertIfSearchable } from './mark-end.ts';
 import { replay, webhooksQueue, type DeliverWebhookInput } from './messages.ts';
+import { errorCodesKey } from './search-attributes.ts';
 
 const { attemptDelivery } = proxyActivities<Activities>({
   taskQueue: webhooksQueue,
@@ -12,24 +14,35 @@ const { attemptDelivery } = proxyActivities<Activities>({
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '10 minutes' },
 });
 
+type Outcome = 'delivered' | 'failed' | 'gone';
+
 /**
  * Delivers one event to one endpoint: one activity with six attempts, which costs 11 events of history. A replay
  * comes by `signalWithStart`, so it reaches a workflow that is about to end as surely as one that never was.
  */
-export async function deliverWebhook({
-  workspaceId,
-  deliveryId,
-  round = 1,
-}: DeliverWebhookInput): Promise<'delivered' | 'failed' | 'gone'> {
+export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcome> {
+  const { workspaceId, deliveryId, round = 1 } = input;
   let asked = round;
-  setHandler(replay, (heard) => {
-    asked = Math.max(asked, heard.round);
-  });
+  setHandler(
+    replay,
+    (heard) => {
+      asked = Math.max(asked, heard.round);
+    },
+    { description: 'Deliver once more: {round}.' },
+  );
   for (;;) {
     const begun = asked;
+    setCurrentDetails(
+      `Being delivered (round ${begun}). Which attempt it is, why the last one failed and when the next one is stands at the pending activity.\n\nWorkspace \`${workspaceId}\`.`,
+    );
     const status = await attemptDelivery({ workspaceId, deliveryId });
-    setCurrentDetails(`The delivery is **${status}**.`);
+    setCurrentDetails(
+      `The delivery is **${status}** (round ${begun}).\n\nWorkspace \`${workspaceId}\`.`,
+    );
     if (asked === begun) {
+      upsertIfSearchable(
+        status === 'failed' ? [{ key: errorCodesKey, value: ['webhook_failed'] }] : [],
+      );
       return status;
     }
   }

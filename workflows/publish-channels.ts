@@ -5,6 +5,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import type { ChannelState } from './details.ts';
 import { publishQueue, type PublishPostInput } from './messages.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
@@ -17,25 +18,46 @@ export type Target = {
 /**
  * Sends a post to its channels, side by side. No channel's failure reaches its siblings: what became of each
  * is in the database, and `finalizePost` reads it there.
+ *
+ * @param show Called with what is known of all channels, at first and whenever more is.
  */
 export async function publishChannels(
-  { workspaceId, postId }: PublishPostInput,
+  input: PublishPostInput,
   targets: readonly Target[],
+  show: (channels: readonly ChannelState[]) => void,
 ): Promise<void> {
-  await Promise.all(targets.map((target) => publishTo(workspaceId, postId, target)));
+  const channels = targets.map(({ channelId, network }): ChannelState => {
+    return { channelId, network, status: 'under way' };
+  });
+  show(channels);
+  const publish = async (target: Target, index: number): Promise<void> => {
+    const { channelId, network } = target;
+    channels[index] = { channelId, network, ...(await publishTo(input, target)) };
+    show(channels);
+  };
+  await Promise.all(targets.map(publish));
 }
 
-async function publishTo(workspaceId: string, postId: string, target: Target): Promise<void> {
-  const { postChannelId, channelId, network } = target;
+async function publishTo(
+  { workspaceId, postId }: PublishPostInput,
+  { postChannelId, channelId, network }: Target,
+): Promise<Pick<ChannelState, 'status' | 'code'>> {
   const { publishChannel } = activitiesFor(network, channelId);
   try {
-    const { deliveryIds } = await publishChannel({ workspaceId, postId, postChannelId });
-    await CancellationScope.nonCancellable(() => startDeliveries(workspaceId, deliveryIds));
+    const { deliveryIds, ...outcome } = await publishChannel({
+      workspaceId,
+      postId,
+      postChannelId,
+    });
+    await CancellationScope.nonCancellable(() => startDeliveries(workspaceId, deliveryIds, postId));
+    return outcome;
   } catch (error) {
     // Cancelled before it began, or out of time: the row is not final, and finalizePost says how it ends.
     if (!isCancellation(error) && !(error instanceof ActivityFailure)) {
       throw error;
     }
+
+    return { status: 'stopped' };
   }
 }
 

@@ -1,4 +1,6 @@
 import { CancellationScope, isCancellation, setCurrentDetails } from '@temporalio/workflow';
+import { ended, publishing, stopped, type ChannelState } from './details.ts';
+import { markEnd } from './mark-end.ts';
 import type { PublishPostInput } from './messages.ts';
 import { claimPost, finalizePost } from './own-steps.ts';
 import { publishChannels, type Target } from './publish-channels.ts';
@@ -8,31 +10,38 @@ import { startDeliveries } from './start-deliveries.ts';
 /** How the workflow of a post ended. The post itself is in the database. */
 export type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
 
+type End = {
+  readonly result: PublishPostResult;
+  readonly channels?: readonly ChannelState[];
+};
+
 /** Waits until a post is due, publishes it on each of its channels, and hands its final event to the webhooks. */
 export async function publishPost(input: PublishPostInput): Promise<PublishPostResult> {
   const schedule = followMessages(input);
   try {
-    return await followSchedule(input, schedule);
+    const { result, channels = [] } = await followSchedule(input, schedule);
+    markEnd(channels);
+    return result;
   } catch (error) {
     if (isCancellation(error)) {
       // Somebody pressed Cancel in the Temporal UI: the row must say so as well.
-      await CancellationScope.nonCancellable(() => settle(input, schedule, true));
+      await CancellationScope.nonCancellable(async () => {
+        const { channels = [] } = await settle(input, schedule, true);
+        markEnd(channels);
+      });
     }
 
     throw error;
   }
 }
 
-async function followSchedule(
-  input: PublishPostInput,
-  schedule: Schedule,
-): Promise<PublishPostResult> {
+async function followSchedule(input: PublishPostInput, schedule: Schedule): Promise<End> {
   const { workspaceId, postId } = input;
   for (;;) {
     await untilDue(input, schedule);
     if (schedule.canceled) {
-      setCurrentDetails('Cancelled before its time.');
-      return 'canceled';
+      setCurrentDetails(stopped(input, 'Cancelled before its time: the post is a draft.'));
+      return { result: 'canceled' };
     }
 
     // From here the database decides: a lost message can delay a post but never publish a wrong one.
@@ -43,8 +52,10 @@ async function followSchedule(
     }
 
     if (claim.kind === 'gone') {
-      setCurrentDetails('There was nothing to publish: the post is no longer scheduled.');
-      return 'gone';
+      setCurrentDetails(
+        stopped(input, 'There was nothing to publish: the post is no longer scheduled.'),
+      );
+      return { result: 'gone' };
     }
 
     if (claim.kind === 'not_due') {
@@ -54,9 +65,9 @@ async function followSchedule(
 
     const { targets, revision: claimed = heard } = claim; // Claims in older histories say nothing of revisions.
     learn(schedule, claimed, schedule.dueAtMs);
-    const result = await publish(input, schedule, claimed, targets);
+    const end = await publish(input, schedule, claimed, targets);
     if (schedule.canceled || schedule.revision === claimed) {
-      return result;
+      return end;
     }
     // It was retried, or cancelled and scheduled anew, since the claim: this workflow is the one that was told.
   }
@@ -76,8 +87,7 @@ async function publish(
   schedule: Schedule,
   claimed: number,
   targets: readonly Target[],
-): Promise<PublishPostResult> {
-  setCurrentDetails(`Publishing to ${targets.map(({ network }) => network).join(', ')}.`);
+): Promise<End> {
   const sending = new CancellationScope();
   // A new time stops it as well: it means that there was a cancel, the message of which was lost or is late.
   schedule.onNews = () => sending.cancel();
@@ -85,7 +95,9 @@ async function publish(
     sending.cancel(); // The news came while the claim was made.
   }
 
-  await sending.run(() => publishChannels(input, targets));
+  const show = (channels: readonly ChannelState[]): void =>
+    setCurrentDetails(publishing(input, claimed, channels));
+  await sending.run(() => publishChannels(input, targets, show));
   // A post that was scheduled anew meanwhile is not cancelled any more.
   const canceled = sending.consideredCancelled && schedule.canceled;
   return settle(input, schedule, canceled, claimed);
@@ -97,7 +109,7 @@ async function settle(
   { revision }: Schedule,
   canceled: boolean,
   claimed?: number,
-): Promise<PublishPostResult> {
+): Promise<End> {
   const { workspaceId, postId } = input;
   const request = {
     workspaceId,
@@ -106,8 +118,9 @@ async function settle(
     canceled,
     ...(claimed !== undefined && { claimed }),
   };
-  const { status, deliveryIds } = await finalizePost(request);
-  await startDeliveries(workspaceId, deliveryIds);
-  setCurrentDetails(`The post is **${status}**. Webhooks to deliver: ${deliveryIds.length}.`);
-  return status;
+  // Older histories say nothing of channels.
+  const { status, deliveryIds, channels = [] } = await finalizePost(request);
+  await startDeliveries(workspaceId, deliveryIds, postId);
+  setCurrentDetails(ended(input, status, channels, deliveryIds.length));
+  return { result: status, channels };
 }

@@ -5,6 +5,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
+import { asleep } from './details.ts';
 import { cancel, reschedule, type PublishPostInput } from './messages.ts';
 import type { publishPost } from './publish-post.ts';
 
@@ -54,9 +55,7 @@ export function followMessages(input: PublishPostInput): Schedule {
 export async function untilDue(input: PublishPostInput, schedule: Schedule): Promise<void> {
   while (!schedule.canceled && Date.now() < schedule.dueAtMs) {
     const { revision, dueAtMs } = schedule;
-    setCurrentDetails(
-      `Waiting until **${new Date(dueAtMs).toISOString()}** (revision ${revision}).`,
-    );
+    setCurrentDetails(asleep(input, revision, dueAtMs));
     await condition(() => schedule.revision !== revision, dueAtMs - Date.now(), {
       summary: 'until publish time',
     });

@@ -69,7 +69,7 @@ async function deliver(
   t: Parameters<typeof startTimeSkipping>[0],
   receiver: Awaited<ReturnType<typeof startReceiver>>,
 ) {
-  const punctual = await startTimeSkipping(t, fakeNetwork(), [receiver.port]);
+  const punctual = await startTimeSkipping(t, fakeNetwork(), { allowPorts: [receiver.port] });
   const attemptedAtMs: number[] = [];
   const request = punctual.deps.egress.request.bind(punctual.deps.egress);
   punctual.deps.egress.request = async (...args) => {

@@ -1,0 +1,103 @@
+import { NetworkError } from '../../networks/network.ts';
+import { poll } from '../support/poll.ts';
+import { fiveNetworks, type Stage } from './recorder.ts';
+
+/** Writes down what became of a workflow. */
+export type Keep = (kind: string, workflowId: string, minEvents?: number) => Promise<void>;
+
+export async function recordPosts(stage: Stage, keep: Keep): Promise<void> {
+  await recordAsleep(stage, keep);
+  await recordFinished(stage, keep);
+  await recordMidway(stage, keep);
+  await recordUnheard(stage, keep);
+}
+
+async function recordAsleep({ client, schedule, handleOf }: Stage, keep: Keep): Promise<void> {
+  await keep('sleeping-post', idOf(await schedule(60)), 5);
+
+  const moved = await schedule(60);
+  await handleOf(idOf(moved), 5);
+  await client.patch(`/posts/${moved}`, { schedule_in_minutes: 120 });
+  await keep('rescheduled-post', idOf(moved), 11);
+
+  const cancelled = await schedule(60);
+  await handleOf(idOf(cancelled), 5);
+  await client.post(`/posts/${cancelled}/cancel`);
+  await (await handleOf(idOf(cancelled))).result();
+  await keep('cancelled-post', idOf(cancelled));
+
+  const stopped = await handleOf(idOf(await schedule(60)), 5);
+  await stopped.cancel();
+  await stopped.result().catch(() => undefined); // It ends as cancelled, which is what it is about.
+  await keep('stopped-in-ui-post', stopped.workflowId);
+}
+
+async function recordFinished(stage: Stage, keep: Keep): Promise<void> {
+  const { client, mastodon, schedule } = stage;
+  const finish = async (kind: string, post: string): Promise<void> => {
+    await client.finalPost(post);
+    await (await stage.handleOf(idOf(post))).result();
+    await keep(kind, idOf(post));
+  };
+  await finish('published-post', await schedule(0.1));
+  await finish('five-channels-post', await schedule(0.1, fiveNetworks));
+
+  const refusal = new NetworkError('content_refused', 'Not this.', { taken: 'no' });
+  mastodon.fates.push({ kind: 'fails', error: refusal });
+  const failed = await schedule(0);
+  await finish('failed-post', failed);
+  await client.post(`/posts/${failed}/retry`);
+  await finish('retried-post', failed);
+}
+
+/** What happens to a post of which one channel is being sent and another one waits for its next try. */
+async function recordMidway(stage: Stage, keep: Keep): Promise<void> {
+  const { client, mastodon, held, schedule, handleOf } = stage;
+  const begin = async (platform: string, index: 0 | 1): Promise<string> => {
+    const busy = new NetworkError('network_unavailable', 'Later.', { taken: 'no' });
+    mastodon.fates.push({ kind: 'fails', error: busy });
+    const post = await schedule(0, ['mastodon', platform]);
+    await held[index].held();
+    await poll(
+      async () => (await client.get(`/posts/${post}`)).body.post.channels[0].status,
+      (status) => status === 'retrying',
+    );
+    await client.post(`/posts/${post}/cancel`);
+    return post;
+  };
+  const cancelled = await begin('held', 0);
+  held[0].release();
+  await (await handleOf(idOf(cancelled))).result();
+  await keep('cancelled-midway-post', idOf(cancelled));
+
+  const anew = await begin('held-too', 1);
+  await client.patch(`/posts/${anew}`, { schedule_in_minutes: 0.1 });
+  held[1].release();
+  await client.finalPost(anew);
+  await (await handleOf(idOf(anew))).result();
+  await keep('scheduled-anew-midway-post', idOf(anew));
+}
+
+/** What the database says of a post, and its workflow has not heard. */
+async function recordUnheard(stage: Stage, keep: Keep): Promise<void> {
+  const { punctual, schedule, handleOf } = stage;
+  const change = async (post: string, sql: string, value: unknown): Promise<void> => {
+    await handleOf(idOf(post), 5);
+    await punctual.orm.em
+      .fork()
+      .execute(`update posts set ${sql}, revision = 2, synced_revision = 2 where id = ?`, [
+        value,
+        post,
+      ]);
+    await (await handleOf(idOf(post))).result();
+  };
+  const moved = await schedule(0.1);
+  await change(moved, 'scheduled_at = ?', new Date(Date.now() + 12_000));
+  await keep('moved-unheard-post', idOf(moved));
+
+  const drafted = await schedule(0.1);
+  await change(drafted, 'scheduled_at = null, status = ?', 'draft');
+  await keep('gone-post', idOf(drafted));
+}
+
+const idOf = (post: string): string => `post-${post}`;

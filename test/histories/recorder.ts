@@ -1,0 +1,92 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { WorkflowHandle } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import type { ExecutionContext } from 'ava';
+import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
+import { newClient, type Client } from '../support/client.ts';
+import { addFakeChannel } from '../support/fake-channel.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
+import { heldNetwork, type HeldNetwork } from '../support/held-network.ts';
+import { startApi, startWorkers, type Punctual } from '../support/punctual.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { testLog } from '../support/temporal.ts';
+import { untilBegun } from '../support/until-begun.ts';
+
+export const fiveNetworks = ['mastodon', 'bluesky', 'x', 'linkedin', 'youtube'];
+
+/** A Punctual whose workflows are to be recorded. */
+export type Stage = {
+  readonly punctual: Punctual;
+  readonly client: Client;
+  readonly receiver: Receiver;
+  /** What the receiver answers from now on. */
+  readonly answer: (status: number) => void;
+  readonly mastodon: FakeNetwork;
+  /** Both hold their first post until they are told to let go. */
+  readonly held: readonly [HeldNetwork, HeldNetwork];
+  /** Schedules a post. @returns its id. */
+  readonly schedule: (minutes: number, platforms?: readonly string[]) => Promise<string>;
+  readonly handleOf: (workflowId: string, minEvents?: number) => Promise<WorkflowHandle>;
+};
+
+/** @param temporalEnv A Temporal other than the shared one. */
+export async function openStage(
+  t: ExecutionContext,
+  temporalEnv?: Record<string, string>,
+): Promise<Stage> {
+  let status = 204;
+  const receiver = await startReceiver(t, () => status);
+  const held = [heldNetwork(), heldNetwork()] as const;
+  const fakes = Object.fromEntries(fiveNetworks.map((name) => [name, fakeNetwork()]));
+  const networks = { ...fakes, held: held[0], 'held-too': held[1] };
+  const options = { networks, allowPorts: [receiver.port] };
+  const punctual = await startApi(t, { ...options, ...(temporalEnv ? { temporalEnv } : {}) });
+  await ensureSearchAttributes(punctual.temporal, testLog);
+  await startWorkers(t, punctual);
+  const client = await newClient(punctual);
+  const channels: Record<string, string> = {};
+  for (const name of Object.keys(networks)) {
+    channels[name] = await addFakeChannel(punctual.deps, client.workspaceId, name);
+  }
+
+  return {
+    punctual,
+    client,
+    receiver,
+    answer: (next) => {
+      status = next;
+    },
+    mastodon: fakes['mastodon'] as FakeNetwork,
+    held,
+    schedule: async (minutes, platforms = ['mastodon', 'bluesky']) => {
+      const { body } = await client.post('/posts', {
+        body: 'A text that must not be in any history',
+        channel_ids: platforms.map((name) => channels[name]),
+        schedule_in_minutes: minutes,
+      });
+      return body.post.id;
+    },
+    handleOf: (workflowId, minEvents = 1) =>
+      untilBegun(punctual.temporal.client.workflow.getHandle(workflowId), minEvents),
+  };
+}
+
+/**
+ * Writes the history of a workflow's newest run as it is now.
+ *
+ * @throws Error when there is a file of this name: a stored history is never replaced.
+ */
+export async function record(folder: string, name: string, handle: WorkflowHandle): Promise<void> {
+  const history = await handle.fetchHistory();
+  // Who recorded it, on which machine, is nobody's business: identities, and the queues that are named after them.
+  const json = historyToJSON(history).replaceAll(
+    /"\d+@[^"]*?(?=(?:-[0-9a-f]{32})?")/gv,
+    '"recorder',
+  );
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, `${name}.json`), `${JSON.stringify(JSON.parse(json))}\n`, {
+    flag: 'wx',
+  });
+  console.log(`${name}: ${history.events?.length} events`);
+}

@@ -1,0 +1,2 @@
+export { deliverWebhook } from './deliver-webhook.ts';
+export { publishPost } from './publish-post.ts';

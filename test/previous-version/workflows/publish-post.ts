@@ -1,0 +1,113 @@
+import { CancellationScope, isCancellation, setCurrentDetails } from '@temporalio/workflow';
+import type { PublishPostInput } from './messages.ts';
+import { claimPost, finalizePost } from './own-steps.ts';
+import { publishChannels, type Target } from './publish-channels.ts';
+import { followMessages, untilDue, type Schedule } from './schedule.ts';
+import { startDeliveries } from './start-deliveries.ts';
+
+/** How the workflow of a post ended. The post itself is in the database. */
+export type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
+
+/** Waits until a post is due, publishes it on each of its channels, and hands its final event to the webhooks. */
+export async function publishPost(input: PublishPostInput): Promise<PublishPostResult> {
+  const schedule = followMessages(input);
+  try {
+    return await followSchedule(input, schedule);
+  } catch (error) {
+    if (isCancellation(error)) {
+      // Somebody pressed Cancel in the Temporal UI: the row must say so as well.
+      await CancellationScope.nonCancellable(() => settle(input, schedule, true));
+    }
+
+    throw error;
+  }
+}
+
+async function followSchedule(
+  input: PublishPostInput,
+  schedule: Schedule,
+): Promise<PublishPostResult> {
+  const { workspaceId, postId } = input;
+  for (;;) {
+    await untilDue(input, schedule);
+    if (schedule.canceled) {
+      setCurrentDetails('Cancelled before its time.');
+      return 'canceled';
+    }
+
+    // From here the database decides: a lost message can delay a post but never publish a wrong one.
+    const heard = schedule.revision;
+    const claim = await claimPost({ workspaceId, postId, nowMs: Date.now() });
+    if (claim.kind === 'gone' && schedule.revision !== heard) {
+      continue; // News came while we asked: what the database said may be older.
+    }
+
+    if (claim.kind === 'gone') {
+      setCurrentDetails('There was nothing to publish: the post is no longer scheduled.');
+      return 'gone';
+    }
+
+    if (claim.kind === 'not_due') {
+      learn(schedule, claim.revision, Date.parse(claim.dueAt));
+      continue;
+    }
+
+    const { targets, revision: claimed = heard } = claim; // Claims in older histories say nothing of revisions.
+    learn(schedule, claimed, schedule.dueAtMs);
+    const result = await publish(input, schedule, claimed, targets);
+    if (schedule.canceled || schedule.revision === claimed) {
+      return result;
+    }
+    // It was retried, or cancelled and scheduled anew, since the claim: this workflow is the one that was told.
+  }
+}
+
+/** Takes over what the database said, unless a message that came meanwhile is newer. */
+function learn(schedule: Schedule, revision: number, dueAtMs: number): void {
+  if (revision > schedule.revision) {
+    Object.assign(schedule, { revision, dueAtMs, canceled: false });
+  } else if (revision === schedule.revision) {
+    schedule.dueAtMs = dueAtMs;
+  }
+}
+
+async function publish(
+  input: PublishPostInput,
+  schedule: Schedule,
+  claimed: number,
+  targets: readonly Target[],
+): Promise<PublishPostResult> {
+  setCurrentDetails(`Publishing to ${targets.map(({ network }) => network).join(', ')}.`);
+  const sending = new CancellationScope();
+  // A new time stops it as well: it means that there was a cancel, the message of which was lost or is late.
+  schedule.onNews = () => sending.cancel();
+  if (schedule.revision > claimed) {
+    sending.cancel(); // The news came while the claim was made.
+  }
+
+  await sending.run(() => publishChannels(input, targets));
+  // A post that was scheduled anew meanwhile is not cancelled any more.
+  const canceled = sending.consideredCancelled && schedule.canceled;
+  return settle(input, schedule, canceled, claimed);
+}
+
+/** Writes the post's end, once, and starts what follows from it. */
+async function settle(
+  input: PublishPostInput,
+  { revision }: Schedule,
+  canceled: boolean,
+  claimed?: number,
+): Promise<PublishPostResult> {
+  const { workspaceId, postId } = input;
+  const request = {
+    workspaceId,
+    postId,
+    revision,
+    canceled,
+    ...(claimed !== undefined && { claimed }),
+  };
+  const { status, deliveryIds } = await finalizePost(request);
+  await startDeliveries(workspaceId, deliveryIds);
+  setCurrentDetails(`The post is **${status}**. Webhooks to deliver: ${deliveryIds.length}.`);
+  return status;
+}
