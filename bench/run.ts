@@ -1,10 +1,15 @@
 // `npm run bench <name>`: measures, prints, and ends with 1 when a target is missed.
 
-const benches: Readonly<Record<string, () => Promise<{ run: () => Promise<boolean> }>>> = {
+type Bench = { readonly run: (args: readonly string[]) => Promise<boolean> };
+
+const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   api: () => import('./api/bench.ts'),
+  posts: () => import('./posts/bench.ts'),
+  lateness: () => import('./lateness/bench.ts'),
+  fairness: () => import('./fairness/bench.ts'),
 };
 
-const [name = ''] = process.argv.slice(2);
+const [name = '', ...args] = process.argv.slice(2);
 const load = benches[name];
 if (!load) {
   console.error(`Which benchmark? npm run bench ${Object.keys(benches).join(' | ')}`);
@@ -12,4 +17,4 @@ if (!load) {
 }
 
 const { run } = await load();
-process.exit((await run()) ? 0 : 1);
+process.exit((await run(args)) ? 0 : 1);

@@ -1,5 +1,6 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Em } from '../db/orm.ts';
+import type { Logger } from '../runtime/logger.ts';
 import {
   cancel,
   postsQueue,
@@ -7,7 +8,10 @@ import {
   reschedule,
   type PublishPostInput,
 } from '../workflows/messages.ts';
+import { ofWorkspace } from '../workflows/search-attributes.ts';
+import { startSearchable } from './start-searchable.ts';
 import { underDeadline } from './under-deadline.ts';
+import { wakeTime } from './wake-time.ts';
 
 /** What Temporal must know of a post. */
 export type PostToSync = {
@@ -17,6 +21,8 @@ export type PostToSync = {
   readonly revision: number;
   /** ISO 8601 in UTC: the post's time, or that of its retry; null for a draft. */
   readonly dueAt: string | null;
+  /** Where it is to go, for people who look for it in Temporal; whoever does not know leaves it out. */
+  readonly networks?: readonly string[];
 };
 
 /**
@@ -25,30 +31,36 @@ export type PostToSync = {
  *
  * @throws ServiceError when Temporal is away; the row stays in the outbox, and the relay repeats it.
  */
-export async function syncPost(client: Client, em: Em, post: PostToSync): Promise<void> {
-  await underDeadline(client, () => tell(client, post));
+export async function syncPost(
+  client: Client,
+  em: Em,
+  post: PostToSync,
+  log?: Logger,
+): Promise<void> {
+  const wakeAt = await wakeTime(em, post);
+  await underDeadline(client, () => tell(client, { ...post, dueAt: wakeAt }, log));
   await em.execute(
     'update posts set synced_revision = greatest(synced_revision, ?) where id = ? and workspace_id = ?',
     [post.revision, post.postId, post.workspaceId],
   );
 }
 
-async function tell(client: Client, post: PostToSync): Promise<void> {
-  const { workspaceId, postId, revision, dueAt } = post;
+async function tell(client: Client, post: PostToSync, log?: Logger): Promise<void> {
+  const { workspaceId, postId, revision, dueAt, networks } = post;
   // A retry is told of like a new time, which is now.
   if ((post.status === 'scheduled' || post.status === 'publishing') && dueAt !== null) {
-    const input = { workspaceId, postId, revision, dueAt };
-    if (revision === 1) {
-      await client.workflow.start('publishPost', startOptions(input));
-      return;
-    }
-
-    // Repairs "no workflow" and "a workflow with an older time" in one call.
-    await client.workflow.signalWithStart('publishPost', {
-      ...startOptions(input),
-      signal: reschedule,
-      signalArgs: [{ revision, dueAt }],
-    });
+    const options = startOptions({ workspaceId, postId, revision, dueAt });
+    const start = (searchable: object): Promise<unknown> =>
+      revision === 1
+        ? client.workflow.start('publishPost', { ...options, ...searchable })
+        : // Repairs "no workflow" and "a workflow with an older time" in one call.
+          client.workflow.signalWithStart('publishPost', {
+            ...options,
+            ...searchable,
+            signal: reschedule,
+            signalArgs: [{ revision, dueAt }],
+          });
+    await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
     return;
   }
 
@@ -69,7 +81,10 @@ const startOptions = (input: PublishPostInput) => ({
   // Running: leave it. Closed: a retry, or a draft that was scheduled again, is a new run of the same id.
   workflowIdConflictPolicy: 'USE_EXISTING' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-  staticSummary: `Post ${input.postId}`,
-  staticDetails: `Workspace ${input.workspaceId}. The post's texts and results are in the database: \`GET /api/v1/posts/${input.postId}\`.`,
+  // Short, and no details: each byte is kept for as long as the post sleeps. Which post it is stands in the id, whose
+  // and where to in the search attributes; the current details say the rest and cost nothing.
+  staticSummary: 'Scheduled post',
+  // Its activities and deliveries inherit it: a workspace with many posts does not hold up another's few.
+  priority: { fairnessKey: input.workspaceId },
   args: [input] as [PublishPostInput],
 });

@@ -7,11 +7,11 @@ import {
 import { createActivities } from '../activities/index.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { postsQueue, publishQueue, webhooksQueue } from '../workflows/messages.ts';
+import { deploymentOf } from './deployment.ts';
 
-export type WorkerSettings = {
+type Place = {
   readonly connection: NativeConnection;
   readonly namespace: string;
-  readonly deps: ActivityDeps;
   readonly bundle: WorkflowBundleWithSourceMap;
   /**
    * How long a send in flight is given when the worker stops, in milliseconds: a deploy must not leave posts
@@ -20,16 +20,26 @@ export type WorkerSettings = {
   readonly shutdownGraceMs: number;
 };
 
+export type WorkerSettings = Place & { readonly deps: ActivityDeps };
+
+/** The product's workers. */
+export const createWorkers = ({ deps, ...place }: WorkerSettings): Promise<Worker[]> =>
+  pollQueues(place, createActivities(deps), Object.keys(deps.networks));
+
 /**
  * One worker for workflows and our own quick steps, one for webhooks and one per network, all with the same
  * activities: a queue decides only what waits for what.
  */
-export function createWorkers(settings: WorkerSettings): Promise<Worker[]> {
-  const { connection, namespace, deps, bundle, shutdownGraceMs } = settings;
+export function pollQueues(
+  { connection, namespace, bundle, shutdownGraceMs }: Place,
+  activities: object,
+  networks: readonly string[],
+): Promise<Worker[]> {
   const shared: Omit<WorkerOptions, 'taskQueue'> = {
     connection,
     namespace,
-    activities: createActivities(deps),
+    activities,
+    workerDeploymentOptions: deploymentOf(bundle),
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + 10_000,
     maxHeartbeatThrottleInterval: '10 seconds',
@@ -41,13 +51,16 @@ export function createWorkers(settings: WorkerSettings): Promise<Worker[]> {
       workflowBundle: bundle,
       // Sleeping posts need no cache; what is cached is what is in flight.
       maxCachedWorkflows: 300,
+      // What one worker has in its cache waits for that worker in a queue of its own, which knows no turns. When the
+      // worker is busy for longer than this, it comes to the queue of all, where each workspace has its turn.
+      stickyQueueScheduleToStartTimeout: '1 second',
     }),
     Worker.create({
       ...shared,
       taskQueue: webhooksQueue,
       maxConcurrentActivityTaskExecutions: 200,
     }),
-    ...Object.keys(deps.networks).map((network) =>
+    ...networks.map((network) =>
       Worker.create({
         ...shared,
         taskQueue: publishQueue(network),

@@ -12,6 +12,8 @@ export type TemporalPlan = {
   readonly logFile: string;
   readonly env: NodeJS.ProcessEnv;
   readonly rank: number;
+  /** Whether queues are shared fairly by those who fill them: yes when left out. */
+  readonly fair?: boolean;
 };
 
 /** Milliseconds. It takes 0.2 s on an idle machine. */
@@ -20,13 +22,23 @@ const readyWithinMs = 60_000;
 /** No such file: without it, Temporal's tools would look into the one in the user's home. */
 const noProfiles = fileURLToPath(new URL('no-profiles.toml', import.meta.url));
 
+/** Off unless they are set: with both, a queue gives each `fairnessKey` its turn. */
+const fairQueues = ['matching.useNewMatcher=true', 'matching.enableFairness=true'].flatMap(
+  (setting) => ['--dynamic-config-value', setting],
+);
+
+/** What people search for: the same as in `workflows/search-attributes.ts`, as its test sees to. */
+const searchAttributes = ['WorkspaceId=Keyword', 'Networks=KeywordList', 'ErrorCodes=KeywordList'];
+
 /** Starts Temporal's dev server on the loopback and waits until workflows can be started. */
 export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<Part> {
-  const { program, namespace, ports, stateFile, logFile, env, rank } = plan;
+  const { program, namespace, ports, stateFile, logFile, env, rank, fair = true } = plan;
   const command = [program, 'server', 'start-dev', '--ip', '127.0.0.1', '--namespace', namespace];
   command.push('--port', String(ports.grpc), '--http-port', String(ports.http));
   command.push(...(ports.ui ? ['--ui-port', String(ports.ui)] : ['--headless']));
   command.push(...(stateFile ? ['--db-filename', stateFile] : []));
+  command.push(...(fair ? fairQueues : []));
+  command.push(...searchAttributes.flatMap((attribute) => ['--search-attribute', attribute]));
   command.push('--log-format', 'json', '--log-level', 'warn');
   const part = await startPart(
     {

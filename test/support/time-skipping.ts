@@ -1,8 +1,10 @@
+import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ExecutionContext } from 'ava';
+import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { env } from './env.ts';
 import type { FakeNetwork } from './fake-network.ts';
-import { startApi, startWorkers, type Punctual } from './punctual.ts';
+import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctual.ts';
 import { installRuntime } from './temporal.ts';
 
 export type SkippingPunctual = Punctual & {
@@ -16,14 +18,40 @@ export type SkippingPunctual = Punctual & {
 export async function startTimeSkipping(
   t: ExecutionContext,
   network: FakeNetwork,
-  allowPorts: readonly number[] = [],
+  options: Pick<ApiOptions, 'allowPorts' | 'now'> = {},
 ): Promise<SkippingPunctual> {
   installRuntime();
-  const executable = { type: 'existing-path' as const, path: env('PUNCTUAL_TEST_SERVER_PATH') };
-  const environment = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+  const environment = await createEnvironment();
   t.teardown(() => environment.teardown());
   const temporalEnv = { TEMPORAL_ADDRESS: environment.address, TEMPORAL_NAMESPACE: 'default' };
-  const punctual = await startApi(t, { allowPorts, temporalEnv, networks: { fake: network } });
+  const punctual = await startApi(t, { ...options, temporalEnv, networks: { fake: network } });
+  await addSearchAttributes(environment);
   await startWorkers(t, punctual);
   return { ...punctual, environment };
+}
+
+/** The SDK gives the server 5 s to start, which is little for a JVM on a busy machine. */
+async function createEnvironment(triesLeft = 3): Promise<TestWorkflowEnvironment> {
+  const executable = { type: 'existing-path' as const, path: env('PUNCTUAL_TEST_SERVER_PATH') };
+  try {
+    return await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
+  } catch (error) {
+    if (triesLeft === 1) {
+      throw error;
+    }
+
+    return createEnvironment(triesLeft - 1);
+  }
+}
+
+/** This server cannot list what it knows, and takes a start that it refused for one that it made. */
+async function addSearchAttributes({ connection }: TestWorkflowEnvironment): Promise<void> {
+  const types = searchAttributeKeys.map(({ name, type }) => [
+    name,
+    encodeSearchAttributeIndexedValueType(type),
+  ]);
+  await connection.operatorService.addSearchAttributes({
+    namespace: 'default',
+    searchAttributes: Object.fromEntries(types),
+  });
 }

@@ -1,0 +1,55 @@
+import { fileURLToPath } from 'node:url';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+} from '@temporalio/worker';
+import { createLogger } from '../../runtime/logger.ts';
+import { temporalLogger } from '../../worker/temporal-logger.ts';
+import type { Whole } from '../whole/start-whole.ts';
+import type { bareTimer } from './bare-timer.ts';
+
+const taskQueue = 'bare-timers';
+
+/**
+ * Runs workflows of nothing but a timer on the same server, in this process.
+ *
+ * @returns how late each was, in milliseconds.
+ */
+export async function runBareTimers(
+  { temporal, env }: Whole,
+  dueAtMs: readonly number[],
+): Promise<number[]> {
+  Runtime.install({ logger: temporalLogger(createLogger('bare', 'warn')), shutdownSignals: [] });
+  const stamps = new Map<string, number>();
+  const stamp = async (name: string): Promise<void> => {
+    stamps.set(name, stamps.get(name) ?? Date.now());
+  };
+  const connection = await NativeConnection.connect({ address: env['TEMPORAL_ADDRESS'] ?? '' });
+  const worker = await Worker.create({
+    connection,
+    namespace: temporal.namespace,
+    taskQueue,
+    activities: { stamp },
+    workflowBundle: await bundleWorkflowCode({
+      workflowsPath: fileURLToPath(new URL('bare-timer.ts', import.meta.url)),
+      logger: new DefaultLogger('ERROR'),
+    }),
+  });
+  const { workflow } = temporal.client;
+  await worker.runUntil(async () => {
+    const started: Promise<unknown>[] = [];
+    for (const [index, at] of dueAtMs.entries()) {
+      const workflowId = `bare-${index}`;
+      const args: Parameters<typeof bareTimer> = [workflowId, at];
+      const handle = await workflow.start('bareTimer', { taskQueue, workflowId, args });
+      started.push(handle.result());
+    }
+
+    await Promise.all(started);
+  });
+  await connection.close();
+  return dueAtMs.map((at, index) => (stamps.get(`bare-${index}`) ?? Number.NaN) - at);
+}

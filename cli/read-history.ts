@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises';
+import { isGrpcServiceError } from '@temporalio/client';
+import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
+import { AppError } from '../domain/errors.ts';
+import { describeError } from '../runtime/describe-error.ts';
+import { isTemporalAway } from '../temporal/is-away.ts';
+import type { Temporal } from '../temporal/connect.ts';
+
+/** A history may be some megabytes, in pages. In milliseconds. */
+const deadlineMs = 15_000;
+
+/** gRPC's own number. */
+const notFound = 5;
+
+/**
+ * Fetches the history of a workflow's latest run.
+ *
+ * @throws AppError `not_found`, or `unavailable` when Temporal does not answer.
+ */
+export async function fetchHistory(
+  { client, namespace }: Temporal,
+  workflowId: string,
+): Promise<History> {
+  try {
+    return await client.withDeadline(Date.now() + deadlineMs, () =>
+      client.workflow.getHandle(workflowId).fetchHistory(),
+    );
+  } catch (error) {
+    if (isGrpcServiceError(error) && error.code === notFound) {
+      throw new AppError('not_found', whatIsNotThere(error.details, { workflowId, namespace }));
+    }
+
+    if (isTemporalAway(error)) {
+      throw new AppError(
+        'unavailable',
+        `Temporal cannot be reached: ${describeError(error).message}. TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE say where it is.`,
+      );
+    }
+
+    throw error;
+  }
+}
+
+/** Temporal has one code for both. */
+const whatIsNotThere = (
+  details: string,
+  { workflowId, namespace }: { workflowId: string; namespace: string },
+): string =>
+  /^namespace/iv.test(details)
+    ? `Temporal has no namespace "${namespace}". TEMPORAL_NAMESPACE says which one Punctual uses.`
+    : `Temporal knows no workflow "${workflowId}" in the namespace "${namespace}". A post's is called post-<post id>, a delivery's delivery-<delivery id>; Temporal forgets one some time after its end.`;
+
+/**
+ * Reads a history as Temporal's CLI and Web UI write it.
+ *
+ * @throws AppError `invalid_request` that says what the file is instead.
+ */
+export async function readHistoryFile(file: string): Promise<History> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const { code } = describeError(error);
+    throw invalid(file, code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`);
+  });
+  const parsed = parseJson(text, file);
+  const events = Array.isArray(parsed) ? parsed : parsed?.['events'];
+  if (!Array.isArray(events) || events.length === 0) {
+    throw invalid(file, 'holds no history: there is no list of events in it');
+  }
+
+  try {
+    return historyFromJSON({ events });
+  } catch (error) {
+    throw invalid(file, `holds no history: ${describeError(error).message.slice(0, 200)}`);
+  }
+}
+
+function parseJson(text: string, file: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid(file, 'is not JSON');
+  }
+}
+
+/** @throws AppError `invalid_request` when it is not a workflow's history from its beginning. */
+export function checkHistory({ events }: History, source: string): void {
+  if (!events?.[0]?.workflowExecutionStartedEventAttributes) {
+    throw invalid(source, 'does not begin with the start of a workflow');
+  }
+
+  const gap = events.findIndex(({ eventId }, index) => Number(eventId) !== index + 1);
+  if (gap !== -1) {
+    throw invalid(
+      source,
+      `has a gap: after event ${gap} comes ${Number(events[gap]?.eventId)}. It must be whole`,
+    );
+  }
+}
+
+const invalid = (source: string, what: string): AppError =>
+  new AppError(
+    'invalid_request',
+    `${source} ${what}. "temporal workflow show --workflow-id ID --output json" writes a history, and so does the Web UI's Download.`,
+  );
