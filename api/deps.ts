@@ -8,7 +8,7 @@ import type { PostToSync } from '../temporal/sync-post.ts';
 import type { Admission } from './http/admission.ts';
 import type { MediaDeps } from './media/media-deps.ts';
 
-/** What use cases work with, built once in `api/main.ts`. */
+/** What use cases work with, built once in `api/run-api.ts`. */
 export type ApiDeps = {
   readonly orm: Orm;
   readonly sealer: Sealer;

@@ -6,13 +6,30 @@ import type { Punctual } from './punctual.ts';
 
 const main = fileURLToPath(new URL('../../worker/main.ts', import.meta.url));
 
+export type WorkerProcess = {
+  readonly child: ChildProcess;
+  /** Resolves when a line of the log says so, now or earlier. @throws Error when the process ends first. */
+  said(message: string): Promise<void>;
+};
+
 /** Starts `worker/main.ts` as operators do, and waits until it polls. The test's end kills it. */
 export async function startWorkerProcess(
   t: ExecutionContext,
   punctual: Punctual,
   allowPorts: readonly number[],
 ): Promise<ChildProcess> {
-  const worker = spawn(process.execPath, [main], {
+  const { child, said } = spawnWorker(t, punctual, allowPorts);
+  await said('polling');
+  return child;
+}
+
+/** Starts `worker/main.ts` as operators do. The test's end kills it. */
+export function spawnWorker(
+  t: ExecutionContext,
+  punctual: Punctual,
+  allowPorts: readonly number[],
+): WorkerProcess {
+  const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,
@@ -24,22 +41,25 @@ export async function startWorkerProcess(
       PUNCTUAL_EGRESS_ALLOW: allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','),
     },
   });
-  t.teardown(() => killed(worker));
-  await untilPolling(worker);
-  return worker;
-}
-
-function untilPolling(worker: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let output = '';
-    worker.stdout?.on('data', (chunk) => {
-      output = `${output}${String(chunk)}`.slice(-5000);
-      if (output.includes('"msg":"polling"')) {
-        resolve();
-      }
-    });
-    worker.once('exit', () => reject(new Error(`The worker ended before it polled: ${output}`)));
+  t.teardown(() => killed(child));
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += String(chunk);
   });
+  const said = (message: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (output.includes(`"msg":"${message}"`)) {
+          resolve();
+        }
+      };
+      child.stdout.on('data', look);
+      child.once('exit', () =>
+        reject(new Error(`The worker ended before it said "${message}": ${output.slice(-5000)}`)),
+      );
+      look();
+    });
+  return { child, said };
 }
 
 /** SIGKILL: no clean-up, no goodbye. Resolves when it is gone. */

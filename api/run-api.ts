@@ -1,0 +1,100 @@
+import { migrate } from '../db/migrate.ts';
+import { createOrm } from '../db/orm.ts';
+import { rulesOf } from '../networks/rules.ts';
+import { readConfig, type Config } from '../runtime/config.ts';
+import { describeError } from '../runtime/describe-error.ts';
+import { parseAllowList } from '../runtime/egress/allow-list.ts';
+import { checkDestination, checkUrl } from '../runtime/egress/check-url.ts';
+import { createEgress } from '../runtime/egress/create-egress.ts';
+import { createResolver } from '../runtime/egress/resolver.ts';
+import { insist } from '../runtime/insist.ts';
+import { createLogger, type Logger } from '../runtime/logger.ts';
+import { createSealer } from '../runtime/sealer.ts';
+import { createStaging, createStorage } from '../runtime/storage/create-storage.ts';
+import type { Staging } from '../runtime/storage/staging.ts';
+import { untilStopped } from '../runtime/until-stopped.ts';
+import { backgroundSync } from '../temporal/background-sync.ts';
+import { connectTemporal } from '../temporal/connect.ts';
+import type { ApiDeps } from './deps.ts';
+import { readiness } from './health/readiness.ts';
+import { createAdmission } from './http/admission.ts';
+import { keepSwept } from './media/sweep-media.ts';
+import { createPool } from './rate-limits/create-pool.ts';
+import { serve } from './serve.ts';
+
+/**
+ * An API process, by the settings of its environment, from its start until it is told to stop and open requests are
+ * answered.
+ *
+ * @param adapt What use cases work with, if it is not what the product brings: the chaos suite puts faults there.
+ */
+export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps): Promise<void> {
+  const config = readConfig();
+  const log = createLogger('api', config.logLevel);
+  const stop = untilStopped();
+  const { deps, close } = open(config, log, await stagingOrExit(config, log));
+
+  // Serves at once; until the database has its schema, calls that need it answer 503.
+  const stopServing = serve(adapt(deps), config);
+  const migrated = insist('the database', () => migrate(deps.orm), log);
+  await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
+  const stopSweeping = keepSwept(deps);
+  await stop;
+  stopSweeping();
+  log.info('stopping: open requests are answered first');
+  await stopServing();
+  await close();
+  log.info('stopped');
+}
+
+/** What use cases work with, and how to let go of it. */
+function open(
+  config: Config,
+  log: Logger,
+  staging: Staging,
+): { readonly deps: ApiDeps; readonly close: () => Promise<void> } {
+  const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+  const temporal = connectTemporal();
+  const sync = backgroundSync(temporal.client, orm, log);
+  const allow = parseAllowList(config.egressAllow);
+  const egress = createEgress({ allow });
+  const pool = createPool(config.databaseUrl, log);
+  const media = {
+    storage: createStorage(config.media),
+    staging,
+    downloader: egress,
+    refuseUrl: (url: string) => checkUrl(url, allow),
+    stallMs: 30_000,
+  };
+  const deps: ApiDeps = {
+    orm,
+    rules: rulesOf,
+    publicUrl: config.publicUrl,
+    media,
+    log,
+    sealer: createSealer(config.secretKey),
+    now: () => new Date(),
+    tellTemporal: sync.tell,
+    tellDelivery: sync.tellDelivery,
+    egress,
+    refuseUrl: (url) => checkDestination(url, { allow, resolve: createResolver() }),
+    readiness: () => readiness(orm, temporal),
+    admit: createAdmission(pool, config.rateLimits),
+    trustedProxies: config.trustedProxies,
+  };
+  const close = async (): Promise<void> => {
+    await sync.drain();
+    media.storage.close();
+    await Promise.all([temporal.close(), egress.close(), pool.end(), orm.close()]);
+  };
+  return { deps, close };
+}
+
+async function stagingOrExit({ media }: Config, log: Logger): Promise<Staging> {
+  try {
+    return await createStaging(media);
+  } catch (error) {
+    log.fatal({ error: describeError(error) }, `cannot use the folder ${media.mediaDir}`);
+    process.exit(1);
+  }
+}

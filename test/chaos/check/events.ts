@@ -1,0 +1,100 @@
+import { isSignedWith } from '../../support/receiver.ts';
+import type { Lived } from '../lived.ts';
+import type { Taken } from '../parts/receiver.ts';
+import type { Evidence, Violation } from './evidence.ts';
+
+type Event = {
+  readonly id: string;
+  readonly type: string;
+  readonly data: {
+    readonly post?: { readonly id: string; readonly status: string };
+    readonly channel?: { readonly id: string };
+  };
+};
+
+/** What the user's own server heard, beside what there was to hear. */
+export async function checkEvents(evidence: Evidence): Promise<Violation[]> {
+  const heard = evidence.events.filter(({ answered }) => answered === 204);
+  const events = new Map<string, Event>(
+    heard.map(({ body }) => {
+      const event: Event = JSON.parse(body);
+      return [event.id, event];
+    }),
+  );
+  const byPost = Map.groupBy(events.values(), ({ data }) => data.post?.id ?? '');
+  return [
+    ...evidence.lived.flatMap((lived) => checkPost(lived, byPost.get(lived.id) ?? [])),
+    ...checkChannels(evidence, [...events.values()]),
+    ...(await checkBytes(evidence)),
+  ];
+}
+
+/** How many final events a post must have had: one for each time that it ended. */
+export function eventsDue({ end, retries, unsureRetries }: Lived): { least: number; most: number } {
+  const isFinal = end?.status === 'published' || end?.status === 'failed';
+  const least = (isFinal ? 1 : 0) + retries;
+  // One that was still on its way may have ended since.
+  return { least, most: least + unsureRetries + (end === null ? 1 : 0) };
+}
+
+function checkPost(lived: Lived, events: readonly Event[]): Violation[] {
+  const { least, most } = eventsDue(lived);
+  const { marker } = lived.plan;
+  const told = `${events.length} final events (${events.map(({ type }) => type).join(', ')})`;
+  if (events.length < least) {
+    return [{ invariant: 'events missing', marker, what: `${told}, and ${least} were due` }];
+  }
+  if (events.length > most) {
+    return [{ invariant: 'events too many', marker, what: `${told}, and ${most} were due` }];
+  }
+
+  const isTold = events.some(({ data }) => data.post?.status === lived.end?.status);
+  return least > 0 && !isTold
+    ? [{ invariant: 'events missing', marker, what: `none says that it is ${lived.end?.status}` }]
+    : [];
+}
+
+/** Exactly one for each channel that lost its access, and none for the others. */
+function checkChannels({ lived, channels }: Evidence, events: readonly Event[]): Violation[] {
+  const lost = new Set(
+    lived.flatMap(({ end }) =>
+      (end?.channels ?? [])
+        .filter(({ error_code: code }) => code === 'access_lost')
+        .map(({ channel_id: id }) => id),
+    ),
+  );
+  return channels.flatMap(({ id, platform }, index): Violation[] => {
+    const told = events.filter(({ data }) => data.channel?.id === id).length;
+    const due = lost.has(id) ? 1 : 0;
+    return told === due
+      ? []
+      : [
+          {
+            invariant: told < due ? 'events missing' : 'events too many',
+            marker: '',
+            what: `${platform} channel ${index}: ${told} events of lost access, and ${due} were due`,
+          },
+        ];
+  });
+}
+
+/** Every request is signed, and all requests of one event have the same bytes. */
+async function checkBytes({ events, secret }: Evidence): Promise<Violation[]> {
+  const invariant = 'events changed or not signed';
+  const bodies = new Map<string, string>();
+  const violations: Violation[] = [];
+  for (const request of events) {
+    const id = eventId(request);
+    if (!(await isSignedWith(secret, request))) {
+      violations.push({ invariant, marker: '', what: `event ${id} has a wrong signature` });
+    }
+    if ((bodies.get(id) ?? request.body) !== request.body) {
+      violations.push({ invariant, marker: '', what: `event ${id} came with other bytes` });
+    }
+    bodies.set(id, request.body);
+  }
+
+  return violations;
+}
+
+const eventId = ({ headers }: Taken): string => String(headers['service-event-id']);

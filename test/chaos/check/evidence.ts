@@ -1,0 +1,77 @@
+import type { ChannelResult, PostView } from '../../../domain/post-view.ts';
+import type { Lived } from '../lived.ts';
+import type { ChaosChannel } from '../parts/accounts.ts';
+import type { SeenCreate } from '../parts/network-line.ts';
+import type { Taken } from '../parts/receiver.ts';
+import type { ChaosPlan } from '../plan/post-plan.ts';
+import type { Found } from '../read-networks.ts';
+
+/** All that is known when a run is over, from everybody but the product's own database. */
+export type Evidence = {
+  readonly plan: ChaosPlan;
+  readonly channels: readonly ChaosChannel[];
+  readonly lived: readonly Lived[];
+  /** On the networks. */
+  readonly found: readonly Found[];
+  /** Requests on their way to the networks. */
+  readonly creates: readonly SeenCreate[];
+  readonly events: readonly Taken[];
+  /** That events are signed with. */
+  readonly secret: string;
+};
+
+export const invariants = [
+  'posts that never ended',
+  'posts that were lost',
+  'posts or parts that are there twice',
+  'thread parts out of order',
+  'published after an acknowledged cancel',
+  'published before its time',
+  'published as it was before an acknowledged edit',
+  'status says other than the network',
+  'not published, and no code says why',
+  'unconfirmed although somebody could tell',
+  'events missing',
+  'events too many',
+  'events changed or not signed',
+  'calls that went wrong',
+] as const;
+export type Invariant = (typeof invariants)[number];
+
+export type Violation = {
+  readonly invariant: Invariant;
+  /** The post's, or '' for what is about none. */
+  readonly marker: string;
+  readonly what: string;
+};
+
+/** A post on one channel, at the end. */
+export type Sent = {
+  readonly lived: Lived;
+  /** Its number. */
+  readonly channel: number;
+  readonly post: PostView;
+  readonly result: ChannelResult;
+  /** Its parts on the network, as the network lists them. */
+  readonly found: readonly Found[];
+};
+
+/** Each ended post on each of its channels. */
+export function eachSent({ lived, channels, found }: Evidence): Sent[] {
+  const byPlace = Map.groupBy(found, ({ marker, channel }) => `${marker} ${channel}`);
+  return lived.flatMap((each): Sent[] => {
+    const post = each.end;
+    return (post?.channels ?? []).flatMap((result) => {
+      const channel = channels.findIndex(({ id }) => id === result.channel_id);
+      const there = byPlace.get(`${each.plan.marker} ${channel}`) ?? [];
+      return post ? [{ lived: each, channel, post, result, found: there }] : [];
+    });
+  });
+}
+
+/** Whether all parts of the post are on the network. */
+export const isWhole = ({ lived, found }: Sent): boolean =>
+  new Set(found.map(({ part }) => part)).size === lived.plan.parts;
+
+export const nameOf = ({ channels }: Evidence, { channel, result }: Sent): string =>
+  `${channels[channel]?.platform} channel ${channel} (${result.status}${result.error_code ? `, ${result.error_code}` : ''})`;

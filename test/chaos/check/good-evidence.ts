@@ -1,0 +1,70 @@
+import type { ChannelResult, PostView } from '../../../domain/post-view.ts';
+import type { Lived } from '../lived.ts';
+import { makePlan } from '../plan/make-plan.ts';
+import type { ChaosPlan } from '../plan/post-plan.ts';
+import type { Found } from '../read-networks.ts';
+import type { Evidence } from './evidence.ts';
+
+// For the tests of the checks: a run in which all went well, but for what a test says otherwise.
+
+const marker = 'r1-p0001';
+
+/** When the post is due, in milliseconds since 1970. */
+export const dueMs = 10_000;
+
+const url = (part: number): string => `https://mastodon.example/${part}`;
+
+/** A part of the post on its network. */
+export const found = (part: number, change: Partial<Found> = {}): Found => ({
+  marker,
+  part,
+  parts: 2,
+  version: 1,
+  channel: 0,
+  id: String(part),
+  url: url(part),
+  parentId: part === 1 ? null : String(part - 1),
+  ...change,
+});
+
+export type Changes = Partial<Pick<Evidence, 'found' | 'creates' | 'events'>> & {
+  readonly lived?: Partial<Lived>;
+  readonly end?: Partial<PostView>;
+  readonly channel?: Partial<ChannelResult>;
+};
+
+/** A thread of two on one channel, which was due, went out at once, and of whose end nobody has heard yet. */
+export const evidenceOf = (changes: Changes = {}): Evidence => ({
+  plan: planOfOne(),
+  channels: [
+    { id: 'c0', platform: 'mastodon', remoteId: '1', account: 'me', revoke: async () => undefined },
+  ],
+  lived: [livedWell(changes)],
+  found: changes.found ?? [found(1), found(2)],
+  creates: changes.creates ?? [{ labels: [found(1)], askedAtMs: dueMs + 100, account: 'me' }],
+  events: changes.events ?? [],
+  secret: 'whsec_test',
+});
+
+const planOfOne = (): ChaosPlan => ({
+  ...makePlan({ posts: 1, seed: 1, server: 'dev', minutes: 1, keep: false }),
+  channels: [{ platform: 'mastodon', revokedAtMs: null }],
+});
+
+function livedWell({ lived, end, channel }: Changes): Lived {
+  const published = { channel_id: 'c0', status: 'published', url: url(1), error: null };
+  const result = { ...published, error_code: null, ...channel };
+  return {
+    plan: { marker, parts: 2, channels: [0], createMs: 0, dueMs, steps: [], faults: [] },
+    id: 'p1',
+    version: 1,
+    inForce: [{ dueMs, version: 1, fromMs: 0, untilMs: Infinity }],
+    cancels: [],
+    retries: 0,
+    unsureRetries: 0,
+    isDraft: false,
+    // The checks look at no other field of a post.
+    end: { status: 'published', channels: [result], ...end } as PostView,
+    ...lived,
+  };
+}

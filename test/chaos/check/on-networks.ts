@@ -1,0 +1,43 @@
+import { eachSent, nameOf, type Evidence, type Sent, type Violation } from './evidence.ts';
+
+/** What the networks alone show: posts that are there twice, and threads that do not hang together. */
+export function checkNetworks(evidence: Evidence): Violation[] {
+  return [
+    ...checkOnce(evidence),
+    ...eachSent(evidence).flatMap((sent) => checkOrder(evidence, sent)),
+  ];
+}
+
+function checkOnce({ found, channels }: Evidence): Violation[] {
+  const byPart = Map.groupBy(found, ({ marker, channel, part }) => `${marker} ${channel} ${part}`);
+  return [...byPart.values()].flatMap((copies): Violation[] => {
+    const [first] = copies;
+    return first && copies.length > 1
+      ? [
+          {
+            invariant: 'posts or parts that are there twice',
+            marker: first.marker,
+            what: `part ${first.part} is there ${copies.length} times on ${channels[first.channel]?.platform} channel ${first.channel}: ${copies.map(({ url }) => url).join(' ')}`,
+          },
+        ]
+      : [];
+  });
+}
+
+/** Each part continues the one before it; the first continues none. */
+function checkOrder(evidence: Evidence, sent: Sent): Violation[] {
+  const idOf = new Map(sent.found.map(({ part, id }) => [part, id]));
+  const wrong = sent.found.filter(
+    ({ part, parentId }) => parentId !== (idOf.get(part - 1) ?? null),
+  );
+  const gaps = sent.found.filter(({ part }) => part > 1 && !idOf.has(part - 1));
+  return wrong.length + gaps.length === 0
+    ? []
+    : [
+        {
+          invariant: 'thread parts out of order',
+          marker: sent.lived.plan.marker,
+          what: `${nameOf(evidence, sent)}: ${[...wrong, ...gaps].map(({ part, parentId }) => `part ${part} continues ${parentId}`).join(', ')}`,
+        },
+      ];
+}

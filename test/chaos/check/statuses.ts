@@ -1,0 +1,68 @@
+import {
+  eachSent,
+  isWhole,
+  nameOf,
+  type Evidence,
+  type Invariant,
+  type Sent,
+  type Violation,
+} from './evidence.ts';
+
+/** What the API says of each channel, beside what is on its network and what the post's user wanted. */
+export function checkStatuses(evidence: Evidence): Violation[] {
+  return eachSent(evidence).flatMap((sent) => {
+    const { result, lived } = sent;
+    const violations: Violation[] = [];
+    const complain = (invariant: Invariant, what: string): void => {
+      const { marker } = lived.plan;
+      violations.push({ invariant, marker, what: `${nameOf(evidence, sent)}: ${what}` });
+    };
+    if (saysOther(sent)) {
+      const urls = sent.found.map(({ part, url }) => `part ${part} ${url}`).join(', ');
+      complain(
+        'status says other than the network',
+        `${result.url ?? 'no url'}, and on the network: ${urls || 'nothing'}`,
+      );
+    }
+
+    const hasEndedBadly = result.status === 'failed' || result.status === 'unconfirmed';
+    if (hasEndedBadly && (result.error_code === null || !result.error)) {
+      complain(
+        'not published, and no code says why',
+        `the error is ${JSON.stringify(result.error)}`,
+      );
+    }
+
+    const isDoomed = evidence.plan.channels[sent.channel]?.revokedAtMs !== null;
+    const isHalted = lived.plan.steps.some(({ kind }) => kind === 'cancel');
+    if (result.status === 'unconfirmed' && !isDoomed && !isHalted) {
+      complain('unconfirmed although somebody could tell', String(result.error));
+    } else if (result.status === 'failed' && !(isDoomed && result.error_code === 'access_lost')) {
+      complain('posts that were lost', `it failed: ${result.error}`);
+    } else if (sent.post.status === 'draft' && !lived.isDraft) {
+      complain('posts that were lost', 'it is a draft, and its last word was not a cancel');
+    }
+
+    return violations;
+  });
+}
+
+/** Published is there, as a whole and where it says; what is not published is not there as a whole. */
+function saysOther(sent: Sent): boolean {
+  const { result, found } = sent;
+  if (result.status === 'published') {
+    return !isWhole(sent) || found.find(({ part }) => part === 1)?.url !== result.url;
+  }
+
+  return result.status !== 'unconfirmed' && isWhole(sent);
+}
+
+/** Posts that were still on their way when the run gave up. */
+export const checkEnds = ({ lived }: Evidence): Violation[] =>
+  lived
+    .filter(({ end }) => end === null)
+    .map(({ plan }) => ({
+      invariant: 'posts that never ended',
+      marker: plan.marker,
+      what: 'it was still on its way when the run gave up',
+    }));

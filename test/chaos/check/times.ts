@@ -1,0 +1,71 @@
+import type { Lived } from '../lived.ts';
+import type { SeenCreate } from '../parts/network-line.ts';
+import { eachSent, type Evidence, type Violation } from './evidence.ts';
+
+/** When posts went out, beside what had been acknowledged to their users by then. */
+export function checkTimes(evidence: Evidence): Violation[] {
+  const { creates, lived } = evidence;
+  const byMarker = Map.groupBy(creates, ({ labels }) => labels[0]?.marker ?? '');
+  return [
+    ...lived.flatMap((each) => checkDue(each, byMarker.get(each.plan.marker) ?? [])),
+    ...lived.flatMap((each) => checkCancels(each, byMarker.get(each.plan.marker) ?? [])),
+    ...checkTexts(evidence),
+  ];
+}
+
+/** Before each request there was a moment at which a time that may have been in force was past. */
+function checkDue({ plan, inForce }: Lived, asked: readonly SeenCreate[]): Violation[] {
+  return asked
+    .filter(
+      ({ askedAtMs }) =>
+        !inForce.some(
+          ({ dueMs, fromMs, untilMs }) => Math.max(fromMs, dueMs) <= Math.min(askedAtMs, untilMs),
+        ),
+    )
+    .map(({ askedAtMs }) => ({
+      invariant: 'published before its time',
+      marker: plan.marker,
+      what: `a network was asked at ${new Date(askedAtMs).toISOString()}; its times: ${inForce.map(({ dueMs }) => new Date(dueMs).toISOString()).join(', ')}`,
+    }));
+}
+
+/** After a cancel only those go on that were said to be still sending, until the post is scheduled anew. */
+function checkCancels({ plan, cancels }: Lived, asked: readonly SeenCreate[]): Violation[] {
+  return cancels.flatMap(({ ackAtMs, stillSending, untilMs }): Violation[] => {
+    const after = asked.filter(({ askedAtMs }) => askedAtMs > ackAtMs && askedAtMs < untilMs);
+    const accounts = new Set(after.map(({ account }) => account));
+    return accounts.size > stillSending
+      ? [
+          {
+            invariant: 'published after an acknowledged cancel',
+            marker: plan.marker,
+            what: `the cancel said that ${stillSending} channels were still sending, and ${accounts.size} were asked after it`,
+          },
+        ]
+      : [];
+  });
+}
+
+/** What is there is as it was when it went out: no edit that was acknowledged before is missing. */
+const checkTexts = (evidence: Evidence): Violation[] =>
+  eachSent(evidence).flatMap(({ lived, found }) => {
+    const asked = evidence.creates
+      .filter(({ labels }) => labels.some(({ marker }) => marker === lived.plan.marker))
+      .map(({ askedAtMs }) => askedAtMs);
+    const firstMs = Math.min(...asked);
+    const possible = new Set(
+      lived.inForce
+        .filter(({ untilMs }) => untilMs > firstMs || lived.cancels.length > 0)
+        .map(({ version }) => version),
+    );
+    const stale = found.filter(({ version }) => !possible.has(version));
+    return stale.length === 0
+      ? []
+      : [
+          {
+            invariant: 'published as it was before an acknowledged edit',
+            marker: lived.plan.marker,
+            what: `version ${stale[0]?.version} is there, and version ${lived.version} was acknowledged`,
+          } as const,
+        ];
+  });

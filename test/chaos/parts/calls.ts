@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, Reply } from '../../support/client.ts';
+
+/** A call that was made until somebody answered it. */
+export type Called = {
+  readonly reply: Reply;
+  /** Of the first request, in milliseconds since 1970: from then on it may have had its effect. */
+  readonly sentAtMs: number;
+  readonly ackAtMs: number;
+  /** Earlier requests got no answer, so that they may have had their effect all the same. */
+  readonly lostAnswers: number;
+};
+
+const againAfterMs = 250;
+const longestMs = 120_000;
+
+/**
+ * Calls as a careful program does: again when no answer came, or one that says to come back.
+ *
+ * @throws Error when that lasts two minutes, or an answer is not as the API's document says.
+ */
+export async function insist(call: () => Promise<Reply>): Promise<Called> {
+  const sentAtMs = Date.now();
+  for (let lostAnswers = 0; ;) {
+    try {
+      const reply = await call();
+      if (reply.status < 500 && reply.status !== 429) {
+        return { reply, sentAtMs, ackAtMs: Date.now(), lostAnswers };
+      }
+
+      if (reply.status !== 503 && reply.status !== 429) {
+        throw new Error(`The API answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+      }
+    } catch (error) {
+      if (!(error instanceof TypeError)) {
+        throw error; // `fetch` says so of an answer that never came, and of nothing else.
+      }
+
+      lostAnswers += 1;
+    }
+
+    if (Date.now() - sentAtMs > longestMs) {
+      throw new Error('The API was not to be reached for two minutes.');
+    }
+    await sleep(againAfterMs);
+  }
+}
+
+/** The post as the API shows it. */
+export async function showPost(client: Client, id: string) {
+  const { reply } = await insist(() => client.get(`/posts/${id}`));
+  return reply.body.post;
+}

@@ -1,0 +1,32 @@
+import type { Fault } from '../plan/faults.ts';
+
+/** What happened to whom, so that a violation can be told as a story; and how often each fault came about. */
+export type Journal = {
+  /** In milliseconds from the start of the run. */
+  readonly elapsedMs: () => number;
+  /** @param subject A post's marker, or '' for what concerns everybody. */
+  note(subject: string, what: string): void;
+  injected(fault: Fault): void;
+  readonly countOf: (fault: Fault) => number;
+  /** Lines about a post and about everybody, in order of time. */
+  storyOf(subject: string): string[];
+};
+
+type Line = { readonly atMs: number; readonly subject: string; readonly what: string };
+
+/** @param startMs The start of the run, in milliseconds since 1970. It is known only when everything runs. */
+export function openJournal(startMs: () => number): Journal {
+  const lines: Line[] = [];
+  const counts = new Map<Fault, number>();
+  const elapsedMs = () => Date.now() - startMs();
+  return {
+    elapsedMs,
+    note: (subject, what) => lines.push({ atMs: elapsedMs(), subject, what }),
+    injected: (fault) => counts.set(fault, (counts.get(fault) ?? 0) + 1),
+    countOf: (fault) => counts.get(fault) ?? 0,
+    storyOf: (subject) =>
+      lines
+        .filter((line) => line.subject === subject || line.subject === '')
+        .map(({ atMs, what }) => `${(atMs / 1000).toFixed(3).padStart(9)} s  ${what}`),
+  };
+}

@@ -1,0 +1,52 @@
+import { AtpAgent } from '@atproto/api';
+import type { ExecutionContext } from 'ava';
+import type { mastodon } from 'masto';
+import { mastodonAccount } from '../../support/mastodon-account.ts';
+import { startGoToSocial } from '../../support/services/gotosocial.ts';
+import { startPds } from '../../support/services/pds.ts';
+import type { Platform } from '../plan/faults.ts';
+import type { PostPlan } from '../plan/post-plan.ts';
+import { blueskyLine, mastodonLine } from './create-request.ts';
+import type { Journal } from './journal.ts';
+import { networkLine, type NetworkLine } from './network-line.ts';
+import { plannedFaults } from './planned-faults.ts';
+
+/** The real servers. */
+export type Networks = {
+  /** Clients that have nothing to do with the product, and read what anybody may read. */
+  readonly readers: { readonly mastodon: mastodon.rest.Client; readonly bluesky: AtpAgent };
+  openLines(options: LinesOptions): Promise<Record<Platform, NetworkLine>>;
+};
+
+export type LinesOptions = {
+  readonly posts: readonly PostPlan[];
+  readonly journal: Journal;
+  readonly killWorker: (name: string) => void;
+};
+
+/** Starts GoToSocial and a PDS. @throws Error with the reason when one of them cannot be had. */
+export async function startNetworks(t: ExecutionContext): Promise<Networks> {
+  for (const start of [startGoToSocial, startPds]) {
+    const { env, stop } = await start();
+    t.teardown(stop);
+    // Test support looks there for them.
+    Object.assign(process.env, env);
+  }
+
+  const serverUrls = {
+    mastodon: process.env['PUNCTUAL_TEST_GOTOSOCIAL_URL'] ?? '',
+    bluesky: process.env['PUNCTUAL_TEST_PDS_URL'] ?? '',
+  };
+  const { client } = await mastodonAccount();
+  return {
+    readers: { mastodon: client, bluesky: new AtpAgent({ service: serverUrls.bluesky }) },
+    openLines: async ({ posts, journal, killWorker }) => {
+      const shared = { faults: plannedFaults(posts, journal), journal, killWorker };
+      const [toMastodon, toBluesky] = await Promise.all([
+        networkLine(t, { ...mastodonLine, ...shared, serverUrl: serverUrls.mastodon }),
+        networkLine(t, { ...blueskyLine, ...shared, serverUrl: serverUrls.bluesky }),
+      ]);
+      return { mastodon: toMastodon, bluesky: toBluesky };
+    },
+  };
+}

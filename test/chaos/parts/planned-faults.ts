@@ -1,0 +1,38 @@
+import { lineFaults, type LineFault, type Platform } from '../plan/faults.ts';
+import type { PlannedFault, PostPlan } from '../plan/post-plan.ts';
+import type { Label } from '../plan/texts.ts';
+import type { Journal } from './journal.ts';
+
+/** What the lines before the networks are to do, each once. */
+export type PlannedFaults = {
+  /** What befalls a request that would make these posts on this network, if anything. */
+  take(platform: Platform, labels: readonly Label[]): LineFault | undefined;
+};
+
+type Waiting = { readonly marker: string } & Omit<PlannedFault, 'fault'> & {
+    readonly fault: LineFault;
+  };
+
+export function plannedFaults(posts: readonly PostPlan[], journal: Journal): PlannedFaults {
+  const waiting: Waiting[] = posts.flatMap(({ marker, faults }) =>
+    faults.flatMap(({ fault, ...rest }) => (isOfLine(fault) ? [{ marker, ...rest, fault }] : [])),
+  );
+  return {
+    take(platform, labels) {
+      const index = waiting.findIndex(
+        (fault) =>
+          fault.platform === platform &&
+          labels.some(({ marker, part }) => marker === fault.marker && part === fault.part),
+      );
+      const [taken] = index === -1 ? [] : waiting.splice(index, 1);
+      if (taken) {
+        journal.injected(taken.fault);
+      }
+
+      return taken?.fault;
+    },
+  };
+}
+
+const names: readonly string[] = lineFaults;
+const isOfLine = (fault: string): fault is LineFault => names.includes(fault);

@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ExecutionContext } from 'ava';
+import type { Stage } from '../../../scripts/parts/part.ts';
+import { endProcesses } from '../../../scripts/parts/end-processes.ts';
+import { processIdentity } from '../../../scripts/parts/process-identity.ts';
+import { startPostgres } from '../../../scripts/parts/postgres.ts';
+import { startTemporal } from '../../../scripts/parts/temporal.ts';
+import { choosePorts } from '../../../scripts/ports.ts';
+import { findTemporal } from '../../../scripts/temporal/find-temporal.ts';
+import { freePort } from '../../support/free-port.ts';
+import { tcpGate, throughGate, type TcpGate } from '../../support/tcp-gate.ts';
+
+/** A server that the run takes away and gives back. Its users come by the gate. */
+export type Mortal = {
+  readonly gate: TcpGate;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again, with what it had written down. */
+  revive(): Promise<void>;
+};
+
+export type Database = Mortal & {
+  /** By way of the gate, for the product. */
+  readonly url: string;
+  /** Past the gate, for the run itself. */
+  readonly directUrl: string;
+};
+
+/**
+ * PostgreSQL on a folder of this run. It need not survive the machine's end, but its own: what it has acknowledged is
+ * with the operating system.
+ */
+export async function startDatabase(
+  t: ExecutionContext,
+  folder: string,
+  stage: Stage,
+): Promise<Database> {
+  const cluster = path.join(folder, 'postgres');
+  const port = await freePort();
+  const plan = {
+    cluster,
+    port,
+    password: crypto.randomUUID(),
+    database: 'punctual',
+    logFile: path.join(folder, 'postgres.log'),
+    env: process.env,
+    rank: 2,
+    settings: { fsync: 'off', full_page_writes: 'off', max_connections: '200' },
+  };
+  const directUrl = await startPostgres(plan, stage);
+  const gate = await tcpGate(t, { host: '127.0.0.1', port });
+  return {
+    directUrl,
+    url: throughGate(directUrl, gate),
+    gate,
+    kill: async () => {
+      const lock = await readFile(path.join(cluster, 'postmaster.pid'), 'utf8');
+      await killed(Number(lock.split('\n')[0]));
+    },
+    revive: async () => {
+      await startPostgres(plan, stage);
+    },
+  };
+}
+
+export type TemporalServer = Mortal & {
+  /** By way of the gate. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** Temporal's dev server, with its state in a file. */
+export async function startDevTemporal(
+  t: ExecutionContext,
+  folder: string,
+  stage: Stage,
+): Promise<TemporalServer> {
+  const program = await findTemporal({ env: process.env, say: stage.say, signal: stage.signal });
+  const variable = 'nothing';
+  const ports = await choosePorts({
+    grpc: { what: 'Temporal', variable },
+    http: { what: "Temporal's HTTP API", variable },
+  });
+  const plan = {
+    program,
+    namespace: 'default',
+    ports,
+    stateFile: path.join(folder, 'temporal.db'),
+    logFile: path.join(folder, 'temporal.log'),
+    env: process.env,
+    rank: 1,
+  };
+  let part = await startTemporal(plan, stage);
+  const gate = await tcpGate(t, { host: '127.0.0.1', port: ports.grpc });
+  return {
+    env: { TEMPORAL_ADDRESS: gate.address, TEMPORAL_NAMESPACE: 'default' },
+    gate,
+    kill: () => killed(part.pid),
+    revive: async () => {
+      part = await startTemporal(plan, stage);
+    },
+  };
+}
+
+/** @param pid Of a process that this run has started. */
+export async function killed(pid: number): Promise<void> {
+  const identity = await processIdentity(pid);
+  if (identity !== undefined) {
+    const name = 'a server';
+    process.kill(pid, 'SIGKILL');
+    await endProcesses([[{ name, pid, identity, signal: 'SIGTERM', graceMs: 10_000 }]]);
+  }
+}

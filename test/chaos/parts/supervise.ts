@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startPart, type Part, type Stage } from '../../../scripts/parts/part.ts';
+
+/** In milliseconds, as supervisors wait. */
+const restartAfterMs = 300;
+
+export type Supervised = {
+  readonly name: string;
+  /** How often it was started again. */
+  readonly restarts: () => number;
+  /** SIGKILL. */
+  kill(): void;
+  /** Lets it be, so that it stays down when it ends. */
+  release(): void;
+};
+
+export type SupervisedPlan = {
+  readonly name: string;
+  /** A file that Node runs. */
+  readonly script: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly logFile: string;
+};
+
+/** Runs a process and starts it again whenever it ends, as a supervisor does. The stage's guard ends it. */
+export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Supervised> {
+  const { name, script, env, logFile } = plan;
+  const command = [process.execPath, script];
+  const start = () => startPart({ name, command, env, logFile, rank: 0, graceMs: 50_000 }, stage);
+  let part: Part | undefined = await start();
+  let restarts = 0;
+  let released = false;
+  const keep = async (): Promise<void> => {
+    for (;;) {
+      await part?.ended;
+      part = undefined;
+      await sleep(restartAfterMs);
+      if (released || stage.signal.aborted) {
+        return;
+      }
+
+      restarts += 1;
+      part = await start();
+    }
+  };
+  void keep().catch((error: unknown) => stage.say(`${name} cannot be started: ${String(error)}`));
+  return {
+    name,
+    restarts: () => restarts,
+    kill: () => {
+      // Of a process that is gone the number may be another's by now.
+      if (part && part.pid > 0) {
+        process.kill(part.pid, 'SIGKILL');
+      }
+    },
+    release: () => {
+      released = true;
+    },
+  };
+}

@@ -1,0 +1,152 @@
+import type { Random } from '../../support/random-life/random.ts';
+import {
+  lineFaults,
+  platforms,
+  recoverySeconds,
+  workerFaults,
+  type Platform,
+  type PostFault,
+} from './faults.ts';
+import { createdAt } from './lives.ts';
+import { shuffled } from './outages.ts';
+import type { ChannelPlan, PlannedFault, PostPlan } from './post-plan.ts';
+
+type Wishes = {
+  /** How often each fault is to come about, on all networks together. */
+  readonly quota: number;
+  /** The same of those that kill a worker. */
+  readonly deaths: number;
+  readonly windowMs: number;
+  readonly channels: readonly ChannelPlan[];
+};
+
+/** After the last post is due, everything is to be over in this time, in milliseconds. */
+const tailMs = 75_000;
+
+/**
+ * Gives faults to posts that nobody cancels, so that each fault is sure to come about, and those that take long to
+ * posts that are due early. A post has one fault on each network at most, so that it is through in time; where there
+ * are too few posts, some faults are not planned. Cancelled posts get some too, which they may miss.
+ */
+export function assignFaults(
+  random: Random,
+  posts: readonly PostPlan[],
+  wishes: Wishes,
+): PostPlan[] {
+  const { channels, quota, deaths } = wishes;
+  const isCertain = (post: PostPlan) =>
+    post.steps.length === 0 &&
+    post.channels.every((channel) => channels[channel]?.revokedAtMs === null);
+  const given = giveOut(random, shuffled(random, posts.filter(isCertain)), wishes);
+  return posts.map((post) => {
+    const isCancelled = post.steps.some(({ kind }) => kind === 'cancel');
+    return isCancelled && random.chance(0.6)
+      ? mayMiss(random, post, channels, deaths < quota)
+      : (given.get(post.marker) ?? post);
+  });
+}
+
+/** @returns the posts with their faults, by marker. */
+function giveOut(
+  random: Random,
+  certain: readonly PostPlan[],
+  { quota, deaths, windowMs, channels }: Wishes,
+): Map<string, PostPlan> {
+  const given = new Map(certain.map((post) => [post.marker, post]));
+  const hasRoom = (platform: Platform) => (post: PostPlan) =>
+    post.faults.every((planned) => planned.platform !== platform);
+  for (const { fault, platform } of inTurn(random, quota, deaths)) {
+    const fitting = [...given.values()].filter(hasRoom(platform));
+    // Those that have none yet, before any has two.
+    const post = fitting.toSorted((a, b) => a.faults.length - b.faults.length)[0];
+    if (post) {
+      const fit = inTime(random, withChannel(random, post, platform, channels), fault, windowMs);
+      given.set(post.marker, withFault(random, fit, fault, platform));
+    }
+  }
+
+  return given;
+}
+
+/** Those that take longest first: they get posts of their own when there are few. */
+function inTurn(
+  random: Random,
+  quota: number,
+  deaths: number,
+): { fault: PostFault; platform: Platform }[] {
+  const faults: readonly PostFault[] = [...workerFaults, ...lineFaults];
+  const first = random.below(platforms.length);
+  const wanted = faults.flatMap((fault, place) =>
+    Array.from({ length: isDeath(fault) ? deaths : quota }, (_, index) => ({
+      fault,
+      platform: platforms[(first + place + index) % platforms.length] ?? 'mastodon',
+    })),
+  );
+  return shuffled(random, wanted).toSorted(
+    (a, b) => recoverySeconds[b.fault] - recoverySeconds[a.fault],
+  );
+}
+
+const isDeath = (fault: PostFault): boolean => fault.startsWith('killed');
+
+/** The post, on the network of its fault at least. */
+function withChannel(
+  random: Random,
+  post: PostPlan,
+  platform: Platform,
+  channels: readonly ChannelPlan[],
+): PostPlan {
+  if (post.channels.some((channel) => channels[channel]?.platform === platform)) {
+    return post;
+  }
+
+  const fitting = channels.flatMap((channel, index) =>
+    channel.platform === platform && channel.revokedAtMs === null ? [index] : [],
+  );
+  return { ...post, channels: [...post.channels, random.pick(fitting)] };
+}
+
+/** The post, due early enough to be through when the run ends. */
+function inTime(random: Random, post: PostPlan, fault: PostFault, windowMs: number): PostPlan {
+  const latestMs = Math.max(12_000, windowMs + tailMs - recoverySeconds[fault] * 1000);
+  if (post.dueMs <= latestMs) {
+    return post;
+  }
+
+  const dueMs = 4000 + random.next() * (latestMs - 4000);
+  return { ...post, dueMs, createMs: createdAt(random, dueMs) };
+}
+
+function withFault(
+  random: Random,
+  post: PostPlan,
+  fault: PostFault,
+  platform: Platform,
+  canMiss = false,
+): PostPlan {
+  const planned: PlannedFault = {
+    id: `${post.marker}-f${post.faults.length + 1}`,
+    fault,
+    platform,
+    part: 1 + random.below(post.parts),
+    mayMiss: canMiss,
+  };
+  return { ...post, faults: [...post.faults, planned] };
+}
+
+function mayMiss(
+  random: Random,
+  post: PostPlan,
+  channels: readonly ChannelPlan[],
+  alive: boolean,
+): PostPlan {
+  const deaths: readonly PostFault[] = [...workerFaults, "killed after the network's commit"];
+  const fault = random.pick<PostFault>([
+    'answer lost',
+    'request after the timeout',
+    '500, not done',
+    ...(alive ? [] : deaths),
+  ]);
+  const platform = channels[post.channels[0] ?? 0]?.platform ?? 'mastodon';
+  return withFault(random, post, fault, platform, true);
+}

@@ -1,0 +1,97 @@
+import { seeded, type Random } from '../../support/random-life/random.ts';
+import type { ChaosOptions } from '../options.ts';
+import { assignFaults } from './assign-faults.ts';
+import { cancelledPost, doomedPost, movedPost, plainPost, type Draft } from './lives.ts';
+import { planOutages, planTraps } from './outages.ts';
+import { platforms } from './faults.ts';
+import type { ChannelPlan, ChaosPlan } from './post-plan.ts';
+
+/** Below so many posts a run is to be quick: each fault comes about as seldom as it can. */
+const longRun = 100;
+
+/** In milliseconds. */
+const shortestWindow = 80_000;
+
+/** How often each fault is planned. 20 times in 500 posts; in a short run once on each network. */
+const quotaOf = (posts: number): number =>
+  posts < longRun ? platforms.length : Math.floor(posts / 25);
+
+/** The posts of a run, what their users do, and what goes wrong. Equal options make equal plans. */
+export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPlan {
+  const random = seeded(seed);
+  const isLong = count >= longRun;
+  const quota = quotaOf(count);
+  // Each death costs everything that the process had in its hands 20 s and more, so a short run has one of a kind.
+  const deaths = isLong ? quota : 1;
+  const outages = planOutages(random, deaths);
+  const outagesEndMs = Math.max(...outages.map(({ atMs, forMs }) => atMs + forMs));
+  const windowMs =
+    minutes === undefined
+      ? Math.max(shortestWindow, outagesEndMs + 20_000, isLong ? count * 3000 : 0)
+      : minutes * 60_000;
+  const channels = planChannels(random, { shared: isLong ? 12 : 6, revoked: quota, windowMs });
+  const run = seed.toString(36);
+  const drafts: Draft[] = Array.from({ length: count }, (_, index) => ({
+    marker: `r${run}-p${String(index + 1).padStart(4, '0')}`,
+    windowMs,
+    channels,
+  }));
+  const { doomed, others } = shareOut(drafts, channels);
+  const posts = [
+    ...doomed.map(({ draft, ...how }) => doomedPost(random, draft, how)),
+    ...others.map((draft) => liveOf(random, draft)),
+  ];
+  return {
+    windowMs,
+    channels,
+    posts: assignFaults(random, posts, { quota, deaths, windowMs, channels }),
+    outages,
+    traps: planTraps(random, deaths, windowMs),
+  };
+}
+
+/** The channels that all posts share come first; those that lose their access have posts of their own. */
+function planChannels(
+  random: Random,
+  { shared, revoked, windowMs }: { shared: number; revoked: number; windowMs: number },
+): ChannelPlan[] {
+  const platformOf = (index: number) => platforms[index % platforms.length] ?? 'mastodon';
+  return [
+    ...Array.from({ length: shared }, (_, index) => ({
+      platform: platformOf(index),
+      revokedAtMs: null,
+    })),
+    ...Array.from({ length: revoked }, (_, index) => ({
+      platform: platformOf(index),
+      revokedAtMs: windowMs * (0.2 + 0.5 * random.next()),
+    })),
+  ];
+}
+
+const postsPerRevoked = 3;
+
+function shareOut(
+  drafts: readonly Draft[],
+  channels: readonly ChannelPlan[],
+): { doomed: { draft: Draft; channel: number; after: boolean }[]; others: Draft[] } {
+  const revoked = channels.flatMap(({ revokedAtMs }, index) =>
+    revokedAtMs === null ? [] : [index],
+  );
+  const wanted = Array.from({ length: postsPerRevoked }, () => revoked).flat();
+  const doomed = wanted
+    .slice(0, Math.max(revoked.length, Math.floor(drafts.length / 4)))
+    .flatMap((channel, index) => {
+      const draft = drafts[index];
+      return draft ? [{ draft, channel, after: index < revoked.length }] : [];
+    });
+  return { doomed, others: drafts.slice(doomed.length) };
+}
+
+function liveOf(random: Random, draft: Draft) {
+  const kind = random.next();
+  if (kind < 0.25) {
+    return movedPost(random, draft);
+  }
+
+  return kind < 0.47 ? cancelledPost(random, draft) : plainPost(random, draft);
+}

@@ -1,0 +1,62 @@
+import type { Platform, PostFault, TrapFault } from './faults.ts';
+
+/** A channel of the run: its number is its place in the list. */
+export type ChannelPlan = {
+  readonly platform: Platform;
+  /** When its access is revoked, in milliseconds from the start of the run; null: never. */
+  readonly revokedAtMs: number | null;
+};
+
+/** What its user does to a post, in milliseconds from the start of the run. */
+export type Step =
+  | {
+      readonly kind: 'move';
+      readonly atMs: number;
+      readonly dueMs: number;
+      /** Whether the texts change too. */
+      readonly rewrite: boolean;
+    }
+  | { readonly kind: 'cancel'; readonly atMs: number };
+
+/** A fault of one post on one network. */
+export type PlannedFault = {
+  readonly id: string;
+  readonly fault: PostFault;
+  readonly platform: Platform;
+  /** From 1: which part of the thread it befalls. */
+  readonly part: number;
+  /** The post may be cancelled before it comes to that. */
+  readonly mayMiss: boolean;
+};
+
+export type PostPlan = {
+  /** Stands in every text of the post, and in no other post of this run. */
+  readonly marker: string;
+  readonly parts: number;
+  /** Numbers of channels. */
+  readonly channels: readonly number[];
+  readonly createMs: number;
+  readonly dueMs: number;
+  readonly steps: readonly Step[];
+  readonly faults: readonly PlannedFault[];
+};
+
+export type Outage = {
+  readonly what: 'Temporal away' | 'PostgreSQL away';
+  readonly atMs: number;
+  readonly forMs: number;
+  /** The server dies and starts again; otherwise only the way to it is cut. */
+  readonly dies: boolean;
+};
+
+/** From this time on, the next process that comes to this point dies there. */
+export type Trap = { readonly fault: TrapFault; readonly atMs: number };
+
+export type ChaosPlan = {
+  /** Over which the posts' times are spread. */
+  readonly windowMs: number;
+  readonly channels: readonly ChannelPlan[];
+  readonly posts: readonly PostPlan[];
+  readonly outages: readonly Outage[];
+  readonly traps: readonly Trap[];
+};

@@ -1,0 +1,56 @@
+import path from 'node:path';
+import { PlainError } from '../../../scripts/plain-error.ts';
+import { withProgress, type Say } from '../../../scripts/progress.ts';
+import { runCommand } from '../../../scripts/run-command.ts';
+import { addToCache, cacheFolder, cached } from '../../../scripts/temporal/cache-folder.ts';
+import { onPath } from '../../../scripts/temporal/on-path.ts';
+
+const version = 'v1.31.2';
+const folderName = `temporal-server-${version.slice(1)}`;
+const packages = ['go.temporal.io/server/cmd/server', 'go.temporal.io/server/cmd/tools/sql'];
+
+/** Temporal's production server, and the tool that makes its tables. */
+export type ServerPrograms = { readonly server: string; readonly sql: string };
+
+/**
+ * Builds Temporal's production server once, about 6 minutes on two cores; then it lies in the user's cache folder.
+ *
+ * @throws PlainError with the reason when there is no Go, or the build fails.
+ */
+export async function buildServer(say: Say, signal: AbortSignal): Promise<ServerPrograms> {
+  const { env } = process;
+  const folder = path.join(cacheFolder(env), folderName);
+  const programs = { server: path.join(folder, 'server'), sql: path.join(folder, 'sql') };
+  const found = await cached(folderName, path.join(folderName, 'server')).find({
+    env,
+    say,
+    signal,
+  });
+  if ('path' in found) {
+    return programs;
+  }
+
+  const go = await onPath('go', env);
+  if (!go) {
+    throw new PlainError('The production server of Temporal cannot be built: no `go` on PATH.');
+  }
+
+  const title = `Building Temporal's server ${version} with Go (about 6 minutes, once)`;
+  await addToCache(env, folderName, (workshop) =>
+    withProgress(say, title, async () => {
+      for (const name of packages) {
+        const built = await runCommand(go, ['install', `${name}@${version}`], {
+          // Another GOOS or GOARCH would make a program for another machine, and put it elsewhere.
+          env: { ...env, GOBIN: path.join(workshop, 'programs'), GOOS: '', GOARCH: '' },
+          signal,
+        });
+        if (!built.ok) {
+          throw new PlainError(`${name} could not be built: ${built.stderr.trim().slice(-1000)}`);
+        }
+      }
+
+      return path.join(workshop, 'programs');
+    }),
+  );
+  return programs;
+}

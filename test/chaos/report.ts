@@ -1,0 +1,88 @@
+import type { Orm } from '../../db/orm.ts';
+import { invariants, type Evidence, type Violation } from './check/evidence.ts';
+import type { Journal } from './parts/journal.ts';
+import { faultTitles, type Fault } from './plan/faults.ts';
+
+/** A planned fault that never came about proves nothing, and fails the run. */
+export type FaultCount = {
+  readonly title: string;
+  readonly planned: number;
+  readonly injected: number;
+};
+
+export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] {
+  const { plan } = evidence;
+  const planned: readonly Fault[] = [
+    ...plan.posts.flatMap(({ faults }) =>
+      faults.filter(({ mayMiss }) => !mayMiss).map(({ fault }) => fault),
+    ),
+    ...plan.outages.map(({ what }) => what),
+    ...plan.traps.map(({ fault }) => fault),
+    ...plan.channels.flatMap(({ revokedAtMs }) =>
+      revokedAtMs === null ? [] : (['token revoked'] as const),
+    ),
+  ];
+  return (Object.keys(faultTitles) as Fault[]).map((fault) => ({
+    title: faultTitles[fault],
+    planned: planned.filter((each) => each === fault).length,
+    injected: fault === 'token revoked' ? countLost(evidence) : journal.countOf(fault),
+  }));
+}
+
+/** A channel has lost its access when a post of its has met that. */
+function countLost({ lived }: Evidence): number {
+  const lost = lived
+    .flatMap(({ end }) => end?.channels ?? [])
+    .filter(({ error_code: code }) => code === 'access_lost');
+  return new Set(lost.map(({ channel_id: id }) => id)).size;
+}
+
+export const isShort = ({ planned, injected }: FaultCount): boolean => injected < planned;
+
+/** The tables, for people. */
+export function report(
+  evidence: Evidence,
+  faults: readonly FaultCount[],
+  violations: readonly Violation[],
+): string {
+  const results = evidence.lived.flatMap(({ end }) => end?.channels ?? []);
+  const statuses = Object.entries(Object.groupBy(results, ({ status }) => status));
+  return [
+    row('Fault', 'planned', 'injected'),
+    ...faults.map(({ title, planned, injected }) => row(title, planned, injected)),
+    '',
+    row('Invariant', '', 'violated'),
+    ...invariants.map((invariant) =>
+      row(invariant, '', violations.filter((each) => each.invariant === invariant).length),
+    ),
+    '',
+    `${evidence.lived.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
+    `${evidence.found.length} posts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
+  ].join('\n');
+}
+
+const row = (title: string, ...cells: readonly (string | number)[]): string =>
+  [title.padEnd(54), ...cells.map((cell) => String(cell).padStart(9))].join(' ');
+
+/** What happened to a post, as everybody saw it, and what the product's own books say. */
+export async function tellStory(
+  orm: Orm,
+  journal: Journal,
+  evidence: Evidence,
+  marker: string,
+): Promise<string> {
+  const lived = evidence.lived.find(({ plan }) => plan.marker === marker);
+  const books = await orm.em.fork().execute<object[]>(
+    `select pc.status, pc.error_code, pc.tries, pc.retry_at, pc.url, p.status as post_status, p.run, p.revision, p.synced_revision,
+       (select json_agg(json_build_object('run', a.run, 'part', a.part, 'state', a.state, 'sending_at', a.sending_at, 'url', a.url) order by a.run, a.part)
+        from publish_attempts a where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id) as ledger
+     from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id where p.id = ?`,
+    [lived?.id ?? null],
+  );
+  return [
+    `The story of ${marker} (${lived?.id}):`,
+    ...journal.storyOf(marker),
+    `In the end: ${JSON.stringify(lived?.end, null, 2)}`,
+    `In the books: ${JSON.stringify(books, null, 2)}`,
+  ].join('\n');
+}

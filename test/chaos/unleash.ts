@@ -1,0 +1,76 @@
+import type { ExecutionContext } from 'ava';
+import type { Stage } from '../../scripts/parts/part.ts';
+import { checkEvents } from './check/events.ts';
+import type { Evidence, Violation } from './check/evidence.ts';
+import { checkNetworks } from './check/on-networks.ts';
+import { checkEnds, checkStatuses } from './check/statuses.ts';
+import { checkTimes } from './check/times.ts';
+import { livePosts } from './live-posts.ts';
+import type { ChaosOptions } from './options.ts';
+import { openJournal } from './parts/journal.ts';
+import { makePlan } from './plan/make-plan.ts';
+import { countFaults, isShort, report, tellStory } from './report.ts';
+import { startWorld } from './world.ts';
+
+export type Run = {
+  readonly t: ExecutionContext;
+  readonly folder: string;
+  readonly stage: Stage;
+  readonly options: ChaosOptions;
+  readonly say: (line: string) => void;
+};
+
+/** Of so many violated posts the whole story is told. */
+const storiesTold = 5;
+
+/** @returns whether every fault came about and nothing was violated. */
+export async function unleash({ t, folder, stage, options, say }: Run): Promise<boolean> {
+  const plan = makePlan(options);
+  say(
+    `${options.posts} posts over ${Math.round(plan.windowMs / 1000)} s. Again: npm run chaos -- --posts ${options.posts} --seed ${options.seed}`,
+  );
+  let startMs = Date.now();
+  // Until the run starts, its journal counts from here.
+  const journal = openJournal(() => startMs);
+  // Later its next attempt would come after the end.
+  const receiverFails = () => journal.elapsedMs() < plan.windowMs * 0.6;
+  const world = await startWorld({ t, folder, stage, options, plan, journal, receiverFails });
+  say(`Everything runs after ${Math.round((Date.now() - startMs) / 1000)} s.`);
+  startMs = Date.now();
+  const { evidence, violations: broken } = await livePosts(world, {
+    plan,
+    journal,
+    startMs,
+    folder,
+  });
+  for (const each of world.processes) {
+    each.release();
+  }
+
+  const violations = [...broken, ...(await check(evidence))];
+  const faults = countFaults(evidence, journal);
+  say(`\n${report(evidence, faults, violations)}`);
+  say(
+    `Starts after a death: ${world.processes.map(({ name, restarts }) => `${name} ${restarts()}`).join(', ')}. It took ${Math.round(journal.elapsedMs() / 1000)} s.`,
+  );
+  for (const { invariant, marker, what } of violations) {
+    say(`\nViolated: ${invariant}. ${marker} ${what}`);
+  }
+  const violated = [...new Set(violations.map((each) => each.marker).filter(Boolean))];
+  for (const marker of violated.slice(0, storiesTold)) {
+    say(`\n${await tellStory(world.orm, journal, evidence, marker)}`);
+  }
+  for (const { title } of faults.filter(isShort)) {
+    say(`\nNot often enough: ${title}.`);
+  }
+
+  return violations.length === 0 && !faults.some(isShort);
+}
+
+const check = async (evidence: Evidence): Promise<Violation[]> => [
+  ...checkEnds(evidence),
+  ...checkStatuses(evidence),
+  ...checkNetworks(evidence),
+  ...checkTimes(evidence),
+  ...(await checkEvents(evidence)),
+];

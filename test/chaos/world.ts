@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { createApiKey, createWorkspace } from '../../cli/create-workspace.ts';
+import { migrate } from '../../db/migrate.ts';
+import { createOrm, type Orm } from '../../db/orm.ts';
+import type { Stage } from '../../scripts/parts/part.ts';
+import { clientFor, type Client } from '../support/client.ts';
+import { seeded } from '../support/random-life/random.ts';
+import type { ChaosOptions } from './options.ts';
+import { connectAccounts, type ChaosChannel } from './parts/accounts.ts';
+import type { Journal } from './parts/journal.ts';
+import type { NetworkLine } from './parts/network-line.ts';
+import { startNetworks, type Networks } from './parts/networks.ts';
+import { startProcesses } from './parts/processes.ts';
+import { receiveEvents, type EventReceiver } from './parts/receiver.ts';
+import {
+  startDatabase,
+  startDevTemporal,
+  type Database,
+  type TemporalServer,
+} from './parts/servers.ts';
+import type { Supervised } from './parts/supervise.ts';
+import { markPost, openTraps } from './parts/traps.ts';
+import { workerFaults, type Platform } from './plan/faults.ts';
+import type { ChaosPlan } from './plan/post-plan.ts';
+import { startRealTemporal } from './real/start-server.ts';
+
+/** Everything that runs: the product and the servers in processes of their own, the PDS and all lines in this one. */
+export type World = {
+  readonly client: Client;
+  /** That events are signed with. */
+  readonly secret: string;
+  readonly orm: Orm;
+  readonly database: Database;
+  readonly temporal: TemporalServer;
+  readonly networks: Networks;
+  readonly lines: Readonly<Record<Platform, NetworkLine>>;
+  readonly receiver: EventReceiver;
+  readonly channels: readonly ChaosChannel[];
+  readonly processes: readonly Supervised[];
+};
+
+export type Setting = {
+  readonly t: ExecutionContext;
+  /** Of this run. */
+  readonly folder: string;
+  readonly stage: Stage;
+  readonly options: ChaosOptions;
+  readonly plan: ChaosPlan;
+  readonly journal: Journal;
+  /** Whether the user's own server may fail now. */
+  readonly receiverFails: () => boolean;
+};
+
+const eventTypes = ['post.published', 'post.partial', 'post.failed', 'channel.needs_reconnect'];
+
+export async function startWorld(setting: Setting): Promise<World> {
+  const { t, folder, stage, options, plan, journal } = setting;
+  const [database, temporal, networks] = await Promise.all([
+    startDatabase(t, folder, stage),
+    (options.server === 'real' ? startRealTemporal : startDevTemporal)(t, folder, stage),
+    startNetworks(t),
+  ]);
+  const processes: Supervised[] = [];
+  const lines = await networks.openLines({
+    posts: plan.posts,
+    journal,
+    killWorker: (name) => processes.find((each) => each.name === name)?.kill(),
+  });
+  const receiver = await receiveEvents(t, seeded(options.seed), setting.receiverFails);
+  const secretKey = randomBytes(32).toString('hex');
+  const orm = createOrm(database.directUrl, { poolSize: 4 });
+  t.teardown(() => orm.close());
+  await migrate(orm);
+  const workspaceId = await createWorkspace(orm.em.fork(), 'Chaos');
+  const key = await createApiKey(orm.em.fork(), workspaceId);
+  const channels = await connectAccounts(t, { orm, secretKey, workspaceId, lines }, plan.channels);
+  prepareDeaths(folder, plan);
+  const { url, started } = await startProcesses(stage, {
+    folder,
+    databaseUrl: database.url,
+    temporalEnv: temporal.env,
+    secretKey,
+    allowPorts: [lines.mastodon.port, lines.bluesky.port, receiver.port],
+  });
+  processes.push(...started);
+  const client = clientFor(url, workspaceId, key);
+  const hook = await client.post('/webhooks', { url: receiver.url, events: eventTypes });
+  const { secret } = hook.body.webhook;
+  const servers = { database, temporal, networks, lines, receiver };
+  return { client, secret, orm, channels, processes, ...servers };
+}
+
+function prepareDeaths(folder: string, { posts }: ChaosPlan): void {
+  openTraps(folder);
+  const byWorker: readonly string[] = workerFaults;
+  for (const { marker, faults } of posts) {
+    for (const planned of faults.filter(({ fault }) => byWorker.includes(fault))) {
+      markPost(folder, marker, planned);
+    }
+  }
+}
