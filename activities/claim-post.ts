@@ -1,4 +1,6 @@
-import { isFinal } from '../domain/post-status.ts';
+import { ask } from '../db/ask.ts';
+import type { Em } from '../db/orm.ts';
+import { isFinal, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
 
 export type ClaimRequest = {
@@ -27,8 +29,9 @@ export type Claim =
   /** It is a draft, finished, or deleted. */
   | { readonly kind: 'gone' };
 
-type PostRow = { status: string; scheduled_at: Date | null; revision: number };
-type ChannelRow = { id: string; channel_id: string; platform: string; status: never };
+type PostRow = { status: string; scheduled_at: string | Date | null; revision: number };
+type ChannelRow = { id: string; channel_id: string; platform: string; status: ChannelStatus };
+type Scope = readonly [postId: string, workspaceId: string];
 
 /**
  * The moment from which a post cannot be edited any more: under the row's lock, it goes from `scheduled` to
@@ -37,36 +40,57 @@ type ChannelRow = { id: string; channel_id: string; platform: string; status: ne
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
   const { workspaceId, postId, nowMs } = request;
-  return deps.orm.em.fork().transactional(async (em): Promise<Claim> => {
-    const [post] = await em.execute<PostRow[]>(
-      'select status, scheduled_at, revision from posts where id = ? and workspace_id = ? for update',
-      [postId, workspaceId],
-    );
-    if (post?.status !== 'scheduled' && post?.status !== 'publishing') {
-      return { kind: 'gone' };
-    }
+  const em = deps.orm.em.fork();
+  const scope: Scope = [postId, workspaceId];
+  const revision = await beginPublishing(em, scope, new Date(nowMs), deps.now());
+  return revision === null
+    ? whyNot(em, scope)
+    : { kind: 'go', targets: await openTargets(em, scope), revision };
+}
 
-    const { revision } = post;
-    // Only a scheduled post has to have a time: one that was cancelled, ended all the same and is retried has none.
-    const dueAt = new Date(post.scheduled_at ?? 0);
-    if (post.status === 'scheduled' && dueAt.getTime() > nowMs) {
-      return { kind: 'not_due', revision, dueAt: dueAt.toISOString() };
-    }
+/** Each statement is a transaction of its own: once this one is committed, nobody but a cancel changes the channels. */
+async function beginPublishing(
+  em: Em,
+  scope: Scope,
+  dueBy: Date,
+  now: Date,
+): Promise<number | null> {
+  const [post] = await ask<{ revision: number }>(
+    em,
+    `update posts set status = 'publishing',
+       updated_at = case status when 'scheduled' then $4 else updated_at end
+     where id = $1 and workspace_id = $2
+       and (status = 'publishing' or (status = 'scheduled' and scheduled_at <= $3))
+     returning revision`,
+    [...scope, dueBy, now],
+  );
+  return post?.revision ?? null;
+}
 
-    await em.execute(
-      `update posts set status = 'publishing', updated_at = ?
-       where id = ? and workspace_id = ? and status = 'scheduled'`,
-      [deps.now(), postId, workspaceId],
-    );
-    const channels = await em.execute<ChannelRow[]>(
-      `select pc.id, pc.channel_id, c.platform, pc.status
-       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-       where pc.post_id = ? and pc.workspace_id = ? order by pc.position`,
-      [postId, workspaceId],
-    );
-    const targets = channels
-      .filter(({ status }) => !isFinal(status))
-      .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
-    return { kind: 'go', targets, revision };
-  });
+async function openTargets(em: Em, scope: Scope): Promise<ClaimTarget[]> {
+  const channels = await ask<ChannelRow>(
+    em,
+    `select pc.id, pc.channel_id, c.platform, pc.status
+     from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+     where pc.post_id = $1 and pc.workspace_id = $2 order by pc.position`,
+    scope,
+  );
+  return channels
+    .filter(({ status }) => !isFinal(status))
+    .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
+}
+
+/** What the post is that could not be claimed. If it became due in this moment, the workflow comes back at once. */
+async function whyNot(em: Em, scope: Scope): Promise<Claim> {
+  const [post] = await ask<PostRow>(
+    em,
+    'select status, scheduled_at, revision from posts where id = $1 and workspace_id = $2',
+    scope,
+  );
+  if (post?.status !== 'scheduled' && post?.status !== 'publishing') {
+    return { kind: 'gone' };
+  }
+
+  const dueAt = new Date(post.scheduled_at ?? 0).toISOString();
+  return { kind: 'not_due', revision: post.revision, dueAt };
 }

@@ -1,6 +1,8 @@
+import { ask } from '../db/ask.ts';
 import { loadPostView } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { recordEvent } from '../db/record-event.ts';
+import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import { finalEventType } from '../domain/events.ts';
 import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
@@ -20,6 +22,15 @@ export type Finalized = {
   readonly status: 'published' | 'failed' | 'draft' | 'gone';
   /** Deliveries of final events that wait for their workflow. */
   readonly deliveryIds: readonly string[];
+  /** What became of each, for people who look at the workflow; left out when this publishing was not the last. */
+  readonly channels?: readonly ChannelEnd[];
+};
+
+export type ChannelEnd = {
+  readonly channelId: string;
+  readonly network: string;
+  readonly status: ChannelStatus;
+  readonly code: ChannelErrorCode | null;
 };
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
@@ -37,9 +48,10 @@ export async function finalizePost(
   const { workspaceId, postId } = request;
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {
-    const [post] = await em.execute<PostRow[]>(
-      'select status, run, revision from posts where id = ? and workspace_id = ? for update',
-      [scope.postId, scope.workspaceId],
+    const [post] = await ask<PostRow>(
+      em,
+      'select status, run, revision from posts where id = $1 and workspace_id = $2 for update',
+      [postId, workspaceId],
     );
     if (!post) {
       return { status: 'gone', deliveryIds: [] };
@@ -54,25 +66,27 @@ export async function finalizePost(
     }
 
     if (post.status === 'published' || post.status === 'failed') {
-      return { status: post.status, deliveryIds: await pendingDeliveries(em, scope) };
+      const deliveryIds = await pendingDeliveries(em, scope);
+      return { status: post.status, deliveryIds, channels: await channelEnds(em, scope) };
     }
 
     // A draft was cancelled, whether or not the workflow has heard of it.
     const canceled = request.canceled || post.status === 'draft';
-    await endOpenChannels(em, scope, canceled ? 'draft' : 'failed');
-    const channels = await channelStatuses(em, scope);
-    if (!channels.every(isFinal) || channels.length === 0) {
+    const channels = await endChannels(em, scope, canceled ? 'draft' : 'failed');
+    const statuses = channels.map((channel) => channel.status);
+    if (!statuses.every(isFinal) || channels.length === 0) {
       await setStatus(em, scope, 'draft', deps.now());
-      return { status: 'draft', deliveryIds: [] };
+      return { status: 'draft', deliveryIds: [], channels };
     }
 
-    const status = statusOfBegunPost(channels) === 'published' ? 'published' : 'failed';
+    const status = statusOfBegunPost(statuses) === 'published' ? 'published' : 'failed';
     await setStatus(em, scope, status, deps.now());
-    const type = finalEventType(channels);
+    const type = finalEventType(statuses);
     const view = await loadPostView(em, scope.workspaceId, scope.postId, deps.publicUrl);
     const final = { postId: scope.postId, run: post.run };
     const event = { workspaceId, createdAt: deps.now(), data: { post: view }, final };
-    return { status, deliveryIds: type ? await recordEvent(em, { ...event, type }) : [] };
+    const deliveryIds = type ? await recordEvent(em, { ...event, type }) : [];
+    return { status, deliveryIds, channels };
   });
 }
 
@@ -86,6 +100,17 @@ const hasMovedOn = (
 ): boolean =>
   (status === 'scheduled' && (!canceled || revision > heard)) ||
   (status === 'publishing' && revision > (canceled ? heard : (claimed ?? heard)));
+
+/** As a rule all of them have ended by themselves, and under the post's lock none begins anew. */
+async function endChannels(em: Em, scope: Scope, end: 'draft' | 'failed'): Promise<ChannelEnd[]> {
+  const channels = await channelEnds(em, scope);
+  if (channels.every(({ status }) => isFinal(status))) {
+    return channels;
+  }
+
+  await endOpenChannels(em, scope, end);
+  return channelEnds(em, scope);
+}
 
 /**
  * A channel that is not final here was stopped: by a cancel, or because its activity ran out of time. Where a
@@ -115,27 +140,29 @@ async function endOpenChannels(
   await em.execute(
     end === 'failed'
       ? `update post_channels set status = ?, retry_at = null, error_code = coalesce(error_code, 'too_late'),
-           error = coalesce(error, 'The channel was given up a day after its time.') where ${open}`
+           error = 'The channel did not get the post within a day of its time, and is given up. Retry the post if it is still to go out.' where ${open}`
       : `update post_channels set status = ?, retry_at = null, error = null, error_code = null where ${open}`,
     [end, ...ids],
   );
 }
 
-async function channelStatuses(em: Em, scope: Scope): Promise<ChannelStatus[]> {
-  const rows = await em.execute<{ status: ChannelStatus }[]>(
-    'select status from post_channels where post_id = ? and workspace_id = ?',
-    [scope.postId, scope.workspaceId],
+const channelEnds = (em: Em, { postId, workspaceId }: Scope): Promise<ChannelEnd[]> =>
+  ask<ChannelEnd>(
+    em,
+    `select pc.channel_id as "channelId", c.platform as network, pc.status, pc.error_code as code
+     from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+     where pc.post_id = $1 and pc.workspace_id = $2 order by pc.position`,
+    [postId, workspaceId],
   );
-  return rows.map(({ status }) => status);
-}
 
 /** A draft has no time. */
 async function setStatus(em: Em, scope: Scope, status: string, now: Date): Promise<void> {
-  await em.execute(
-    `update posts set status = ?, updated_at = ?,
-       scheduled_at = case when ? = 'draft' then null else scheduled_at end
-     where id = ? and workspace_id = ?`,
-    [status, now, status, scope.postId, scope.workspaceId],
+  await ask(
+    em,
+    `update posts set status = $1::text, updated_at = $2,
+       scheduled_at = case when $1::text = 'draft' then null else scheduled_at end
+     where id = $3 and workspace_id = $4`,
+    [status, now, scope.postId, scope.workspaceId],
   );
 }
 

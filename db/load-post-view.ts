@@ -1,5 +1,6 @@
 import { linkOf } from '../domain/media-link.ts';
 import { viewPost, type ChannelFacts, type PostFacts, type PostView } from '../domain/post-view.ts';
+import { ask } from './ask.ts';
 import type { Em } from './orm.ts';
 
 type Time = string | Date;
@@ -28,7 +29,7 @@ const sql = `
     (select json_agg(json_build_object('linkToken', m.link_token, 'name', m.name, 'type', m.type) order by pm.position)
      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and m.deleted_at is null) as media
-  from posts p where p.id = ? and p.workspace_id = ?`;
+  from posts p where p.id = $1 and p.workspace_id = $2`;
 
 /**
  * A post in the one shape that the API answers and events carry; null when the workspace has no such post.
@@ -41,7 +42,7 @@ export async function loadPostView(
   postId: string,
   publicUrl: string,
 ): Promise<PostView | null> {
-  const [row] = await em.execute<Row[]>(sql, [postId, workspaceId]);
+  const [row] = await ask<Row>(em, sql, [postId, workspaceId]);
   if (!row) {
     return null;
   }

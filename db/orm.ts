@@ -2,6 +2,7 @@ import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
+import { prepareStatements } from './prepare-statements.ts';
 import { takeBackLost } from './take-back-lost.ts';
 
 export type Orm = MikroORM;
@@ -22,7 +23,10 @@ export function createOrm(
     driverOptions: {
       connectionTimeoutMillis: 3000,
       query_timeout: options.queryTimeoutMs ?? 20_000,
-      onPoolCreated: takeBackLost,
+      onPoolCreated: (pool: Parameters<typeof takeBackLost>[0]) => {
+        takeBackLost(pool);
+        prepareStatements(pool);
+      },
     },
     forceUtcTimezone: true,
     // Errors carry the statement without its values: a post's text or a sealed token never reaches a log.

@@ -35,9 +35,12 @@ export async function attemptDelivery(
     return outcome.status;
   }
 
+  const code = result.error ?? 'http_error';
+  const answer = result.status === null ? code : `${code} (${result.status})`;
+  const nextAt = new Date(deps.now().getTime() + outcome.waitMs).toISOString();
   throw ApplicationFailure.create({
-    type: result.error ?? 'http_error',
-    message: `Attempt ${delivery.attemptsMade + 1}: ${result.status === null ? result.error : `the receiver answered ${result.status}`}.`,
+    type: code,
+    message: `Attempt ${delivery.attemptsMade + 1}: ${answer}; the next one is at ${nextAt}`,
     nextRetryDelay: outcome.waitMs,
     category: ApplicationFailureCategory.BENIGN,
   });

@@ -1,3 +1,4 @@
+import { ask } from '../../db/ask.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishTarget } from './target.ts';
 
@@ -9,11 +10,12 @@ import type { PublishTarget } from './target.ts';
  * @returns false when it must not be tried.
  */
 export async function begin(deps: ActivityDeps, target: PublishTarget): Promise<boolean> {
-  const begun = await deps.orm.em.fork().execute<{ id: string }[]>(
-    `update post_channels pc set status = 'publishing', retry_at = null
+  const begun = await ask<{ id: string }>(
+    deps.orm.em.fork(),
+    `update post_channels pc set status = 'publishing', retry_at = null, tried_at = clock_timestamp()
      from posts p
-     where pc.id = ? and pc.workspace_id = ? and p.id = pc.post_id and p.workspace_id = pc.workspace_id
-       and pc.status in ('scheduled', 'publishing', 'retrying') and p.status = 'publishing' and p.revision = ?
+     where pc.id = $1 and pc.workspace_id = $2 and p.id = pc.post_id and p.workspace_id = pc.workspace_id
+       and pc.status in ('scheduled', 'publishing', 'retrying') and p.status = 'publishing' and p.revision = $3
      returning pc.id`,
     [target.postChannelId, target.workspaceId, target.revision],
   );

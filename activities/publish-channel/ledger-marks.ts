@@ -1,6 +1,9 @@
-import type { SentPart } from '../../networks/network.ts';
+import { ask } from '../../db/ask.ts';
+import { NetworkError, type SentPart } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Entry } from './ledger.ts';
+import { parkColumns, parkedMessage, parkJoins, parkOf, type Park, type ParkRow } from './park.ts';
+import { SupersededError } from './setback.ts';
 import type { PublishTarget } from './target.ts';
 
 /**
@@ -8,8 +11,11 @@ import type { PublishTarget } from './target.ts';
  * this publishing of the post nor for another. The channel's lock keeps it apart from the channel's end: a try that
  * hung so long that somebody else ended the channel sends nothing.
  *
+ * When a send begins is told by the database's clock: whoever settles it later may be a worker with another one.
+ *
  * @returns the entries as they are now.
- * @throws Error when another try was faster; the next try finds what that one wrote.
+ * @throws SupersededError when another try was faster; the next try finds what that one wrote.
+ * @throws NetworkError `rate_limited` when a limit was met meanwhile.
  */
 export async function markSending(
   deps: ActivityDeps,
@@ -17,29 +23,48 @@ export async function markSending(
   step: readonly Entry[],
 ): Promise<Entry[]> {
   const now = deps.now();
-  await deps.orm.em.fork().transactional(async (em) => {
-    const [channel] = await em.execute<{ status: string }[]>(
-      'select status from post_channels where id = ? and workspace_id = ? for update',
+  return deps.orm.em.fork().transactional(async (em) => {
+    const [channel] = await ask<ParkRow & { status: string }>(
+      em,
+      `select pc.status, ${parkColumns}
+       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${parkJoins}
+       where pc.id = $1 and pc.workspace_id = $2 for update of pc`,
       [target.postChannelId, target.workspaceId],
     );
     if (channel?.status !== 'publishing') {
-      throw new Error('The channel is not being sent any more.');
+      throw new SupersededError('The channel is not being sent any more.');
     }
 
-    const marked = await em.execute<{ id: string }[]>(
-      `update publish_attempts a set state = 'sending', sending_at = ?, updated_at = ?
-       where id in (?) and workspace_id = ? and state in ('ready', 'refused') and not exists (
+    mustNotBeParked(parkOf(channel), now.getTime());
+    const marked = await ask<{ id: string; sending_at: string | Date }>(
+      em,
+      `update publish_attempts a set state = 'sending', sending_at = clock_timestamp(), updated_at = $1
+       where id = any($2::uuid[]) and workspace_id = $3 and state in ('ready', 'refused') and not exists (
          select 1 from publish_attempts other where other.post_channel_id = a.post_channel_id
            and other.workspace_id = a.workspace_id and other.id <> a.id
            and (other.run > a.run or (other.part = a.part and other.state in ('sending', 'sent', 'unknown'))))
-       returning id`,
-      [now, now, step.map(({ id }) => id), target.workspaceId],
+       returning id, sending_at`,
+      [now, step.map(({ id }) => id), target.workspaceId],
     );
     if (marked.length !== step.length) {
-      throw new Error('Another try of this channel is sending.');
+      throw new SupersededError('Another try of this channel is sending.');
     }
+
+    const begun = new Map(marked.map((row) => [row.id, new Date(row.sending_at)]));
+    return step.map((entry) => ({
+      ...entry,
+      state: 'sending' as const,
+      sendingAt: begun.get(entry.id) ?? null,
+    }));
   });
-  return step.map((entry) => ({ ...entry, state: 'sending', sendingAt: now }));
+}
+
+/** While this try prepared, another post of the channel, or of the server, may have met a limit. */
+function mustNotBeParked(park: Park | null, nowMs: number): void {
+  if (park && park.untilMs > nowMs) {
+    const { scope: limit, untilMs: retryAtMs } = park;
+    throw new NetworkError('rate_limited', parkedMessage(park), { taken: 'no', retryAtMs, limit });
+  }
 }
 
 /** Writes down that the network has these posts. */
@@ -49,15 +74,19 @@ export async function markSent(
   step: readonly Entry[],
   sent: readonly SentPart[],
 ): Promise<void> {
-  await deps.orm.em.fork().transactional(async (em) => {
-    for (const [index, { id }] of step.entries()) {
-      await em.execute(
-        `update publish_attempts set state = 'sent', remote_id = ?, url = ?, updated_at = ?
-         where id = ? and workspace_id = ?`,
-        [sent[index]?.remoteId, sent[index]?.url, deps.now(), id, target.workspaceId],
-      );
-    }
-  });
+  await ask(
+    deps.orm.em.fork(),
+    `update publish_attempts a set state = 'sent', remote_id = live.remote_id, url = live.url, updated_at = $1
+     from unnest($2::uuid[], $3::text[], $4::text[]) as live (id, remote_id, url)
+     where a.id = live.id and a.workspace_id = $5`,
+    [
+      deps.now(),
+      step.map(({ id }) => id),
+      step.map((_, index) => sent[index]?.remoteId),
+      step.map((_, index) => sent[index]?.url),
+      target.workspaceId,
+    ],
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-import { Channel } from '../../db/entities/channel.ts';
+import { ask } from '../../db/ask.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import type { Connection, Json } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -7,23 +7,43 @@ import type { PublishTarget } from './target.ts';
 /** In milliseconds, over all requests of one try. Below the activity's startToCloseTimeout. */
 const tryTimeoutMs = 4 * 60_000;
 
+type Row = {
+  base_url: string;
+  remote_id: string;
+  handle: string;
+  settings: Json;
+  sealed_credentials: string;
+  sealed_session: string | null;
+};
+
 /** @throws Error when the channel is gone or its secrets were sealed under another key: an operator's matter. */
 export async function openConnection(
   deps: ActivityDeps,
   { workspaceId, channelId }: PublishTarget,
 ): Promise<Connection> {
   const em = deps.orm.em.fork();
-  const channel = await em.findOneOrFail(Channel, { id: channelId, workspaceId });
+  const [channel] = await ask<Row>(
+    em,
+    `select base_url, remote_id, handle, settings, sealed_credentials, sealed_session
+     from channels where id = $1 and workspace_id = $2`,
+    [channelId, workspaceId],
+  );
+  if (!channel) {
+    throw new Error(`There is no channel ${channelId}.`);
+  }
+
   const open = (sealed: string, purpose: string): Json =>
     JSON.parse(deps.sealer.open(sealed, purpose));
   let session =
-    channel.sealedSession === null ? null : open(channel.sealedSession, sessionPurpose(channelId));
+    channel.sealed_session === null
+      ? null
+      : open(channel.sealed_session, sessionPurpose(channelId));
   return {
-    baseUrl: channel.baseUrl,
-    remoteId: channel.remoteId,
+    baseUrl: channel.base_url,
+    remoteId: channel.remote_id,
     handle: channel.handle,
     settings: channel.settings,
-    credentials: open(channel.sealedCredentials, credentialsPurpose(channelId)),
+    credentials: open(channel.sealed_credentials, credentialsPurpose(channelId)),
     get session() {
       return session;
     },

@@ -1,18 +1,27 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import { nextTry } from '../../domain/next-try.ts';
 import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
-import { NetworkError } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { admit } from './admit.ts';
 import { begin } from './begin.ts';
 import { heartbeating } from './heartbeating.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';
 import { openConnection } from './open-connection.ts';
 import { recordFailure } from './record-failure.ts';
 import { recordPublished } from './record-published.ts';
+import { recordWait } from './record-wait.ts';
 import { sendThread } from './send-thread.ts';
+import { setbackOf, type Setback } from './setback.ts';
 import { loadTarget, type PublishRequest, type PublishTarget } from './target.ts';
+
+/** Temporal calls again after this at the soonest, in milliseconds. */
+const shortestDelayMs = 100;
 
 export type ChannelOutcome = {
   readonly status: ChannelStatus;
+  /** Why it has no post, for people who look at the workflow. */
+  readonly code?: ChannelErrorCode | null;
   /** Deliveries of a `channel.needs_reconnect` event that wait for their workflow. */
   readonly deliveryIds: readonly string[];
 };
@@ -34,33 +43,40 @@ export async function publishChannel(
 
   if (isFinal(target.status)) {
     // An earlier try ended it, and its answer was lost on the way to Temporal.
-    return { status: target.status, deliveryIds: await waitingReconnectDeliveries(deps, target) };
+    const deliveryIds = await waitingReconnectDeliveries(deps, target);
+    return { status: target.status, code: target.errorCode, deliveryIds };
+  }
+
+  const wait = await admit(deps, target);
+  if (wait && !isOver(deps, target, wait.atMs)) {
+    if (await recordWait(deps, target, wait)) {
+      throw tryAgain(deps, 'rate_limited', wait.atMs);
+    }
+
+    return { status: 'draft', deliveryIds: [] };
   }
 
   if (!(await begin(deps, target))) {
     return { status: 'draft', deliveryIds: [] };
   }
 
+  if (wait) {
+    return fail(deps, target, { code: 'too_late', message: wait.message, limit: 'channel' });
+  }
+
   try {
     await heartbeating(() => publish(deps, target));
-    return { status: 'published', deliveryIds: [] };
+    return { status: 'published', code: null, deliveryIds: [] };
   } catch (error) {
-    if (!(error instanceof NetworkError)) {
-      throw error; // A bug or our own database: the default retry shows it, and the ledger keeps it safe.
-    }
-
-    const recorded = await recordFailure(deps, target, error);
-    if (recorded.kind === 'final') {
-      return { status: recorded.status, deliveryIds: recorded.deliveryIds };
-    }
-
-    throw ApplicationFailure.create({
-      type: recorded.code,
-      message: `${recorded.code}; the next try is at ${new Date(recorded.atMs).toISOString()}`,
-      nextRetryDelay: Math.max(recorded.atMs - deps.now().getTime(), 1000),
-      category: ApplicationFailureCategory.BENIGN,
-    });
+    return fail(deps, target, setbackOf(deps, target, error));
   }
+}
+
+/** Whether the channel will have been given up by then. */
+function isOver(deps: ActivityDeps, target: PublishTarget, retryAtMs: number): boolean {
+  const limited = { code: 'rate_limited', retryAtMs } as const;
+  const [dueAtMs, nowMs] = [target.dueAt.getTime(), deps.now().getTime()];
+  return nextTry(limited, target.tries, dueAtMs, nowMs).kind === 'give_up';
 }
 
 async function publish(deps: ActivityDeps, target: PublishTarget): Promise<void> {
@@ -69,16 +85,32 @@ async function publish(deps: ActivityDeps, target: PublishTarget): Promise<void>
     throw new Error(`This worker knows no network "${target.platform}".`);
   }
 
-  const { parkedUntil } = target;
-  if (parkedUntil && parkedUntil > deps.now()) {
-    throw new NetworkError(
-      'rate_limited',
-      `The network limits how often this channel may post; it takes posts again at ${parkedUntil.toISOString()}.`,
-      { taken: 'no', retryAtMs: parkedUntil.getTime() },
-    );
-  }
-
   const connection = await openConnection(deps, target);
   const sent = await sendThread(deps, target, network, connection);
   await recordPublished(deps, target, sent);
+}
+
+/** @returns the channel's end, if this is it. */
+async function fail(
+  deps: ActivityDeps,
+  target: PublishTarget,
+  setback: Setback,
+): Promise<ChannelOutcome> {
+  const recorded = await recordFailure(deps, target, setback);
+  if (recorded.kind === 'final') {
+    const { status, code, deliveryIds } = recorded;
+    return { status, code, deliveryIds };
+  }
+
+  throw tryAgain(deps, recorded.code, recorded.atMs);
+}
+
+function tryAgain(deps: ActivityDeps, code: ChannelErrorCode, atMs: number): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: code,
+    message: `${code}; the next try is at ${new Date(atMs).toISOString()}`,
+    nextRetryDelay: Math.max(atMs - deps.now().getTime(), shortestDelayMs),
+    // Nothing is wrong with the worker, unless it says so.
+    ...(code !== 'internal' && { category: ApplicationFailureCategory.BENIGN }),
+  });
 }

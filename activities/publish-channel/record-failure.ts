@@ -2,10 +2,12 @@ import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { nextTry } from '../../domain/next-try.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
 import type { Em } from '../../db/orm.ts';
-import type { NetworkError } from '../../networks/network.ts';
+import { whatFollows, whatToDo } from '../../domain/what-follows.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readLedger, type Entry } from './ledger.ts';
 import { loseAccess } from './lose-access.ts';
+import { park } from './park.ts';
+import type { Setback } from './setback.ts';
 import type { PublishTarget } from './target.ts';
 
 export type Recorded =
@@ -13,11 +15,13 @@ export type Recorded =
   | {
       readonly kind: 'final';
       readonly status: ChannelStatus;
+      /** Why it has no post; null when it was stopped. */
+      readonly code: ChannelErrorCode | null;
       readonly deliveryIds: readonly string[];
     };
 
 type Failure = {
-  /** A sentence for the user. */
+  /** For the user: what happened. */
   readonly message: string;
   readonly code: ChannelErrorCode;
   /** A request may have arrived: nobody can say that nothing came of it. */
@@ -31,18 +35,26 @@ type Failure = {
 export async function recordFailure(
   deps: ActivityDeps,
   target: PublishTarget,
-  error: NetworkError,
+  setback: Setback,
 ): Promise<Recorded> {
-  const next = nextTry(error, target.tries, target.dueAt.getTime(), deps.now().getTime());
+  const { code } = setback;
+  const failure = { code, retryAtMs: setback.retryAtMs };
+  const next = nextTry(failure, target.tries, target.dueAt.getTime(), deps.now().getTime());
   const entries = await readLedger(deps, target);
-  const message = describe(error.message, entries);
+  const message = describe(setback.message, entries);
   const isOpen = entries.some(({ state }) => state === 'sending' || state === 'unknown');
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
     if (next.kind === 'give_up') {
       const status = await recordEnd(em, target, { message, isOpen, code: next.code });
-      const hasLost = error.code === 'access_lost';
-      const deliveryIds = hasLost ? await loseAccess(em, deps, target, error.message) : [];
-      return { kind: 'final', status, deliveryIds };
+      if (code === 'rate_limited' && setback.retryAtMs !== undefined) {
+        await park(em, target, setback.limit, new Date(setback.retryAtMs));
+      }
+
+      const deliveryIds =
+        code === 'access_lost'
+          ? await loseAccess(em, deps, target, `${setback.message} Connect the channel again.`)
+          : [];
+      return { kind: 'final', status, code: endCode(status, next.code), deliveryIds };
     }
 
     // The post before its channel, as everybody locks them: a cancel comes before this or after it.
@@ -51,18 +63,22 @@ export async function recordFailure(
       [target.postId, target.workspaceId],
     );
     if (post?.status !== 'publishing') {
-      const status = post?.status === 'scheduled' ? 'scheduled' : 'draft';
-      return {
-        kind: 'final',
-        status: await recordStop(em, target, status, { message, isOpen, code: error.code }),
-        deliveryIds: [],
-      };
+      const end = post?.status === 'scheduled' ? 'scheduled' : 'draft';
+      const status = await recordStop(em, target, end, { message, isOpen, code });
+      return { kind: 'final', status, code: endCode(status, null), deliveryIds: [] };
     }
 
-    await recordRetry(em, target, { ...next, code: error.code, message });
-    return { kind: 'retry', atMs: next.atMs, code: error.code };
+    await recordRetry(em, target, { ...next, code, message });
+    if (code === 'rate_limited') {
+      await park(em, target, setback.limit, new Date(next.atMs));
+    }
+
+    return { kind: 'retry', atMs: next.atMs, code };
   });
 }
+
+const endCode = (status: ChannelStatus, code: ChannelErrorCode | null): ChannelErrorCode | null =>
+  status === 'unconfirmed' ? 'unconfirmed' : code;
 
 /** Whatever the error was: while a request may have arrived, nobody can say that it failed. */
 async function recordEnd(
@@ -77,7 +93,7 @@ async function recordEnd(
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
     [
       status,
-      isOpen ? unconfirmed(message) : message,
+      isOpen ? unconfirmed(message) : `${message} ${whatFollows(code, null)}`,
       isOpen ? 'unconfirmed' : code,
       target.postChannelId,
       target.workspaceId,
@@ -110,18 +126,19 @@ async function recordRetry(
   target: PublishTarget,
   retry: { atMs: number; counts: boolean; code: ChannelErrorCode; message: string },
 ): Promise<void> {
-  const at = new Date(retry.atMs);
+  const { counts, code, atMs } = retry;
   await em.execute(
     `update post_channels set status = 'retrying', error = ?, error_code = ?, retry_at = ?, tries = tries + ?
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
-    [retry.message, retry.code, at, retry.counts ? 1 : 0, target.postChannelId, target.workspaceId],
+    [
+      `${retry.message} ${whatFollows(code, atMs)}`,
+      code,
+      new Date(atMs),
+      counts ? 1 : 0,
+      target.postChannelId,
+      target.workspaceId,
+    ],
   );
-  if (retry.code === 'rate_limited') {
-    await em.execute(
-      `update channels set parked_until = greatest(parked_until, ?) where id = ? and workspace_id = ?`,
-      [at, target.channelId, target.workspaceId],
-    );
-  }
 }
 
 /** Says which part of a thread it was, and where those before it are. */
@@ -131,8 +148,8 @@ function describe(message: string, entries: readonly Entry[]): string {
     return message;
   }
 
-  return `Part ${live.length + 1} of ${entries.length} did not go out: ${message} The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')}`;
+  return `Part ${live.length + 1} of ${entries.length} did not go out: ${message} (The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')})`;
 }
 
 const unconfirmed = (message: string): string =>
-  `The network may or may not have this post: it was asked to publish, and what became of that could not be found out. Look at the account before you send it again. (${message})`;
+  `The network may or may not have this post: it was asked to publish, and what became of that could not be found out. (${message}) ${whatToDo.unconfirmed}`;

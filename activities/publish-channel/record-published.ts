@@ -1,3 +1,5 @@
+import { ask } from '../../db/ask.ts';
+import { endAnew } from '../../db/end-anew.ts';
 import type { SentPart } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishTarget } from './target.ts';
@@ -5,6 +7,9 @@ import type { PublishTarget } from './target.ts';
 /**
  * The channel has its post: the address of a thread is that of its first part. What went out is what the ledger says,
  * since the post may have been edited between a send and the try that found out what became of it.
+ *
+ * The post may have ended without this, when a worker was silent for so long that nobody waited for it any more. Then
+ * it ends anew, and a second final event says so.
  */
 export async function recordPublished(
   deps: ActivityDeps,
@@ -12,30 +17,61 @@ export async function recordPublished(
   sent: readonly SentPart[],
 ): Promise<void> {
   const now = deps.now();
-  const post = [target.postId, target.workspaceId];
+  if (!(await recordInTime(deps, target, sent, now))) {
+    await recordLate(deps, target, sent, now);
+  }
+}
+
+/** What a channel becomes. Of the text, the ledger knows which went out. */
+const published = `status = 'published', url = $1, error = null, error_code = null, retry_at = null,
+  published_at = coalesce(pc.published_at, $2),
+  sent_text = (select text from publish_attempts a where a.post_channel_id = pc.id
+    and a.workspace_id = pc.workspace_id and a.part = 0 and a.state = 'sent' order by a.run desc limit 1)`;
+
+/** While the post waits for its channels, one statement says it. @returns false when it does not wait any more. */
+async function recordInTime(
+  deps: ActivityDeps,
+  { workspaceId, postId, postChannelId }: PublishTarget,
+  [first]: readonly SentPart[],
+  now: Date,
+): Promise<boolean> {
+  // The channel's row hangs on the post's, so the post is locked first, as everybody locks them.
+  const recorded = await ask(
+    deps.orm.em.fork(),
+    `with post as (
+       update posts set published_at = coalesce(published_at, $2), updated_at = $2
+       where id = $3 and workspace_id = $4 and status = 'publishing' returning id)
+     update post_channels pc set ${published}
+     from post where pc.id = $5 and pc.workspace_id = $4 and pc.post_id = post.id returning pc.id`,
+    [first?.url, now, postId, workspaceId, postChannelId],
+  );
+  return recorded.length === 1;
+}
+
+async function recordLate(
+  deps: ActivityDeps,
+  { workspaceId, postId, postChannelId }: PublishTarget,
+  [first]: readonly SentPart[],
+  now: Date,
+): Promise<void> {
   await deps.orm.em.fork().transactional(async (em) => {
     // The post before its channel, as everybody locks them: two that wait for each other would both be stuck.
-    await em.execute(
-      `update posts set published_at = coalesce(published_at, ?), updated_at = ?
-       where id = ? and workspace_id = ?`,
-      [now, now, ...post],
+    const [post] = await ask<{ status: string }>(
+      em,
+      `update posts set published_at = coalesce(published_at, $1), updated_at = $1
+       where id = $2 and workspace_id = $3 returning status`,
+      [now, postId, workspaceId],
     );
-    await em.execute(
-      `update post_channels pc set status = 'published', url = ?, error = null, error_code = null,
-         retry_at = null, published_at = coalesce(published_at, ?),
-         sent_text = (select text from publish_attempts a where a.post_channel_id = pc.id
-           and a.workspace_id = pc.workspace_id and a.part = 0 and a.state = 'sent'
-           order by a.run desc limit 1)
-       where id = ? and workspace_id = ?`,
-      [sent[0]?.url, now, target.postChannelId, target.workspaceId],
+    const [was] = await ask<{ status: string }>(
+      em,
+      `update post_channels pc set ${published}
+       from (select id, status from post_channels where id = $3 and workspace_id = $4 for update) was
+       where pc.id = was.id and pc.workspace_id = $4 returning was.status`,
+      [first?.url, now, postChannelId, workspaceId],
     );
-    // Only after a worker that was silent for long: the post had ended, with this channel unconfirmed.
-    await em.execute(
-      `update posts p set status = 'published'
-       where id = ? and workspace_id = ? and status = 'failed' and not exists (
-         select 1 from post_channels pc
-         where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status <> 'published')`,
-      post,
-    );
+    const hasEnded = post?.status === 'failed' || post?.status === 'published';
+    if (hasEnded && was && was.status !== 'published') {
+      await endAnew(em, { workspaceId, postId }, { publicUrl: deps.publicUrl, now });
+    }
   });
 }

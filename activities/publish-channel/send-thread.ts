@@ -40,17 +40,60 @@ export async function sendThread(
     }
 
     const step = network.threads === 'atomic' ? remaining : remaining.slice(0, 1);
-    const open = step.some(({ state }) => state === 'sending' || state === 'unknown');
-    await (open ? settleStep(attempt, step, sent) : sendStep(attempt, step, sent));
+    const created = await advance(attempt, { remaining, step, sent });
     // Opened anew: an intent of an earlier run that came to nothing leaves its part to this run.
-    entries = await openLedger(deps, target, network, connection);
+    entries = created
+      ? withSent(entries, step, created)
+      : await openLedger(deps, target, network, connection);
   }
+}
+
+type Progress = {
+  readonly remaining: readonly Entry[];
+  /** Those of them that go out next. */
+  readonly step: readonly Entry[];
+  readonly sent: SentPart[];
+};
+
+/** @returns the posts that were created just now, or null when only the ledger knows what there is. */
+async function advance(
+  attempt: Try,
+  { remaining, step, sent }: Progress,
+): Promise<readonly SentPart[] | null> {
+  const settled = remaining.find(({ state }) => state === 'sent');
+  if (settled) {
+    await findSettled(attempt, settled, sent);
+    return null;
+  }
+
+  if (step.some(({ state }) => state === 'sending' || state === 'unknown')) {
+    await settleStep(attempt, step, sent);
+    return null;
+  }
+
+  return sendStep(attempt, step, sent);
 }
 
 const sentParts = (entries: readonly Entry[]): SentPart[] =>
   entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
 
-async function sendStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<void> {
+/** What the ledger says now that the parts of a step are written down as sent. */
+const withSent = (
+  entries: readonly Entry[],
+  step: readonly Entry[],
+  created: readonly SentPart[],
+): Entry[] =>
+  entries.map((entry) => {
+    const index = step.indexOf(entry);
+    return index < 0 ? entry : { ...entry, state: 'sent', sent: created[index] ?? null };
+  });
+
+/** @returns the posts, or null when their answer was lost and the network was asked for them. */
+async function sendStep(
+  attempt: Try,
+  step: readonly Entry[],
+  sent: SentPart[],
+): Promise<readonly SentPart[] | null> {
   const { deps, target, network, connection } = attempt;
   // Before the intent: while files are on their way no post can come of it, and what fails is certain.
   const files = await uploadFiles(attempt, { parts: step, sent });
@@ -58,6 +101,7 @@ async function sendStep(attempt: Try, step: readonly Entry[], sent: SentPart[]):
   try {
     const created = await network.send(connection, { parts: step, sent }, files);
     await markSent(deps, target, step, created);
+    return created;
   } catch (error) {
     if (!(error instanceof NetworkError)) {
       throw error; // The ledger still says "sending", so the next try asks the network first.
@@ -72,6 +116,8 @@ async function sendStep(attempt: Try, step: readonly Entry[], sent: SentPart[]):
     if (!(await findStep(attempt, step, sent))) {
       throw error;
     }
+
+    return null;
   }
 }
 
@@ -90,26 +136,38 @@ async function uploadFiles({ network, connection }: Try, step: Step): Promise<re
   return files;
 }
 
-/** Finds out what became of a step that an earlier try may have sent. Sends nothing. */
+/**
+ * Finds out what became of a step that an earlier try may have sent. Sends nothing.
+ *
+ * @param step As the ledger says just now: the look is about a moment after that, however late its answer comes.
+ */
 async function settleStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<void> {
   const { deps, target, network } = attempt;
-  const lookedMs = deps.now().getTime();
   if (await findStep(attempt, step, sent)) {
     return;
   }
 
-  const startedMs = Math.max(...step.map(({ sendingAt }) => sendingAt?.getTime() ?? 0));
-  const settledMs = startedMs + network.settlingMs;
-  // The answer may come late; it is about the moment when it was asked for.
-  if (lookedMs < settledMs) {
+  const sendingForMs = Math.min(...step.map((entry) => entry.sendingForMs ?? Infinity));
+  if (sendingForMs < network.settlingMs) {
     throw new NetworkError(
       'network_unavailable',
-      'The network did not answer when it was asked to publish. It is asked again until it is sure that the post is not there.',
-      { taken: 'unknown', retryAtMs: settledMs },
+      'The network did not answer when it was asked to publish, and does not show the post yet. It is only sent again once it can no longer appear.',
+      { taken: 'unknown', retryAtMs: deps.now().getTime() + network.settlingMs - sendingForMs },
     );
   }
 
   await markNotTaken(deps, target, step, 'ready');
+}
+
+/** Somebody said that this part is live, and what follows needs its id on the network. Sends nothing. */
+async function findSettled(attempt: Try, settled: Entry, sent: SentPart[]): Promise<void> {
+  if (!(await findStep(attempt, [settled], sent))) {
+    throw new NetworkError(
+      'not_published',
+      'A part before it was settled as published, and the network does not show that one, so nothing can be put after it. If it stays so, make a new post of what is missing.',
+      { taken: 'no' },
+    );
+  }
 }
 
 /** @returns whether the posts are on the network; if so, the ledger says so too. */

@@ -1,9 +1,11 @@
+import { ask } from '../../db/ask.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts-for-channel.ts';
 import type { PartMedia } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { loadMedia } from './load-media.ts';
+import { mediaColumn, mediaOf, type MediaRow } from './media.ts';
+import { parkColumns, parkJoins, parkOf, type Park, type ParkRow } from './park.ts';
 
 export type PublishRequest = {
   readonly workspaceId: string;
@@ -18,6 +20,8 @@ export type PublishTarget = {
   readonly postChannelId: string;
   readonly channelId: string;
   readonly platform: string;
+  /** Of the channel's server. */
+  readonly baseUrl: string;
   readonly run: number;
   /** Of the post when its texts and files were read. */
   readonly revision: number;
@@ -31,12 +35,14 @@ export type PublishTarget = {
   readonly texts: readonly string[];
   /** The files of the first text. */
   readonly media: readonly PartMedia[];
-  readonly parkedUntil: Date | null;
+  /** The rate limit that lasts longest; it may be over. */
+  readonly park: Park | null;
 };
 
-type Row = {
+type Row = ParkRow & {
   channel_id: string;
   platform: string;
+  base_url: string;
   run: number;
   revision: number;
   tries: number;
@@ -46,7 +52,7 @@ type Row = {
   override: string | null;
   body: string | null;
   thread: readonly string[] | null;
-  parked_until: string | Date | null;
+  media: readonly MediaRow[] | null;
 };
 
 /** @returns null when the post or the channel is gone, or has no time. */
@@ -55,13 +61,16 @@ export async function loadTarget(
   request: PublishRequest,
 ): Promise<PublishTarget | null> {
   const { workspaceId, postId, postChannelId } = request;
-  const [row] = await deps.orm.em.fork().execute<Row[]>(
-    `select pc.channel_id, c.platform, p.run, p.revision, pc.tries, coalesce(p.retried_at, p.scheduled_at) as due_at, pc.status, pc.error_code,
-       pc.body as override, p.body, p.thread, c.parked_until
+  const [row] = await ask<Row>(
+    deps.orm.em.fork(),
+    `select pc.channel_id, c.platform, c.base_url, p.run, p.revision, pc.tries, pc.status, pc.error_code,
+       coalesce(p.retried_at, p.scheduled_at) as due_at, pc.body as override, p.body, p.thread, ${parkColumns},
+       ${mediaColumn}
      from post_channels pc
      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
      join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-     where pc.id = ? and pc.post_id = ? and pc.workspace_id = ?`,
+     ${parkJoins}
+     where pc.id = $1 and pc.post_id = $2 and pc.workspace_id = $3`,
     [postChannelId, postId, workspaceId],
   );
   if (!row) {
@@ -76,6 +85,7 @@ export async function loadTarget(
     postChannelId,
     channelId: row.channel_id,
     platform: row.platform,
+    baseUrl: row.base_url,
     run: row.run,
     revision: row.revision,
     tries: row.tries,
@@ -84,7 +94,7 @@ export async function loadTarget(
     status: row.status,
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],
-    media: await loadMedia(deps, request),
-    parkedUntil: row.parked_until === null ? null : new Date(row.parked_until),
+    media: mediaOf(deps, row.media),
+    park: parkOf(row),
   };
 }

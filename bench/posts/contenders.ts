@@ -1,0 +1,92 @@
+import { networks } from '../../networks/index.ts';
+import { postsQueue, publishQueue } from '../../workflows/messages.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
+import type { Temporal } from '../../temporal/connect.ts';
+import { forEachOf, type Contender, type SchedulePlan } from './contender.ts';
+import { seedPosts } from './seed.ts';
+import type { ShapeInput } from './shape-input.ts';
+
+const punctual: Contender = {
+  name: 'punctual',
+  main: 'worker/main.ts',
+  workerEnv: ({ databaseUrl, secretKey, egressAllow, folder }) => ({
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: secretKey,
+    PUNCTUAL_EGRESS_ALLOW: egressAllow,
+    PUNCTUAL_MEDIA_DIR: `${folder}/media`,
+  }),
+  workflowsPerPost: () => 1,
+  schedule: async ({ orm, sealer, accounts }, { client }, plan) => {
+    const posts = await seedPosts(orm, sealer, { ...plan, accounts });
+    await forEachOf(posts, (post) => syncPost(client, orm.em.fork(), post));
+  },
+  mustBeDone: async ({ orm }, { posts, channels, dueAt }) => {
+    const [row] = await orm.em.fork().execute<{ live: number; events: number }[]>(
+      `select count(*)::int as live, count(distinct e.id)::int as events
+       from posts p
+       join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+       join events e on e.post_id = p.id and e.workspace_id = p.workspace_id
+       where p.scheduled_at = ? and p.status = 'published' and pc.status = 'published' and pc.url is not null`,
+      [dueAt],
+    );
+    if (row?.live !== posts * channels || row.events !== posts) {
+      throw new Error(`Of ${posts} posts with ${channels} channels: ${JSON.stringify(row)}.`);
+    }
+  },
+};
+
+const bare: Contender = {
+  name: 'bare',
+  main: 'bench/posts/empty-worker.ts',
+  workerEnv: () => ({}),
+  workflowsPerPost: () => 1,
+  schedule: (_world, temporal, { posts, channels, dueAt }) => {
+    const input = { dueAtMs: dueAt.getTime(), queues: queuesOf(channels) };
+    return startEach(
+      temporal,
+      'barePost',
+      Array.from({ length: posts }, () => input),
+    );
+  },
+  // Its workflows have ended, and that is all that they do.
+  mustBeDone: () => Promise.resolve(),
+};
+
+const peer: Contender = {
+  ...bare,
+  name: 'peer',
+  workflowsPerPost: (channels) => channels,
+  schedule: (_world, temporal, { posts, channels, dueAt }: SchedulePlan) => {
+    const inputs = queuesOf(channels).map((queue) => ({
+      dueAtMs: dueAt.getTime(),
+      queues: [queue],
+    }));
+    return startEach(temporal, 'peerPost', Array.from({ length: posts }, () => inputs).flat());
+  },
+};
+
+export const contenders: readonly Contender[] = [bare, punctual, peer];
+
+const startEach = (
+  { client }: Temporal,
+  shape: string,
+  inputs: readonly ShapeInput[],
+): Promise<void> => {
+  const starts = inputs.map((input) => ({ input, workflowId: `post-${crypto.randomUUID()}` }));
+  return forEachOf(starts, ({ input, workflowId }) =>
+    client.workflow.start(shape, {
+      taskQueue: postsQueue,
+      workflowId,
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      args: [input],
+    }),
+  );
+};
+
+/** Network by network in turn, as the channels of our posts are. */
+const queuesOf = (channels: number): string[] => {
+  const names = Object.keys(networks);
+  return Array.from({ length: channels }, (_, index) =>
+    publishQueue(names[index % names.length] ?? ''),
+  );
+};

@@ -1,0 +1,60 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** What Linux counts processor time in. */
+const ticksPerSecond = 100;
+
+/** Whose processor time is told. */
+export const parties = ['worker', 'temporal', 'postgres', 'sandboxes'] as const;
+
+/** Seconds of processor time. */
+export type Costs = Readonly<Record<(typeof parties)[number], number>>;
+
+/** What the processes of each have used so far. */
+export async function costsOf(
+  pids: Readonly<Record<keyof Costs, readonly number[]>>,
+): Promise<Costs> {
+  const processes = await allProcesses();
+  const cost = (party: keyof Costs): number =>
+    pids[party].reduce((sum, pid) => sum + cpuSeconds(processes, pid), 0);
+  return Object.fromEntries(parties.map((party) => [party, cost(party)])) as Costs;
+}
+
+/** Processor time that a process and all that it started have used so far, in seconds. */
+function cpuSeconds(processes: readonly Process[], pid: number): number {
+  const family = new Set([pid]);
+  // A child has a higher number than its parent, unless the numbers began anew meanwhile: hence until nobody joins.
+  for (let size = 0; size < family.size;) {
+    size = family.size;
+    for (const { id, parent } of processes) {
+      if (family.has(parent)) {
+        family.add(id);
+      }
+    }
+  }
+
+  const ticks = processes.map((one) => (family.has(one.id) ? one.ticks : 0));
+  return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond;
+}
+
+/** The most memory that a process has had so far, in MiB. */
+export async function peakMiB(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/mv.exec(status)?.[1]) / 1024;
+}
+
+type Process = { readonly id: number; readonly parent: number; readonly ticks: number };
+
+async function allProcesses(): Promise<Process[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/v.test(name));
+  const stats = await Promise.all(
+    ids.map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => '')),
+  );
+  return stats.flatMap((stat, index) => {
+    // The name, in brackets, may hold anything; what follows it is numbers: proc(5), from the third on.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const field = (number: number): number => Number(fields[number - 3]);
+    // Of its own, in the kernel for it, and the same of its children that have ended.
+    const ticks = field(14) + field(15) + field(16) + field(17);
+    return stat === '' ? [] : [{ id: Number(ids[index]), parent: field(4), ticks }];
+  });
+}

@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Part } from '../../scripts/parts/part.ts';
+import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
+import { quantile } from '../quantile.ts';
+import { closeTimes, countClosed } from './close-times.ts';
+import { insistently, type Contender } from './contender.ts';
+import { costsOf, parties, peakMiB, type Costs } from './cost.ts';
+import { startServer, startWorker } from './start.ts';
+import type { World } from './world.ts';
+
+export type Measured = {
+  readonly posts: number;
+  readonly perSecond: number;
+  /** From the moment when all were due to the end of a post's workflow, in milliseconds. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Processor time in seconds, from the due moment until all were done. */
+  readonly cpu: Costs;
+  readonly workerPeakMiB: number;
+};
+
+/** In which the code gets hot, and the machine shows how fast it is. */
+const warmUpWorkflows = 60;
+
+/** The posts are due after so many times of what starting them should take. */
+const leadFactor = 1.5;
+
+/** The last posts were started only when all were due: a machine that is busy with others. Measure anew. */
+export class TooLateError extends Error {
+  override readonly name = 'TooLateError';
+}
+
+/** Milliseconds that all may take. */
+const doneWithinMs = 400_000;
+
+export type Stand = {
+  readonly world: World;
+  readonly contender: Contender;
+  readonly channels: number;
+};
+
+/** One contender, with a Temporal server and a worker process of its own that nothing was done on before. */
+export async function measure(stand: Stand, posts: number): Promise<Measured> {
+  const { world, contender } = stand;
+  const server = await startServer(world);
+  const temporal = connectTemporal(server.env);
+  // The server answers a moment before it knows its namespace.
+  await insistently(() => countClosed(temporal));
+  const worker = await startWorker(world, contender, server.env);
+  try {
+    const perSecond = await warmUp(stand, temporal);
+    return await measureWarm(
+      stand,
+      { posts, startsPerSecond: perSecond, temporal },
+      { worker, server: server.part },
+    );
+  } finally {
+    await temporal.close();
+    for (const part of [worker, server.part]) {
+      process.kill(part.pid, 'SIGTERM');
+      await part.ended;
+    }
+  }
+}
+
+const warmUpPosts = (contender: Contender, channels: number): number =>
+  Math.ceil(warmUpWorkflows / contender.workflowsPerPost(channels));
+
+/** @returns how many posts a second could be started meanwhile. */
+async function warmUp({ world, contender, channels }: Stand, temporal: Temporal): Promise<number> {
+  const posts = warmUpPosts(contender, channels);
+  const startedMs = performance.now();
+  const dueAt = new Date(Date.now() + 500);
+  await contender.schedule(world, temporal, { posts, channels, dueAt });
+  const seconds = (performance.now() - startedMs) / 1000;
+  await untilClosed(world, temporal, posts * contender.workflowsPerPost(channels));
+  return posts / seconds;
+}
+
+async function measureWarm(
+  { world, contender, channels }: Stand,
+  {
+    posts,
+    startsPerSecond,
+    temporal,
+  }: { posts: number; startsPerSecond: number; temporal: Temporal },
+  parts: { readonly worker: Part; readonly server: Part },
+): Promise<Measured> {
+  const leadMs = (posts / startsPerSecond) * leadFactor * 1000 + 3000;
+  // A whole second, as people choose.
+  const dueAt = new Date(Math.ceil((Date.now() + leadMs) / 1000) * 1000);
+  await contender.schedule(world, temporal, { posts, channels, dueAt });
+  const restMs = dueAt.getTime() - Date.now();
+  if (restMs < 500) {
+    throw new TooLateError();
+  }
+
+  await sleep(restMs - 50);
+  const pids = {
+    worker: [parts.worker.pid],
+    temporal: [parts.server.pid],
+    postgres: [world.postgresPid],
+    sandboxes: world.sandboxes.map(({ pid }) => pid),
+  };
+  const before = await costsOf(pids);
+  const workflows = contender.workflowsPerPost(channels);
+  await untilClosed(world, temporal, (warmUpPosts(contender, channels) + posts) * workflows);
+  const after = await costsOf(pids);
+  const closed = await closeTimes(temporal, dueAt, posts * workflows);
+  await contender.mustBeDone(world, { posts, channels, dueAt });
+  const lags = closed.map((at) => at - dueAt.getTime());
+  return {
+    posts,
+    perSecond: (posts * 1000) / Math.max(...lags),
+    p50Ms: quantile(lags, 0.5),
+    p99Ms: quantile(lags, 0.99),
+    cpu: Object.fromEntries(parties.map((party) => [party, after[party] - before[party]])) as Costs,
+    workerPeakMiB: await peakMiB(parts.worker.pid),
+  };
+}
+
+async function untilClosed({ stage }: World, temporal: Temporal, workflows: number): Promise<void> {
+  const endMs = Date.now() + doneWithinMs;
+  for (let closed = 0; closed < workflows; closed = await countClosed(temporal)) {
+    stage.signal.throwIfAborted();
+    if (Date.now() > endMs) {
+      throw new Error(
+        `After ${doneWithinMs / 1000} s only ${closed} of ${workflows} workflows were done.`,
+      );
+    }
+
+    await sleep(200);
+  }
+}

@@ -1,0 +1,128 @@
+import { newId } from '../../db/new-id.ts';
+import type { Orm } from '../../db/orm.ts';
+import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
+import type { Account } from '../../networks/network.ts';
+import type { Sealer } from '../../runtime/sealer.ts';
+import type { PostToSync } from '../../temporal/sync-post.ts';
+
+/** An account of a sandbox, and what its network is called. */
+export type SandboxAccount = { readonly platform: string; readonly account: Account };
+
+type Plan = {
+  readonly posts: number;
+  readonly channels: number;
+  readonly dueAt: Date;
+  readonly accounts: readonly SandboxAccount[];
+};
+
+/**
+ * Stores posts as if so many users had scheduled one each: a workspace for every post, and channels of its own.
+ *
+ * In bulk, as the API would take most of the bench's time for it. Temporal is told of them one by one, by the function
+ * that the API calls after its commit; they are stored as told, so that the worker's relay does not do it as well.
+ */
+export async function seedPosts(orm: Orm, sealer: Sealer, plan: Plan): Promise<PostToSync[]> {
+  const { posts, dueAt } = plan;
+  const rows: readonly Rows[] = Array.from({ length: posts }, (_, index) =>
+    rowsOf(sealer, plan, index),
+  );
+  const em = orm.em.fork();
+  for (const { table, columns } of tables) {
+    const values = JSON.stringify(rows.flatMap((row) => row[table]));
+    await em.execute(
+      `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, ?::jsonb)`,
+      [values],
+    );
+  }
+
+  return rows.map(({ workspaceId, postId }) => ({
+    workspaceId,
+    postId,
+    status: 'scheduled',
+    revision: 1,
+    dueAt: dueAt.toISOString(),
+  }));
+}
+
+const tables = [
+  { table: 'workspaces', columns: 'id, name, plan, created_at' },
+  {
+    table: 'channels',
+    columns:
+      'id, workspace_id, platform, handle, remote_id, base_url, sealed_credentials, sealed_session, state, settings, created_at, updated_at',
+  },
+  {
+    table: 'posts',
+    columns:
+      'id, workspace_id, body, scheduled_at, status, revision, synced_revision, run, created_at, updated_at',
+  },
+  {
+    table: 'post_channels',
+    columns: 'id, workspace_id, post_id, channel_id, position, status, tries',
+  },
+] as const;
+
+type Rows = Readonly<Record<(typeof tables)[number]['table'], readonly object[]>> & {
+  readonly workspaceId: string;
+  readonly postId: string;
+};
+
+function rowsOf(sealer: Sealer, { channels, dueAt, accounts }: Plan, index: number): Rows {
+  const now = new Date();
+  const times = { created_at: now, updated_at: now };
+  const workspaceId = newId();
+  const postId = newId();
+  const ofWorkspace = { workspace_id: workspaceId, ...times };
+  const connected = Array.from({ length: channels }, (_, position) =>
+    channelOf(sealer, accounts[(index + position) % accounts.length]),
+  );
+  return {
+    workspaceId,
+    postId,
+    workspaces: [{ id: workspaceId, name: `User ${index}`, plan: 'standard', ...times }],
+    channels: connected.map((channel) => Object.assign(channel, ofWorkspace)),
+    posts: [
+      {
+        id: postId,
+        ...ofWorkspace,
+        body: `Post ${index} of the benchmark, about as long as posts are. ${'So it goes. '.repeat(8)}`,
+        scheduled_at: dueAt,
+        status: 'scheduled',
+        revision: 1,
+        synced_revision: 1,
+        run: 1,
+      },
+    ],
+    post_channels: connected.map(({ id }, position) => ({
+      id: newId(),
+      workspace_id: workspaceId,
+      post_id: postId,
+      channel_id: id,
+      position,
+      status: 'scheduled',
+      tries: 0,
+    })),
+  };
+}
+
+function channelOf(sealer: Sealer, found: SandboxAccount | undefined) {
+  if (!found) {
+    throw new Error('There is no account to post to.');
+  }
+
+  const { platform, account } = found;
+  const { credentials, session, handle, remoteId, baseUrl, settings } = account;
+  const id = newId();
+  return {
+    id,
+    platform,
+    handle,
+    remote_id: remoteId,
+    base_url: baseUrl,
+    sealed_credentials: sealer.seal(JSON.stringify(credentials), credentialsPurpose(id)),
+    sealed_session:
+      session === null ? null : sealer.seal(JSON.stringify(session), sessionPurpose(id)),
+    state: 'connected',
+    settings,
+  };
+}

@@ -1,0 +1,39 @@
+import { proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
+import type { emptyActivities } from './empty-activities.ts';
+import type { ShapeInput } from './shape-input.ts';
+
+// Workflows that do nothing, in the shapes that ours is measured beside.
+
+type Empty = typeof emptyActivities;
+
+const { claim, finalize } = proxyLocalActivities<Empty>({ startToCloseTimeout: '10 seconds' });
+
+const onQueue = (taskQueue: string) =>
+  proxyActivities<Empty>({
+    taskQueue,
+    startToCloseTimeout: '5 minutes',
+    heartbeatTimeout: '20 seconds',
+    scheduleToCloseTimeout: '26 hours',
+  });
+
+/** Ours, and nothing besides: a timer, a local activity, an activity for each channel, a local activity. */
+export async function barePost({ dueAtMs, queues }: ShapeInput): Promise<void> {
+  await sleep(Math.max(dueAtMs - Date.now(), 1));
+  await claim();
+  await Promise.all(queues.map((queue) => onQueue(queue).step()));
+  await finalize();
+}
+
+/** The nearest peer's, for one channel of a post: two timers and twelve activities, one after the other; 87 events. */
+export async function peerPost({ dueAtMs, queues: [queue = ''] }: ShapeInput): Promise<void> {
+  const { step } = onQueue(queue);
+  await sleep(Math.max(dueAtMs - Date.now(), 1));
+  for (let count = 0; count < 5; count += 1) {
+    await step();
+  }
+
+  await sleep(1);
+  for (let count = 0; count < 7; count += 1) {
+    await step();
+  }
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { migrate } from '../../db/migrate.ts';
+import { createOrm, type Orm } from '../../db/orm.ts';
+import { connectBluesky } from '../../networks/bluesky/connect.ts';
+import { connectMastodon } from '../../networks/mastodon/connect.ts';
+import { parseAllowList } from '../../runtime/egress/allow-list.ts';
+import { createEgress } from '../../runtime/egress/create-egress.ts';
+import { createSealer, type Sealer } from '../../runtime/sealer.ts';
+import { startApp } from '../../scripts/parts/app.ts';
+import { answers, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
+import { freePort } from '../../scripts/ports.ts';
+import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
+import { startDatabase } from '../api/database.ts';
+import type { Options } from './options.ts';
+import type { SandboxAccount } from './seed.ts';
+
+/** What stays the same over all runs. */
+export type World = {
+  readonly folder: string;
+  readonly stage: Stage;
+  readonly options: Options;
+  readonly root: string;
+  /** The program whose dev server runs the workflows. */
+  readonly temporal: string;
+  readonly databaseUrl: string;
+  readonly postgresPid: number;
+  readonly orm: Orm;
+  readonly secretKey: string;
+  readonly sealer: Sealer;
+  readonly sandboxes: readonly Part[];
+  readonly accounts: readonly SandboxAccount[];
+  /** Lets the worker reach the sandboxes. */
+  readonly egressAllow: string;
+};
+
+/** Three sandboxes are six accounts, so that a post can have five channels of a workspace. */
+const sandboxCount = 3;
+
+const root = path.join(import.meta.dirname, '..', '..');
+
+/** Starts what all runs use: PostgreSQL, and sandboxes with an account on each of their networks. */
+export async function makeWorld(folder: string, stage: Stage, options: Options): Promise<World> {
+  const temporal = await findTemporal({ env: process.env, say: stage.say, signal: stage.signal });
+  const databaseUrl = await startDatabase(folder, stage);
+  const orm = createOrm(databaseUrl, { queryTimeoutMs: 120_000 });
+  await migrate(orm);
+  const ports = [];
+  const sandboxes = [];
+  const accounts = [];
+  for (let number = 0; number < sandboxCount; number += 1) {
+    const port = await freePort();
+    ports.push(port);
+    sandboxes.push(await startSandbox(folder, stage, port));
+    accounts.push(...(await connectTo(port)));
+  }
+
+  const secretKey = randomBytes(32).toString('hex');
+  return {
+    folder,
+    stage,
+    options,
+    root,
+    temporal,
+    databaseUrl,
+    postgresPid: await postmasterPid(orm),
+    orm,
+    secretKey,
+    sealer: createSealer(secretKey),
+    sandboxes,
+    accounts,
+    egressAllow: ports.map((port) => `127.0.0.1/32:${port}`).join(','),
+  };
+}
+
+async function startSandbox(folder: string, stage: Stage, port: number): Promise<Part> {
+  const env = { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: String(port) };
+  const logFile = path.join(folder, `sandbox-${port}.log`);
+  const plan = { name: 'sandbox', main: 'sandbox/main.ts', env, logFile, rank: 1, graceMs: 5000 };
+  const sandbox = await startApp(plan, root, stage);
+  await untilReady(sandbox, () => answers(`http://127.0.0.1:${port}/`), 30_000, stage.signal);
+  return sandbox;
+}
+
+/** As an operator connects them, once: each channel of the bench gets a copy. */
+async function connectTo(port: number): Promise<SandboxAccount[]> {
+  const url = `http://127.0.0.1:${port}`;
+  const egress = createEgress({ allow: parseAllowList(`127.0.0.1/32:${port}`) });
+  try {
+    const onBluesky = { identifier: 'demo.sandbox.test', appPassword: 'demo' };
+    return [
+      {
+        platform: 'mastodon',
+        account: await connectMastodon(egress, { baseUrl: url, accessToken: 'demo' }),
+      },
+      {
+        platform: 'bluesky',
+        account: await connectBluesky(egress, { baseUrl: url, ...onBluesky }),
+      },
+    ];
+  } finally {
+    await egress.close();
+  }
+}
+
+/** The process that all others of PostgreSQL are children of. */
+async function postmasterPid(orm: Orm): Promise<number> {
+  const sql = `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid`;
+  const [row] = await orm.em.fork().execute<{ pid: number }[]>(sql);
+  return row?.pid ?? 0;
+}
