@@ -30,18 +30,20 @@ export async function publishChannels(
     return { channelId, network, status: 'under way' };
   });
   show(channels);
-  const publish = async (target: Target, index: number): Promise<void> => {
-    const { channelId, network } = target;
-    channels[index] = { channelId, network, ...(await publishTo(input, target)) };
+  const tell = (index: number, outcome: Pick<ChannelState, 'status' | 'code'>): void => {
+    Object.assign(channels[index] ?? {}, outcome);
     show(channels);
   };
-  await Promise.all(targets.map(publish));
+  await Promise.all(
+    targets.map((target, index) => publishTo(input, target, tell.bind(null, index))),
+  );
 }
 
 async function publishTo(
   { workspaceId, postId }: PublishPostInput,
   { postChannelId, channelId, network }: Target,
-): Promise<Pick<ChannelState, 'status' | 'code'>> {
+  tell: (outcome: Pick<ChannelState, 'status' | 'code'>) => void,
+): Promise<void> {
   const { publishChannel } = activitiesFor(network, channelId);
   try {
     const { deliveryIds, ...outcome } = await publishChannel({
@@ -49,15 +51,21 @@ async function publishTo(
       postId,
       postChannelId,
     });
-    await CancellationScope.nonCancellable(() => startDeliveries(workspaceId, deliveryIds, postId));
-    return outcome;
+    // Each promise in a workflow costs a stack trace: none is made for nothing.
+    if (deliveryIds.length > 0) {
+      await CancellationScope.nonCancellable(() =>
+        startDeliveries(workspaceId, deliveryIds, postId),
+      );
+    }
+
+    tell(outcome);
   } catch (error) {
     // Cancelled before it began, or out of time: the row is not final, and finalizePost says how it ends.
     if (!isCancellation(error) && !(error instanceof ActivityFailure)) {
       throw error;
     }
 
-    return { status: 'stopped' };
+    tell({ status: 'stopped' });
   }
 }
 

@@ -120,7 +120,10 @@ async function settle(
   };
   // Older histories say nothing of channels.
   const { status, deliveryIds, channels = [] } = await finalizePost(request);
-  await startDeliveries(workspaceId, deliveryIds, postId);
+  if (deliveryIds.length > 0) {
+    await startDeliveries(workspaceId, deliveryIds, postId);
+  }
+
   setCurrentDetails(ended(input, status, channels, deliveryIds.length));
   return { result: status, channels };
 }

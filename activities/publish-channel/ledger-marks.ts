@@ -9,7 +9,9 @@ import type { PublishTarget } from './target.ts';
 /**
  * Commits the intent to send. After this and until an outcome is written, nobody sends these parts again, neither for
  * this publishing of the post nor for another. The channel's lock keeps it apart from the channel's end: a try that
- * hung so long that somebody else ended the channel sends nothing.
+ * hung so long that somebody else ended the channel sends nothing. Neither does one whose post was cancelled and
+ * scheduled anew since, perhaps with other texts: an edit looks at what is live or marked under the same lock, so a
+ * thread is one version or the other, never a mixture.
  *
  * When a send begins is told by the database's clock: whoever settles it later may be a worker with another one.
  *
@@ -39,15 +41,17 @@ export async function markSending(
     const marked = await ask<{ id: string; sending_at: string | Date }>(
       em,
       `update publish_attempts a set state = 'sending', sending_at = clock_timestamp(), updated_at = $1
-       where id = any($2::uuid[]) and workspace_id = $3 and state in ('ready', 'refused') and not exists (
+       where id = any($2::uuid[]) and workspace_id = $3 and state in ('ready', 'refused')
+         and exists (select 1 from posts p where p.id = $4 and p.workspace_id = $3 and p.run = $5)
+         and not exists (
          select 1 from publish_attempts other where other.post_channel_id = a.post_channel_id
            and other.workspace_id = a.workspace_id and other.id <> a.id
            and (other.run > a.run or (other.part = a.part and other.state in ('sending', 'sent', 'unknown'))))
        returning id, sending_at`,
-      [now, step.map(({ id }) => id), target.workspaceId],
+      [now, step.map(({ id }) => id), target.workspaceId, target.postId, target.run],
     );
     if (marked.length !== step.length) {
-      throw new SupersededError('Another try of this channel is sending.');
+      throw new SupersededError('Another try of this channel is sending, or is to send.');
     }
 
     const begun = new Map(marked.map((row) => [row.id, new Date(row.sending_at)]));

@@ -85,7 +85,7 @@ async function publish(deps: ActivityDeps, target: PublishTarget): Promise<void>
     throw new Error(`This worker knows no network "${target.platform}".`);
   }
 
-  const connection = await openConnection(deps, target);
+  const connection = openConnection(deps, target);
   const sent = await sendThread(deps, target, network, connection);
   await recordPublished(deps, target, sent);
 }

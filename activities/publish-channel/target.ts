@@ -4,6 +4,12 @@ import type { ChannelStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts-for-channel.ts';
 import type { PartMedia } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
+import {
+  accountColumns,
+  accountOf,
+  type AccountRow,
+  type SealedAccount,
+} from './sealed-account.ts';
 import { mediaColumn, mediaOf, type MediaRow } from './media.ts';
 import { parkColumns, parkJoins, parkOf, type Park, type ParkRow } from './park.ts';
 
@@ -35,25 +41,27 @@ export type PublishTarget = {
   readonly texts: readonly string[];
   /** The files of the first text. */
   readonly media: readonly PartMedia[];
+  /** What the channel is opened with. */
+  readonly account: SealedAccount;
   /** The rate limit that lasts longest; it may be over. */
   readonly park: Park | null;
 };
 
-type Row = ParkRow & {
-  channel_id: string;
-  platform: string;
-  base_url: string;
-  run: number;
-  revision: number;
-  tries: number;
-  due_at: string | Date | null;
-  status: ChannelStatus;
-  error_code: ChannelErrorCode | null;
-  override: string | null;
-  body: string | null;
-  thread: readonly string[] | null;
-  media: readonly MediaRow[] | null;
-};
+type Row = ParkRow &
+  AccountRow & {
+    channel_id: string;
+    platform: string;
+    run: number;
+    revision: number;
+    tries: number;
+    due_at: string | Date | null;
+    status: ChannelStatus;
+    error_code: ChannelErrorCode | null;
+    override: string | null;
+    body: string | null;
+    thread: readonly string[] | null;
+    media: readonly MediaRow[] | null;
+  };
 
 /** @returns null when the post or the channel is gone, or has no time. */
 export async function loadTarget(
@@ -63,7 +71,7 @@ export async function loadTarget(
   const { workspaceId, postId, postChannelId } = request;
   const [row] = await ask<Row>(
     deps.orm.em.fork(),
-    `select pc.channel_id, c.platform, c.base_url, p.run, p.revision, pc.tries, pc.status, pc.error_code,
+    `select pc.channel_id, c.platform, ${accountColumns}, p.run, p.revision, pc.tries, pc.status, pc.error_code,
        coalesce(p.retried_at, p.scheduled_at) as due_at, pc.body as override, p.body, p.thread, ${parkColumns},
        ${mediaColumn}
      from post_channels pc
@@ -95,6 +103,7 @@ export async function loadTarget(
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],
     media: mediaOf(deps, row.media),
+    account: accountOf(row),
     park: parkOf(row),
   };
 }

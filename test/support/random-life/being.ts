@@ -1,5 +1,6 @@
 import type { PostToSync } from '../../../temporal/sync-post.ts';
 import { faultsOf, lookAt, restFaults, type PostRow } from './check-life.ts';
+import { Endings } from './endings.ts';
 import { calm, type LifeWorld } from './life-world.ts';
 import { ModelWorkflow } from './model-workflow.ts';
 import { settleLate } from './moody-network.ts';
@@ -16,8 +17,7 @@ export class Being {
   readonly #post: string;
   readonly #random: Random;
   readonly #log: string[];
-  #endings = 0;
-  #isOver = false;
+  readonly #endings = new Endings();
 
   /** @param log Gets a line for all that happens. */
   constructor(world: LifeWorld, post: string, random: Random, log: string[]) {
@@ -77,6 +77,7 @@ export class Being {
     const { status } = await lookAt(life, this.#post);
     const [act, refusal] = await actAsUser(life, this.#post, status, this.#random);
     this.#say(refusal ? `${act} is refused: ${refusal}` : act);
+    this.#endings.see(await lookAt(life, this.#post));
     // Told at once, told later or never: then the relay does it.
     const message = life.told.at(-1);
     if (!refusal && message && this.#random.chance(0.5)) {
@@ -166,15 +167,10 @@ export class Being {
 
   async #check(): Promise<PostRow> {
     const post = await lookAt(this.#world.life, this.#post);
-    const { status, events } = post;
-    const isOver = status === 'published' || status === 'failed';
-    if (isOver && !this.#isOver) {
-      this.#endings += 1;
-    }
-
-    this.#isOver = isOver;
+    this.#endings.see(post);
     this.#must(faultsOf(post, this.#workflow, this.#world.networks));
-    this.#must(events === this.#endings ? [] : [`${events} events, ${this.#endings} endings.`]);
+    const [events, endings] = [post.events.length, this.#endings.count];
+    this.#must(events === endings ? [] : [`${events} events, ${endings} endings.`]);
     return post;
   }
 

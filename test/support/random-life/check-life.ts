@@ -1,3 +1,4 @@
+import { finalEventType } from '../../../domain/events.ts';
 import { isFinal, type ChannelStatus, type PostStatus } from '../../../domain/post-status.ts';
 import type { PostLife } from '../post-life.ts';
 import type { ModelWorkflow } from './model-workflow.ts';
@@ -24,7 +25,8 @@ export type PostRow = {
   readonly published_at: string | null;
   /** As Temporal is told. */
   readonly due_at: string | null;
-  readonly events: number;
+  /** The types of its events, in order. */
+  readonly events: readonly string[];
   readonly channels: readonly ChannelRow[];
 };
 
@@ -32,7 +34,7 @@ export type PostRow = {
 export async function lookAt({ deps, workspaceId }: PostLife, post: string): Promise<PostRow> {
   const [row] = await deps.orm.em.fork().execute<PostRow[]>(
     `select p.status, p.revision, p.synced_revision, p.scheduled_at, p.published_at, coalesce(p.retried_at, p.scheduled_at) as due_at,
-       (select count(*)::int from events e where e.post_id = p.id) as events,
+       (select coalesce(json_agg(e.type order by e.run), '[]') from events e where e.post_id = p.id) as events,
        (select coalesce(json_agg(json_build_object('platform', c.platform, 'status', pc.status, 'url', pc.url,
           'error', pc.error, 'retry_at', pc.retry_at, 'sent_text', pc.sent_text,
           'sent', (select count(*) from publish_attempts a where a.post_channel_id = pc.id and a.state = 'sent'),
@@ -67,7 +69,12 @@ export function faultsOf(
   const must = (holds: boolean, fault: string): string[] => (holds ? [] : [fault]);
   const isUntold = post.synced_revision < post.revision;
   const published = channels.filter((channel) => channel.status === 'published');
+  const end = finalEventType(channels.map((channel) => channel.status));
   return [
+    ...must(
+      !['published', 'failed'].includes(status) || post.events.at(-1) === end,
+      'Its last event says something else than what it is.',
+    ),
     ...must(status !== 'draft' || post.scheduled_at === null, 'A draft has a time.'),
     ...must(status !== 'scheduled' || post.scheduled_at !== null, 'It has no time.'),
     ...must(status !== 'failed' || published.length < channels.length, 'Nothing has failed.'),
