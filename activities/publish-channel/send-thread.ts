@@ -114,12 +114,21 @@ async function sendStep(
 
     // The request left and no answer came. Mostly the network can tell at once.
     if (!(await findStep(attempt, step, sent))) {
-      throw error;
+      throw unsettled(error, deps.now().getTime() + network.settlingMs);
     }
 
     return null;
   }
 }
+
+/** The same error, tried again when a look can settle it: a look before that would be a try for nothing. */
+const unsettled = ({ code, message, limit, ...error }: NetworkError, settledMs: number) =>
+  new NetworkError(code, message, {
+    taken: 'unknown',
+    limit,
+    retryAtMs: Math.max(error.retryAtMs ?? 0, settledMs),
+    cause: error.cause,
+  });
 
 /** Brings all files of a step to the network. An adapter that would leave one behind sends nothing. */
 async function uploadFiles({ network, connection }: Try, step: Step): Promise<readonly string[]> {

@@ -40,3 +40,16 @@ test('a worker whose clock is behind does not wait longer than it must', async (
   t.like(await post.attempt(behind), { kind: 'done', status: 'published' });
   t.is(network.live.length, 1);
 });
+
+test('a post that a network swallowed is out after a minute, at the cost of one try', async (t) => {
+  const network = fakeNetwork(minute);
+  const world = await ledgerWorld(t, network);
+  const post = await world.newPost(['Hello']);
+  network.fates.push({ kind: 'vanished' });
+  // Earlier nobody could tell whether it is still to appear.
+  t.like(await post.attempt(), { kind: 'again', inMs: minute });
+
+  world.pass(minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.is((await post.row()).tries, 1);
+});
