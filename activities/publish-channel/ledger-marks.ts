@@ -9,9 +9,11 @@ import type { PublishTarget } from './target.ts';
 /**
  * Commits the intent to send. After this and until an outcome is written, nobody sends these parts again, neither for
  * this publishing of the post nor for another. The channel's lock keeps it apart from the channel's end: a try that
- * hung so long that somebody else ended the channel sends nothing. Neither does one whose post was cancelled and
- * scheduled anew since, perhaps with other texts: an edit looks at what is live or marked under the same lock, so a
- * thread is one version or the other, never a mixture.
+ * hung so long that somebody else ended the channel sends nothing.
+ *
+ * Neither does one whose post was cancelled and scheduled anew since: what goes out then is the post as it is by now,
+ * at its new time. Only a thread of which a part is out, and that nobody changed, is finished. An edit looks at what is
+ * live or marked under the same lock, so a channel gets one version of a thread or the other, never a mixture.
  *
  * When a send begins is told by the database's clock: whoever settles it later may be a worker with another one.
  *
@@ -42,16 +44,21 @@ export async function markSending(
       em,
       `update publish_attempts a set state = 'sending', sending_at = clock_timestamp(), updated_at = $1
        where id = any($2::uuid[]) and workspace_id = $3 and state in ('ready', 'refused')
-         and exists (select 1 from posts p where p.id = $4 and p.workspace_id = $3 and p.run = $5)
+         and exists (
+           select 1 from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+           where pc.id = a.post_channel_id and p.workspace_id = $3
+             and (p.run = $4 or (a.part > 0 and pc.body is null and p.thread = $5::jsonb)))
          and not exists (
          select 1 from publish_attempts other where other.post_channel_id = a.post_channel_id
            and other.workspace_id = a.workspace_id and other.id <> a.id
            and (other.run > a.run or (other.part = a.part and other.state in ('sending', 'sent', 'unknown'))))
        returning id, sending_at`,
-      [now, step.map(({ id }) => id), target.workspaceId, target.postId, target.run],
+      [now, step.map(({ id }) => id), target.workspaceId, target.run, JSON.stringify(target.texts)],
     );
     if (marked.length !== step.length) {
-      throw new SupersededError('Another try of this channel is sending, or is to send.');
+      throw new SupersededError(
+        'Another try of this channel is sending, or is to send what the post says now.',
+      );
     }
 
     const begun = new Map(marked.map((row) => [row.id, new Date(row.sending_at)]));

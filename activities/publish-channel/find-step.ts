@@ -1,0 +1,81 @@
+import {
+  NetworkError,
+  type Connection,
+  type Network,
+  type SentPart,
+} from '../../networks/network.ts';
+import type { ActivityDeps } from '../deps.ts';
+import type { Entry } from './ledger.ts';
+import { claimedElsewhere, markNotTaken, markSent } from './ledger-marks.ts';
+import type { PublishTarget } from './target.ts';
+
+/** What a try works with. */
+export type Try = {
+  readonly deps: ActivityDeps;
+  readonly target: PublishTarget;
+  readonly network: Network;
+  readonly connection: Connection;
+};
+
+/**
+ * Finds out what became of a step that an earlier try may have sent. Sends nothing.
+ *
+ * @param step As the ledger says just now: the look is about a moment after that, however late its answer comes.
+ */
+export async function settleStep(
+  attempt: Try,
+  step: readonly Entry[],
+  sent: SentPart[],
+): Promise<void> {
+  const { deps, target, network } = attempt;
+  if (await findStep(attempt, step, sent)) {
+    return;
+  }
+
+  const sendingForMs = Math.min(...step.map((entry) => entry.sendingForMs ?? Infinity));
+  if (sendingForMs < network.settlingMs) {
+    throw new NetworkError(
+      'network_unavailable',
+      'The network did not answer when it was asked to publish, and does not show the post yet. It is only sent again once it can no longer appear.',
+      { taken: 'unknown', retryAtMs: deps.now().getTime() + network.settlingMs - sendingForMs },
+    );
+  }
+
+  await markNotTaken(deps, target, step, 'ready');
+}
+
+/** Somebody said that this part is live, and what follows needs its id on the network. Sends nothing. */
+export async function findSettled(attempt: Try, settled: Entry, sent: SentPart[]): Promise<void> {
+  if (!(await findStep(attempt, [settled], sent))) {
+    throw new NetworkError(
+      'not_published',
+      'A part before it was settled as published, and the network does not show that one, so nothing can be put after it. If it stays so, make a new post of what is missing.',
+      { taken: 'no' },
+    );
+  }
+}
+
+/** @returns whether the posts are on the network; if so, the ledger says so too. */
+export async function findStep(
+  attempt: Try,
+  step: readonly Entry[],
+  sent: SentPart[],
+): Promise<boolean> {
+  const { deps, target, network, connection } = attempt;
+  const finding = await network.reconcile(connection, { parts: step, sent });
+  if (finding.kind === 'absent') {
+    return false;
+  }
+
+  const ids = finding.candidates.flat().map(({ remoteId }) => remoteId);
+  const claimed = await claimedElsewhere(deps, target, ids);
+  const ours = finding.candidates.find((parts) =>
+    parts.every(({ remoteId }) => !claimed.has(remoteId)),
+  );
+  if (ours === undefined) {
+    return false;
+  }
+
+  await markSent(deps, target, step, ours);
+  return true;
+}
