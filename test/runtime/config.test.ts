@@ -32,6 +32,7 @@ test('two settings are enough, and the others have defaults', (t) => {
     publicUrl: 'http://127.0.0.1:3000',
     media: { mediaDir: path.resolve('.data/media'), s3: null },
     rateLimits: { requests: 120, writes: 60, wrongKeys: 30 },
+    temporalUiUrl: null,
     trustedProxies: 0,
   });
 });
@@ -52,6 +53,7 @@ test('every setting is read, and an empty one is as none', (t) => {
     PUNCTUAL_RATE_LIMIT: '1000000',
     PUNCTUAL_RATE_LIMIT_WRITES: '1',
     PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '5',
+    PUNCTUAL_TEMPORAL_UI_URL: 'https://temporal.example/',
     PUNCTUAL_TRUST_PROXY: '2',
   };
   t.like(readConfig(given), {
@@ -66,6 +68,7 @@ test('every setting is read, and an empty one is as none', (t) => {
       s3: { bucket: 'punctual-media', endpoint: 'https://s3.example', region: 'eu-central-1' },
     },
     rateLimits: { requests: 1_000_000, writes: 1, wrongKeys: 5 },
+    temporalUiUrl: 'https://temporal.example',
     trustedProxies: 2,
   });
   const blank = { ...needed, HOST: '', PORT: ' ', LOG_LEVEL: '', PUNCTUAL_EGRESS_ALLOW: '' };
