@@ -42,6 +42,9 @@ export async function writeChannels(
 
   for (const row of kept.values()) {
     row.position = order.indexOf(row.channelId);
+    if (row.status === 'publishing') {
+      row.body = edit.overrides[row.channelId] ?? null; // For when nothing comes of what is being sent.
+    }
   }
 
   for (const judgement of edit.judgements) {

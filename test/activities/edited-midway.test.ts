@@ -1,6 +1,7 @@
 import test from 'ava';
+import type { EditPostBody } from '../../api/posts/schemas.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
 import { postLife, type Go } from '../support/post-life.ts';
 
 const fails = (code: NetworkError['code']) =>
@@ -8,8 +9,6 @@ const fails = (code: NetworkError['code']) =>
     kind: 'fails',
     error: new NetworkError(code, `They said ${code}.`, { taken: 'no' }),
   }) as const;
-
-const superseded = { name: 'SupersededError' };
 
 test('a post that was edited while a try of it prepared to send never goes out with its old text afterwards', async (t) => {
   const network = fakeNetwork();
@@ -28,7 +27,9 @@ test('a post that was edited while a try of it prepared to send never goes out w
     await life.edit(post, { body: 'New', schedule_in_minutes: 0 });
     return freeze(...args);
   };
-  await t.throwsAsync(life.attempt(post, targets[0]?.postChannelId ?? ''), superseded);
+  await t.throwsAsync(life.attempt(post, targets[0]?.postChannelId ?? ''), {
+    name: 'SupersededError',
+  });
   t.deepEqual(network.live, []);
 
   const again = (await life.claim(post)) as Go;
@@ -103,22 +104,41 @@ test('while a part of a thread is being sent, the thread cannot become another o
   );
 });
 
+/** Something happens within the first call of one of the network's steps. */
+function interrupt(
+  network: FakeNetwork,
+  step: 'freeze' | 'upload' | 'send',
+  act: () => Promise<void>,
+): void {
+  const original = network[step] as (...args: unknown[]) => Promise<unknown>;
+  const interrupted = async (...args: unknown[]): Promise<unknown> => {
+    Object.assign(network, { [step]: original });
+    await act();
+    return original(...args);
+  };
+  Object.assign(network, { [step]: interrupted });
+}
+
+const other = { thread: ['One', 'Other', 'Rest'], schedule_in_minutes: 0 };
 const single = { thread: null, body: 'Whole', schedule_in_minutes: 0 };
 const later = { schedule_in_minutes: 600 };
-const otherRest = { thread: ['One', 'Other', 'Rest'], schedule_in_minutes: 0 };
-/** A thread is cancelled in the middle of its first send and scheduled anew: at what moment, how, and what goes out. */
-const midway = [
-  { during: 'freeze', edit: single, atOnce: [], afterwards: ['Whole'] },
-  { during: 'upload', edit: single, atOnce: [], afterwards: ['Whole'] },
-  { during: 'upload', edit: later, atOnce: [], afterwards: ['One', 'Two', 'Three'] },
-  { during: 'send', edit: otherRest, atOnce: ['One'], afterwards: ['One', 'Other', 'Rest'] },
-  { during: 'send', edit: later, atOnce: ['One', 'Two', 'Three'], afterwards: [] },
-] as const;
+/** The thread One Two Three is cancelled within a step of its first try and scheduled anew: what goes out then. */
+const cases: readonly {
+  step: 'freeze' | 'upload' | 'send';
+  edit: EditPostBody;
+  atOnce: string;
+  atLast: string;
+}[] = [
+  { step: 'freeze', edit: single, atOnce: '', atLast: 'Whole' },
+  { step: 'upload', edit: single, atOnce: '', atLast: 'Whole' },
+  { step: 'upload', edit: later, atOnce: '', atLast: 'One Two Three' },
+  { step: 'send', edit: other, atOnce: 'One', atLast: 'One Other Rest' },
+  { step: 'send', edit: later, atOnce: 'One Two Three', atLast: 'One Two Three' },
+];
 
-for (const { during, edit, atOnce, afterwards } of midway) {
-  const how = Object.keys(edit).length > 1 ? 'edited and scheduled anew' : 'scheduled for later';
-  const what = afterwards.length > 0 ? `goes out as "${afterwards.join(' ')}"` : 'is finished';
-  test(`a thread that was ${how} during its first ${during} ${what}, never as a mixture`, async (t) => {
+for (const { step, edit, atOnce, atLast } of cases) {
+  const how = edit === later ? 'only scheduled for later' : `edited to "${atLast}"`;
+  test(`a thread that is cancelled during its first ${step} and ${how} goes out as one version, "${atOnce}" at once`, async (t) => {
     const network = fakeNetwork();
     const life = await postLife(t, { a: network });
     const post = await life.create({
@@ -127,32 +147,45 @@ for (const { during, edit, atOnce, afterwards } of midway) {
       schedule_in_minutes: 0,
     });
     const [target] = ((await life.claim(post)) as Go).targets;
-    const original = { ...network };
-    const meanwhile = async (): Promise<void> => {
-      Object.assign(network, { [during]: original[during] });
+    interrupt(network, step, async () => {
       await life.cancel(post);
-      await life.edit(post, {
-        ...edit,
-        ...('thread' in edit && { thread: edit.thread && [...edit.thread] }),
-      });
-    };
-    const wrapped = original[during] as (...args: unknown[]) => Promise<unknown>;
-    Object.assign(network, {
-      [during]: async (...args: unknown[]) => {
-        await meanwhile();
-        return wrapped(...args);
-      },
+      await life.edit(post, edit);
     });
-    const live = (): string[] => network.live.map(({ text }) => text);
+    const live = (): string => network.live.map(({ text }) => text).join(' ');
     const first = life.attempt(post, target?.postChannelId ?? '');
-    await (afterwards.length > 0 ? t.throwsAsync(first, superseded) : first);
-    t.deepEqual(live(), [...atOnce]);
+    await (atOnce === atLast ? first : t.throwsAsync(first, { name: 'SupersededError' }));
+    t.is(live(), atOnce);
 
     life.pass(600 * 60_000);
     for (const { postChannelId } of ((await life.claim(post)) as Go).targets) {
       t.like(await life.attempt(post, postChannelId), { status: 'published' });
     }
 
-    t.deepEqual(live(), afterwards.length > 0 ? [...afterwards] : [...atOnce]);
+    t.is(live(), atLast);
   });
 }
+
+test("a channel's own text that is changed while the old one is about to be sent is what goes out", async (t) => {
+  const network = fakeNetwork();
+  const life = await postLife(t, { a: network });
+  const channel = life.channels['a'] ?? '';
+  const post = await life.create({
+    body: 'For all',
+    channel_bodies: { [channel]: 'Old' },
+    channel_ids: [channel],
+    schedule_in_minutes: 0,
+  });
+  const [target] = ((await life.claim(post)) as Go).targets;
+  interrupt(network, 'upload', async () => {
+    await life.cancel(post);
+    await life.edit(post, { channel_bodies: { [channel]: 'New' }, schedule_in_minutes: 0 });
+  });
+  await t.throwsAsync(life.attempt(post, target?.postChannelId ?? ''), { name: 'SupersededError' });
+
+  const [again] = ((await life.claim(post)) as Go).targets;
+  t.like(await life.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
+  t.deepEqual(
+    network.live.map(({ text }) => text),
+    ['New'],
+  );
+});

@@ -30,9 +30,12 @@ export async function databaseWithClock(t: ExecutionContext, startMs: number): P
   );
   await setUp.close();
   const orm = createOrm(url, { poolSize: 5 });
-  t.teardown(() => orm.close());
   let nowMs = startMs;
   let told: Promise<unknown> = Promise.resolve();
+  t.teardown(async () => {
+    await told; // A pool that is closed while somebody waits for a connection never closes.
+    await orm.close();
+  });
   return {
     orm,
     url,
