@@ -47,6 +47,10 @@ export async function publishChannel(
     return { status: target.status, code: target.errorCode, deliveryIds };
   }
 
+  if (!target.isPublishing) {
+    return { status: 'draft', deliveryIds: [] };
+  }
+
   const wait = await admit(deps, target);
   if (wait && !isOver(deps, target, wait.atMs)) {
     if (await recordWait(deps, target, wait)) {

@@ -1,6 +1,6 @@
 import { ask } from '../../db/ask.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import type { ChannelStatus } from '../../domain/post-status.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts-for-channel.ts';
 import type { PartMedia } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -29,7 +29,9 @@ export type PublishTarget = {
   /** Of the channel's server. */
   readonly baseUrl: string;
   readonly run: number;
-  /** Of the post when its texts and files were read. */
+  /** Whether the post was publishing when its texts and files were read: before that they may still be edited. */
+  readonly isPublishing: boolean;
+  /** Of the post at that moment. */
   readonly revision: number;
   /** How often this channel was tried in this run, waits imposed by rate limits not counted. */
   readonly tries: number;
@@ -54,6 +56,7 @@ type Row = ParkRow &
     run: number;
     revision: number;
     tries: number;
+    post_status: PostStatus;
     due_at: string | Date | null;
     status: ChannelStatus;
     error_code: ChannelErrorCode | null;
@@ -71,7 +74,7 @@ export async function loadTarget(
   const { workspaceId, postId, postChannelId } = request;
   const [row] = await ask<Row>(
     deps.orm.em.fork(),
-    `select pc.channel_id, c.platform, ${accountColumns}, p.run, p.revision, pc.tries, pc.status, pc.error_code,
+    `select pc.channel_id, c.platform, ${accountColumns}, p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status,
        coalesce(p.retried_at, p.scheduled_at) as due_at, pc.body as override, p.body, p.thread, ${parkColumns},
        ${mediaColumn}
      from post_channels pc
@@ -95,6 +98,7 @@ export async function loadTarget(
     platform: row.platform,
     baseUrl: row.base_url,
     run: row.run,
+    isPublishing: row.post_status === 'publishing',
     revision: row.revision,
     tries: row.tries,
     // A post that was cancelled meanwhile has no time any more; what had begun goes on.
