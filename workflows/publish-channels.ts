@@ -21,11 +21,11 @@ export type Target = {
  *
  * @param show Called with what is known of all channels, at first and whenever more is.
  */
-export async function publishChannels(
+export function publishChannels(
   input: PublishPostInput,
   targets: readonly Target[],
   show: (channels: readonly ChannelState[]) => void,
-): Promise<void> {
+): Promise<unknown> {
   const channels = targets.map(({ channelId, network }): ChannelState => {
     return { channelId, network, status: 'under way' };
   });
@@ -34,7 +34,7 @@ export async function publishChannels(
     Object.assign(channels[index] ?? {}, outcome);
     show(channels);
   };
-  await Promise.all(
+  return Promise.all(
     targets.map((target, index) => publishTo(input, target, tell.bind(null, index))),
   );
 }

@@ -3,7 +3,7 @@ import { ended, publishing, stopped, type ChannelState } from './details.ts';
 import { markEnd } from './mark-end.ts';
 import type { PublishPostInput } from './messages.ts';
 import { claimPost, finalizePost } from './own-steps.ts';
-import { publishChannels, type Target } from './publish-channels.ts';
+import { publishChannels } from './publish-channels.ts';
 import { followMessages, untilDue, type Schedule } from './schedule.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
@@ -65,7 +65,13 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
 
     const { targets, revision: claimed = heard } = claim; // Claims in older histories say nothing of revisions.
     learn(schedule, claimed, schedule.dueAtMs);
-    const end = await publish(input, schedule, claimed, targets);
+    const sending = untilNews(schedule, claimed);
+    const show = (channels: readonly ChannelState[]): void =>
+      setCurrentDetails(publishing(input, claimed, channels));
+    await sending.run(() => publishChannels(input, targets, show));
+    // A post that was scheduled anew meanwhile is not cancelled any more.
+    const canceled = sending.consideredCancelled && schedule.canceled;
+    const end = await settle(input, schedule, canceled, claimed);
     if (schedule.canceled || schedule.revision === claimed) {
       return end;
     }
@@ -82,25 +88,16 @@ function learn(schedule: Schedule, revision: number, dueAtMs: number): void {
   }
 }
 
-async function publish(
-  input: PublishPostInput,
-  schedule: Schedule,
-  claimed: number,
-  targets: readonly Target[],
-): Promise<End> {
-  const sending = new CancellationScope();
+/** A scope that ends with the next message. */
+function untilNews(schedule: Schedule, claimed: number): CancellationScope {
+  const scope = new CancellationScope();
   // A new time stops it as well: it means that there was a cancel, the message of which was lost or is late.
-  schedule.onNews = () => sending.cancel();
+  schedule.onNews = () => scope.cancel();
   if (schedule.revision > claimed) {
-    sending.cancel(); // The news came while the claim was made.
+    scope.cancel(); // The news came while the claim was made.
   }
 
-  const show = (channels: readonly ChannelState[]): void =>
-    setCurrentDetails(publishing(input, claimed, channels));
-  await sending.run(() => publishChannels(input, targets, show));
-  // A post that was scheduled anew meanwhile is not cancelled any more.
-  const canceled = sending.consideredCancelled && schedule.canceled;
-  return settle(input, schedule, canceled, claimed);
+  return scope;
 }
 
 /** Writes the post's end, once, and starts what follows from it. */

@@ -76,6 +76,7 @@ export async function findStep(
     return false;
   }
 
-  await markSent(deps, target, step, ours);
+  const live = step.map((entry, index) => ({ ...entry, sent: ours[index] ?? null }));
+  await markSent(deps, target, live);
   return true;
 }

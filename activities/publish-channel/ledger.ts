@@ -9,15 +9,21 @@ import type {
   Part,
   SentPart,
 } from '../../networks/network.ts';
-import { sha256Hex } from '../../runtime/token.ts';
 import type { ActivityDeps } from '../deps.ts';
+import {
+  insertedColumns,
+  insertedEntries,
+  insertedValues,
+  valuesToInsert,
+} from './ledger-insert.ts';
 import type { PublishTarget } from './target.ts';
 
 /** One part of the thread as the ledger knows it. */
 export type Entry = FrozenPart & {
   readonly id: string;
   readonly part: number;
-  readonly state: AttemptState;
+  /** `new`: not in the ledger yet. The intent to send the thread's first part writes it there. */
+  readonly state: AttemptState | 'new';
   readonly sent: SentPart | null;
   /** When the last send began, by the database's clock. */
   readonly sendingAt: Date | null;
@@ -25,7 +31,7 @@ export type Entry = FrozenPart & {
   readonly sendingForMs: number | null;
 };
 
-type Row = {
+export type LedgerRow = {
   id: string;
   part: number;
   key: string;
@@ -39,20 +45,24 @@ type Row = {
 };
 
 /**
- * The ledger's entries of this channel's thread, in order: this run's own, and of earlier runs what was sent and
- * what may have been. So an intent stays open until it is settled, whichever run it is of.
+ * The ledger's entries of a channel's thread, in order: this run's own, and of earlier runs what was sent and what may
+ * have been. So an intent stays open until it is settled, whichever run it is of. Its values: $1 the post's channel,
+ * $2 the workspace, $3 the run.
  */
+export const ledgerRows = `select distinct on (part) id, part, key, text, state, remote_data, remote_id, url, sending_at,
+    (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
+  from publish_attempts
+  where post_channel_id = $1 and workspace_id = $2 and (run = $3 or state in ('sent', 'sending', 'unknown'))
+  order by part, state = 'sent' desc, state in ('sending', 'unknown') desc, run desc`;
+
+/** Reads the ledger as it is now. */
 export async function readLedger(deps: ActivityDeps, target: PublishTarget): Promise<Entry[]> {
-  const rows = await ask<Row>(
-    deps.orm.em.fork(),
-    `select distinct on (part) id, part, key, text, state, remote_data, remote_id, url, sending_at,
-       (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
-     from publish_attempts
-     where post_channel_id = $1 and workspace_id = $2 and (run = $3 or state in ('sent', 'sending', 'unknown'))
-     order by part, state = 'sent' desc, state in ('sending', 'unknown') desc, run desc`,
-    [target.postChannelId, target.workspaceId, target.run],
-  );
-  return rows.map((row) => ({
+  const values = [target.postChannelId, target.workspaceId, target.run];
+  return entriesOf(target, await ask<LedgerRow>(deps.orm.em.fork(), ledgerRows, values));
+}
+
+export const entriesOf = (target: PublishTarget, rows: readonly LedgerRow[]): Entry[] =>
+  rows.map((row) => ({
     id: row.id,
     part: row.part,
     key: row.key,
@@ -65,23 +75,24 @@ export async function readLedger(deps: ActivityDeps, target: PublishTarget): Pro
     sendingAt: row.sending_at === null ? null : new Date(row.sending_at),
     sendingForMs: row.sending_for_ms,
   }));
-}
 
 /**
  * The ledger with an entry for every part, before anything is sent. What the network freezes is computed once:
  * of two tries that come here together the first to commit decides, and the other reads what it wrote.
+ *
+ * @param known What was read of it, if that is not old.
  */
 export async function openLedger(
   deps: ActivityDeps,
   target: PublishTarget,
-  network: Network,
-  connection: Connection,
-): Promise<Entry[]> {
-  const entries = await readLedger(deps, target);
-  const known = new Set(entries.map(({ part }) => part));
+  { network, connection }: { readonly network: Network; readonly connection: Connection },
+  known?: readonly Entry[],
+): Promise<readonly Entry[]> {
+  const entries = known ?? (await readLedger(deps, target));
+  const parts = new Set(entries.map(({ part }) => part));
   const missing: (Part & { part: number })[] = [];
   for (const [part, text] of target.texts.entries()) {
-    if (!known.has(part)) {
+    if (!parts.has(part)) {
       const key = `${target.postChannelId}-${target.run}-${part}`;
       missing.push({ part, key, text, media: mediaOf(target, part) });
     }
@@ -99,43 +110,38 @@ export async function openLedger(
     text,
     media,
     data: frozen[index]?.data ?? null,
-    state: 'ready',
+    state: 'new',
     sent: null,
     sendingAt: null,
     sendingForMs: null,
   }));
+  if (entries.length === 0) {
+    return added;
+  }
+
   return (await addEntries(deps, target, added))
-    ? [...entries, ...added].toSorted((a, b) => a.part - b.part)
+    ? [...entries, ...added.map(asReady)].toSorted((a, b) => a.part - b.part)
     : readLedger(deps, target);
 }
+
+/** An entry that has come into the ledger, and is not sent. */
+export const asReady = (entry: Entry): Entry => ({
+  ...entry,
+  state: entry.state === 'new' ? 'ready' : entry.state,
+});
 
 /** @returns whether all of them are in the ledger now; false when another try had some of them there before. */
 async function addEntries(
   deps: ActivityDeps,
-  { workspaceId, postChannelId, channelId, run }: PublishTarget,
+  target: PublishTarget,
   entries: readonly Entry[],
 ): Promise<boolean> {
   const added = await ask(
     deps.orm.em.fork(),
-    `insert into publish_attempts (id, workspace_id, post_channel_id, channel_id, run, part, key, state,
-       text, content_hash, remote_data, created_at, updated_at)
-     select id, $1, $2, $3, $4, part, key, 'ready', text, content_hash, remote_data::jsonb, $5, $5
-     from unnest($6::uuid[], $7::int[], $8::text[], $9::text[], $10::text[], $11::text[])
-       as entry (id, part, key, text, content_hash, remote_data)
+    `insert into publish_attempts (${insertedColumns})
+     select ${insertedValues}, 'ready', null from ${insertedEntries}
      on conflict (post_channel_id, run, part) do nothing returning id`,
-    [
-      workspaceId,
-      postChannelId,
-      channelId,
-      run,
-      deps.now(),
-      entries.map(({ id }) => id),
-      entries.map(({ part }) => part),
-      entries.map(({ key }) => key),
-      entries.map(({ text }) => text),
-      entries.map(({ text }) => sha256Hex(text)),
-      entries.map(({ data }) => JSON.stringify(data)),
-    ],
+    valuesToInsert(target, entries, deps.now()),
   );
   return added.length === entries.length;
 }

@@ -6,6 +6,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { admit } from './admit.ts';
 import { begin } from './begin.ts';
 import { heartbeating } from './heartbeating.ts';
+import type { Entry } from './ledger.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';
 import { openConnection } from './open-connection.ts';
 import { recordFailure } from './record-failure.ts';
@@ -60,7 +61,8 @@ export async function publishChannel(
     return { status: 'draft', deliveryIds: [] };
   }
 
-  if (!(await begin(deps, target))) {
+  const ledger = await begin(deps, target);
+  if (ledger === null) {
     return { status: 'draft', deliveryIds: [] };
   }
 
@@ -69,7 +71,7 @@ export async function publishChannel(
   }
 
   try {
-    await heartbeating(() => publish(deps, target));
+    await heartbeating(() => publish(deps, target, ledger));
     return { status: 'published', code: null, deliveryIds: [] };
   } catch (error) {
     return fail(deps, target, setbackOf(deps, target, error));
@@ -83,15 +85,19 @@ function isOver(deps: ActivityDeps, target: PublishTarget, retryAtMs: number): b
   return nextTry(limited, target.tries, dueAtMs, nowMs).kind === 'give_up';
 }
 
-async function publish(deps: ActivityDeps, target: PublishTarget): Promise<void> {
+async function publish(
+  deps: ActivityDeps,
+  target: PublishTarget,
+  ledger: readonly Entry[],
+): Promise<void> {
   const network = deps.networks[target.platform];
   if (!network) {
     throw new Error(`This worker knows no network "${target.platform}".`);
   }
 
   const connection = openConnection(deps, target);
-  const sent = await sendThread(deps, target, network, connection);
-  await recordPublished(deps, target, sent);
+  const live = await sendThread({ deps, target, network, connection }, ledger);
+  await recordPublished(deps, target, live);
 }
 
 /** @returns the channel's end, if this is it. */

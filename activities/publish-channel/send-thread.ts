@@ -1,44 +1,45 @@
-import {
-  NetworkError,
-  type Connection,
-  type Network,
-  type SentPart,
-  type Step,
-} from '../../networks/network.ts';
+import { NetworkError, type SentPart, type Step } from '../../networks/network.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
-import type { ActivityDeps } from '../deps.ts';
 import { findSettled, findStep, settleStep, type Try } from './find-step.ts';
-import { openLedger, type Entry } from './ledger.ts';
-import { markNotTaken, markSending, markSent } from './ledger-marks.ts';
-import type { PublishTarget } from './target.ts';
+import { asReady, openLedger, type Entry } from './ledger.ts';
+import { markNotTaken, markSent } from './ledger-marks.ts';
+import { markSending } from './mark-sending.ts';
+import type { Live } from './record-published.ts';
 
 /**
- * Brings every part of the thread onto the network, each exactly once, and says where they are. Starts at the
- * ledger: what is sent stays sent, and what may have been sent is looked for before anything else.
+ * Brings every part of the thread onto the network, each exactly once. Starts at the ledger: what is sent stays sent, and
+ * what may have been sent is looked for before anything else.
  *
+ * @param known The ledger as the try began.
+ * @returns where the parts are. The ledger does not say so yet of those that were sent last: whoever writes down that the
+ *   channel is published says both at once.
  * @throws NetworkError when it could not; the ledger holds how far it came.
  */
-export async function sendThread(
-  deps: ActivityDeps,
-  target: PublishTarget,
-  network: Network,
-  connection: Connection,
-): Promise<SentPart[]> {
-  const attempt: Try = { deps, target, network, connection };
-  let entries = await openLedger(deps, target, network, connection);
+export async function sendThread(attempt: Try, known: readonly Entry[]): Promise<Live> {
+  const { deps, target, network } = attempt;
+  let entries = await openLedger(deps, target, attempt, known);
   for (;;) {
     const sent = sentParts(entries);
     const remaining = entries.filter((entry) => entry.sent === null);
     if (remaining.length === 0) {
-      return sent;
+      return { sent, last: [] };
     }
 
     const step = network.threads === 'atomic' ? remaining : remaining.slice(0, 1);
     const created = await advance(attempt, { remaining, step, sent });
-    // Opened anew: an intent of an earlier run that came to nothing leaves its part to this run.
-    entries = created
-      ? withSent(entries, step, created)
-      : await openLedger(deps, target, network, connection);
+    if (created === null) {
+      // Opened anew: an intent of an earlier run that came to nothing leaves its part to this run.
+      entries = await openLedger(deps, target, attempt);
+      continue;
+    }
+
+    entries = withSent(entries, step, created);
+    const last = entries.filter(({ id }) => step.some((entry) => entry.id === id));
+    if (last.length === remaining.length) {
+      return { sent: sentParts(entries), last };
+    }
+
+    await markSent(deps, target, last);
   }
 }
 
@@ -65,13 +66,13 @@ async function advance(
     return null;
   }
 
-  return sendStep(attempt, step, sent);
+  return sendStep(attempt, { remaining, step, sent });
 }
 
 const sentParts = (entries: readonly Entry[]): SentPart[] =>
   entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
 
-/** What the ledger says now that the parts of a step are written down as sent. */
+/** The entries now that those of a step are sent. */
 const withSent = (
   entries: readonly Entry[],
   step: readonly Entry[],
@@ -79,23 +80,20 @@ const withSent = (
 ): Entry[] =>
   entries.map((entry) => {
     const index = step.indexOf(entry);
-    return index < 0 ? entry : { ...entry, state: 'sent', sent: created[index] ?? null };
+    return index < 0 ? asReady(entry) : { ...entry, state: 'sent', sent: created[index] ?? null };
   });
 
 /** @returns the posts, or null when their answer was lost and the network was asked for them. */
 async function sendStep(
   attempt: Try,
-  step: readonly Entry[],
-  sent: SentPart[],
+  { remaining, step, sent }: Progress,
 ): Promise<readonly SentPart[] | null> {
   const { deps, target, network, connection } = attempt;
   // Before the intent: while files are on their way no post can come of it, and what fails is certain.
   const files = await uploadFiles(attempt, { parts: step, sent });
-  const marked = await markSending(deps, target, step);
+  const marked = await markSending(deps, target, { step, remaining });
   try {
-    const created = await network.send(connection, { parts: step, sent }, files);
-    await markSent(deps, target, step, created);
-    return created;
+    return await network.send(connection, { parts: step, sent }, files);
   } catch (error) {
     if (!(error instanceof NetworkError)) {
       throw error; // The ledger still says "sending", so the next try asks the network first.
