@@ -5,7 +5,9 @@ import { recordEvent } from '../db/record-event.ts';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import { finalEventType } from '../domain/events.ts';
 import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
+import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
+import { endOpenChannels } from './end-open-channels.ts';
 
 export type FinalizeRequest = {
   readonly workspaceId: string;
@@ -67,27 +69,46 @@ export async function finalizePost(
 
     if (post.status === 'published' || post.status === 'failed') {
       const deliveryIds = await pendingDeliveries(em, scope);
-      return { status: post.status, deliveryIds, channels: await channelEnds(em, scope) };
+      const view = await mustLoad(em, scope, deps.publicUrl);
+      return { status: post.status, deliveryIds, channels: endsIn(view) };
     }
 
     // A draft was cancelled, whether or not the workflow has heard of it.
     const canceled = request.canceled || post.status === 'draft';
-    const channels = await endChannels(em, scope, canceled ? 'draft' : 'failed');
-    const statuses = channels.map((channel) => channel.status);
-    if (!statuses.every(isFinal) || channels.length === 0) {
-      await setStatus(em, scope, 'draft', deps.now());
-      return { status: 'draft', deliveryIds: [], channels };
-    }
-
-    const status = statusOfBegunPost(statuses) === 'published' ? 'published' : 'failed';
-    await setStatus(em, scope, status, deps.now());
-    const type = finalEventType(statuses);
-    const view = await loadPostView(em, scope.workspaceId, scope.postId, deps.publicUrl);
-    const final = { postId: scope.postId, run: post.run };
-    const event = { workspaceId, createdAt: deps.now(), data: { post: view }, final };
-    const deliveryIds = type ? await recordEvent(em, { ...event, type }) : [];
-    return { status, deliveryIds, channels };
+    const view = await endChannels(em, deps, scope, canceled ? 'draft' : 'failed');
+    return endPost(em, deps, { scope, run: post.run, view });
   });
+}
+
+type Ending = { readonly scope: Scope; readonly run: number; readonly view: PostView };
+
+/** Writes down what follows from the channels. */
+async function endPost(
+  em: Em,
+  deps: ActivityDeps,
+  { scope, run, view }: Ending,
+): Promise<Finalized> {
+  const channels = endsIn(view);
+  const statuses = channels.map((channel) => channel.status);
+  const now = deps.now();
+  const type = finalEventType(statuses);
+  if (!statuses.every(isFinal) || type === null) {
+    await setStatus(em, scope, 'draft', now);
+    return { status: 'draft', deliveryIds: [], channels };
+  }
+
+  const status = statusOfBegunPost(statuses) === 'published' ? 'published' : 'failed';
+  await setStatus(em, scope, status, now);
+  // What the row says from now on, without reading it again.
+  const post: PostView = { ...view, status, updated_at: now.toISOString() };
+  const deliveryIds = await recordEvent(em, {
+    workspaceId: scope.workspaceId,
+    createdAt: now,
+    type,
+    data: { post },
+    final: { postId: scope.postId, run },
+  });
+  return { status, deliveryIds, channels };
 }
 
 /**
@@ -101,59 +122,44 @@ const hasMovedOn = (
   (status === 'scheduled' && (!canceled || revision > heard)) ||
   (status === 'publishing' && revision > (canceled ? heard : (claimed ?? heard)));
 
-/** As a rule all of them have ended by themselves, and under the post's lock none begins anew. */
-async function endChannels(em: Em, scope: Scope, end: 'draft' | 'failed'): Promise<ChannelEnd[]> {
-  const channels = await channelEnds(em, scope);
-  if (channels.every(({ status }) => isFinal(status))) {
-    return channels;
+/**
+ * As a rule all of them have ended by themselves, and under the post's lock none begins anew.
+ *
+ * @returns the post with its channels as they are then.
+ */
+async function endChannels(
+  em: Em,
+  { publicUrl }: ActivityDeps,
+  scope: Scope,
+  end: 'draft' | 'failed',
+): Promise<PostView> {
+  const view = await mustLoad(em, scope, publicUrl);
+  if (view.channels.every(({ status }) => isFinal(status))) {
+    return view;
   }
 
   await endOpenChannels(em, scope, end);
-  return channelEnds(em, scope);
+  return mustLoad(em, scope, publicUrl);
 }
 
-/**
- * A channel that is not final here was stopped: by a cancel, or because its activity ran out of time. Where a
- * request may have left and nobody has asked the network since, the outcome is unconfirmed.
- *
- * @param end What the others become.
- */
-async function endOpenChannels(
+/** @throws Error for a post that is not there, which does not happen under its lock. */
+async function mustLoad(
   em: Em,
-  scope: Scope,
-  end: 'draft' | 'scheduled' | 'failed',
-): Promise<void> {
-  const ids = [scope.postId, scope.workspaceId];
-  const open = `post_id = ? and workspace_id = ? and status in ('scheduled', 'publishing', 'retrying')`;
-  // First, so that no send of theirs begins between the two statements: see `markSending`.
-  await em.execute(
-    'select id from post_channels where post_id = ? and workspace_id = ? order by id for update',
-    ids,
-  );
-  await em.execute(
-    `update post_channels pc set status = 'unconfirmed', error_code = 'unconfirmed', retry_at = null,
-       error = 'The network was asked to publish and its answer never came, so it may or may not have the post. Look at the account, then settle this channel.'
-     where ${open} and exists (select 1 from publish_attempts a
-       where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and a.state in ('sending', 'unknown'))`,
-    ids,
-  );
-  await em.execute(
-    end === 'failed'
-      ? `update post_channels set status = ?, retry_at = null, error_code = coalesce(error_code, 'too_late'),
-           error = 'The channel did not get the post within a day of its time, and is given up. Retry the post if it is still to go out.' where ${open}`
-      : `update post_channels set status = ?, retry_at = null, error = null, error_code = null where ${open}`,
-    [end, ...ids],
-  );
+  { workspaceId, postId }: Scope,
+  publicUrl: string,
+): Promise<PostView> {
+  const view = await loadPostView(em, workspaceId, postId, publicUrl);
+  if (!view) {
+    throw new Error('The post is gone.');
+  }
+
+  return view;
 }
 
-const channelEnds = (em: Em, { postId, workspaceId }: Scope): Promise<ChannelEnd[]> =>
-  ask<ChannelEnd>(
-    em,
-    `select pc.channel_id as "channelId", c.platform as network, pc.status, pc.error_code as code
-     from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-     where pc.post_id = $1 and pc.workspace_id = $2 order by pc.position`,
-    [postId, workspaceId],
-  );
+const endsIn = ({ channels }: PostView): ChannelEnd[] =>
+  channels.map(({ channel_id: channelId, platform: network, status, error_code: code }) => {
+    return { channelId, network, status, code };
+  });
 
 /** A draft has no time. */
 async function setStatus(em: Em, scope: Scope, status: string, now: Date): Promise<void> {

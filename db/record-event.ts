@@ -26,12 +26,13 @@ export type NewEvent = {
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
   const id = newId();
   const body = eventBody(id, event);
-  const endpoints = await ask<{ id: string }>(
+  const endpoints = await ask<Endpoint>(
     em,
     `with event as (
        insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (post_id, run) do nothing returning type)
-     select w.id from event join webhook_endpoints w on w.events @> to_jsonb(event.type)
+     select w.id, w.disabled_at is not null as disabled
+     from event join webhook_endpoints w on w.events @> to_jsonb(event.type)
      where w.workspace_id = $2 order by w.id`,
     [
       id,
@@ -44,26 +45,37 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
       event.createdAt,
     ],
   );
-  const deliveryIds: string[] = [];
-  for (const endpoint of endpoints) {
-    const deliveryId = newId();
-    await em.execute(
-      `insert into deliveries (id, workspace_id, endpoint_id, event_id, status, next_attempt_at, created_at, synced_round)
-       values (?, ?, ?, ?, 'pending', ?, ?, ?)`,
-      [
-        deliveryId,
-        event.workspaceId,
-        endpoint.id,
-        id,
-        event.createdAt,
-        event.createdAt,
-        event.byOutbox ? 0 : 1,
-      ],
-    );
-    deliveryIds.push(deliveryId);
-  }
+  return endpoints.length === 0 ? [] : addDeliveries(em, event, id, endpoints);
+}
 
-  return deliveryIds;
+type Endpoint = { id: string; disabled: boolean };
+
+/** What a disabled endpoint misses has failed from the start, so that its owner sees it and can have it replayed. */
+async function addDeliveries(
+  em: Em,
+  { workspaceId, createdAt, byOutbox }: NewEvent,
+  eventId: string,
+  endpoints: readonly Endpoint[],
+): Promise<string[]> {
+  const deliveries = endpoints.map((endpoint) => ({ ...endpoint, deliveryId: newId() }));
+  await ask(
+    em,
+    `insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
+     select id, $1, endpoint_id, $2, $3, case when disabled then 1 else $4::int end,
+       case when disabled then 'failed' else 'pending' end, case when disabled then null else $3::timestamptz end,
+       case when disabled then 'endpoint_disabled' end
+     from unnest($5::uuid[], $6::uuid[], $7::boolean[]) as delivery (id, endpoint_id, disabled)`,
+    [
+      workspaceId,
+      eventId,
+      createdAt,
+      byOutbox ? 0 : 1,
+      deliveries.map(({ deliveryId }) => deliveryId),
+      deliveries.map(({ id }) => id),
+      deliveries.map(({ disabled }) => disabled),
+    ],
+  );
+  return deliveries.filter(({ disabled }) => !disabled).map(({ deliveryId }) => deliveryId);
 }
 
 /** The bytes of an event as every endpoint gets them (specification, Events). */

@@ -9,6 +9,8 @@ export const deliveryErrors = [
   'invalid_response',
   'redirect',
   'http_error',
+  // Nothing was sent: the endpoint is disabled.
+  'endpoint_disabled',
 ] as const;
 export type DeliveryError = (typeof deliveryErrors)[number];
 

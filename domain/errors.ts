@@ -23,6 +23,7 @@ export const errorCodes = [
   'media_in_use',
   'nothing_to_settle',
   'delivery_not_final',
+  'webhook_disabled',
   'payload_too_large',
   'unsupported_media_type',
   'rate_limited',

@@ -11,9 +11,6 @@ export const publishWindowMs = 24 * hour;
 /** Waits after a fault on our side, in milliseconds: soon at first, and never longer than a repair should go unnoticed. */
 const internalWaits = { shortestMs: 30 * second, longestMs: 10 * minute };
 
-/** Waits between a delivery's attempts, in milliseconds: 6 attempts in all (specification, Delivery and retries). */
-const deliveryWaitsMs = [minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour] as const;
-
 /** @returns milliseconds until the next try, or null when `triesMade` (1 or more) were all there are. */
 export function publishWaitMs(triesMade: number): number | null {
   return publishWaitsMs[triesMade - 1] ?? null;
@@ -28,9 +25,4 @@ export function publishWaitMs(triesMade: number): number | null {
 export function internalWaitMs(lateMs: number): number {
   const { shortestMs, longestMs } = internalWaits;
   return Math.min(Math.max(Math.floor(lateMs / 2), shortestMs), longestMs);
-}
-
-/** @returns milliseconds until the next attempt, or null when `attemptsMade` (1 or more) were all there are. */
-export function deliveryWaitMs(attemptsMade: number): number | null {
-  return deliveryWaitsMs[attemptsMade - 1] ?? null;
 }

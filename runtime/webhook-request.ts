@@ -1,7 +1,7 @@
 import { errorOfStatus, type DeliveryError } from '../domain/delivery-error.ts';
 import type { SigningSecrets } from '../domain/signing-secrets.ts';
 import { EgressError, type Egress } from './egress/egress.ts';
-import { webhookSignature } from './webhook-signature.ts';
+import { standardSignature, webhookSignature } from './webhook-signature.ts';
 
 /** The specification's limit on a receiver, in milliseconds, over everything from the name to the body. */
 const timeoutMs = 10_000;
@@ -22,6 +22,8 @@ export type WebhookResult = {
   readonly status: number | null;
   readonly error: DeliveryError | null;
   readonly durationMs: number;
+  /** The answer's Retry-After as it came. */
+  readonly retryAfter: string | undefined;
   /** The first 2 KB of the answer's body, made fit for JSON and people; null when there was none. */
   readonly responseBody: string | null;
 };
@@ -52,11 +54,22 @@ export async function sendWebhook(
       maxBytes,
     });
     const { status } = answer;
-    const responseBody = readable(answer.body, answer.truncated);
-    return { status, error: errorOfStatus(status), durationMs: durationMs(), responseBody };
+    return {
+      status,
+      error: errorOfStatus(status),
+      durationMs: durationMs(),
+      retryAfter: answer.headers['retry-after'],
+      responseBody: readable(answer.body, answer.truncated),
+    };
   } catch (error) {
     if (error instanceof EgressError) {
-      return { status: null, error: error.code, durationMs: durationMs(), responseBody: null };
+      return {
+        status: null,
+        error: error.code,
+        durationMs: durationMs(),
+        retryAfter: undefined,
+        responseBody: null,
+      };
     }
 
     throw error;
@@ -79,6 +92,12 @@ function signedHeaders(
     'service-timestamp': String(timestamp),
     'service-signature': signature(current.sealed),
     ...(next ? { 'service-signature-next': signature(next.sealed) } : {}),
+    // The same by Standard Webhooks, whose verifiers exist in many languages. They take any of several signatures.
+    'webhook-id': eventId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': [current, ...(next ? [next] : [])]
+      .map(({ sealed }) => standardSignature(open(sealed), { id: eventId, timestamp, body }))
+      .join(' '),
   };
 }
 

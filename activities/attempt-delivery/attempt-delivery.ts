@@ -1,9 +1,12 @@
+import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
+import { placeWaitMs } from '../../domain/delivery-waits.ts';
 import { secretsOf } from '../../domain/signing-secrets.ts';
 import { sendWebhook } from '../../runtime/webhook-request.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { loadDelivery, type DeliveryRequest } from './load-delivery.ts';
+import { disableIfDead, endUnsent } from './disable-endpoint.ts';
+import { loadDelivery, type DeliveryRequest, type LoadedDelivery } from './load-delivery.ts';
 import { recordAttempt } from './record-attempt.ts';
 
 /**
@@ -16,7 +19,8 @@ export async function attemptDelivery(
   deps: ActivityDeps,
   input: DeliveryRequest,
 ): Promise<'delivered' | 'failed' | 'gone'> {
-  const delivery = await loadDelivery(deps, input);
+  const now = deps.now();
+  const delivery = await loadDelivery(deps, input, now);
   if (!delivery) {
     return 'gone';
   }
@@ -25,12 +29,50 @@ export async function attemptDelivery(
     return delivery.status; // Recorded before, and the answer was lost on the way to Temporal.
   }
 
+  if (delivery.isDisabled) {
+    await endUnsent(deps, delivery);
+    return 'failed';
+  }
+
+  mustBeginNow(delivery, now);
+  return send(deps, delivery);
+}
+
+/**
+ * A try that comes again after a crash does not know when the next attempt is; the row does.
+ *
+ * @throws ApplicationFailure when it is too early, or all places of the endpoint are taken. Neither is an attempt.
+ */
+function mustBeginNow(
+  { nextAttemptAt, place, attemptsMade, attemptsBefore }: LoadedDelivery,
+  now: Date,
+): void {
+  if (nextAttemptAt !== null && nextAttemptAt > now) {
+    const message = `Nothing was sent: the next attempt is at ${nextAttemptAt.toISOString()}`;
+    throw notNow('too_early', message, nextAttemptAt.getTime() - now.getTime());
+  }
+
+  if (place === null) {
+    const looks = activityInfo().attempt - (attemptsMade - attemptsBefore);
+    const message = 'Nothing was sent: the endpoint has as many requests under way as it gets';
+    throw notNow('endpoint_busy', message, placeWaitMs(Math.max(looks, 1), Math.random()));
+  }
+}
+
+async function send(
+  deps: ActivityDeps,
+  delivery: LoadedDelivery,
+): Promise<'delivered' | 'failed' | 'gone'> {
   const at = deps.now();
   const purpose = signingSecretPurpose(delivery.endpointId);
   const open = (sealed: string): string => deps.sealer.open(sealed, purpose);
   const secrets = secretsOf(delivery.secrets, at);
   const result = await sendWebhook(deps.egress, delivery, secrets, open, at);
   const outcome = await recordAttempt(deps, delivery, at, result);
+  if (outcome.status === 'failed') {
+    await disableIfDead(deps, delivery);
+  }
+
   if (outcome.status !== 'pending') {
     return outcome.status;
   }
@@ -38,10 +80,15 @@ export async function attemptDelivery(
   const code = result.error ?? 'http_error';
   const answer = result.status === null ? code : `${code} (${result.status})`;
   const nextAt = new Date(deps.now().getTime() + outcome.waitMs).toISOString();
-  throw ApplicationFailure.create({
-    type: code,
-    message: `Attempt ${delivery.attemptsMade + 1}: ${answer}; the next one is at ${nextAt}`,
-    nextRetryDelay: outcome.waitMs,
+  const message = `Attempt ${delivery.attemptsMade + 1}: ${answer}; the next one is at ${nextAt}`;
+  throw notNow(code, message, outcome.waitMs);
+}
+
+/** Nothing is wrong with the worker. */
+const notNow = (type: string, message: string, waitMs: number): ApplicationFailure =>
+  ApplicationFailure.create({
+    type,
+    message,
+    nextRetryDelay: waitMs,
     category: ApplicationFailureCategory.BENIGN,
   });
-}

@@ -47,24 +47,3 @@ const sentences: Readonly<Record<FindKind, string>> = {
   overdue: 'this post is overdue, and nothing says why',
   delivery_gone: 'nothing in Temporal would have delivered this event: it is started anew',
 };
-
-/** Long enough to look into what happened. In milliseconds. */
-const keptMs = 30 * 24 * 3_600_000;
-
-/** In one go, so that no statement runs long; what is left goes with the next sweeps. */
-const deletedAtOnce = 1000;
-const maxRounds = 10;
-
-export async function forgetOldFinds({ orm, now }: ActivityDeps): Promise<void> {
-  const before = new Date(now().getTime() - keptMs);
-  for (let round = 0; round < maxRounds; round += 1) {
-    const deleted = await orm.em.fork().execute<unknown[]>(
-      `delete from sweep_finds where id in (
-         select id from sweep_finds where found_at < ? order by found_at limit ?) returning id`,
-      [before, deletedAtOnce],
-    );
-    if (deleted.length < deletedAtOnce) {
-      return;
-    }
-  }
-}

@@ -25,6 +25,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   media_in_use: 409,
   nothing_to_settle: 409,
   delivery_not_final: 409,
+  webhook_disabled: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,

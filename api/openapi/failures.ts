@@ -135,6 +135,12 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     when: 'The delivery is still being tried.',
     example: { error: 'This delivery is still being tried.' },
   },
+  webhook_disabled: {
+    when: 'The endpoint is disabled, so nothing can be sent to it.',
+    example: {
+      error: 'This webhook endpoint is disabled. Enable it first: PATCH it with {"enabled": true}.',
+    },
+  },
   payload_too_large: {
     when: 'The request body is larger than 1 MB, unpacked; or an uploaded file larger than 200 MB.',
     example: { error: 'The request body is larger than 1 MB.' },

@@ -20,7 +20,7 @@ export async function beginRound(
   const rows = await em.execute<Row[]>(
     `with final as materialized (
        select id from deliveries where workspace_id = ? and ${which} order by id for update)
-     update deliveries d set status = 'pending', round = d.round + 1, next_attempt_at = ?,
+     update deliveries d set status = 'pending', error = null, round = d.round + 1, next_attempt_at = ?,
        attempts_before = (select coalesce(max(number), 0) from delivery_attempts a
          where a.delivery_id = d.id and a.workspace_id = d.workspace_id)
      from final where d.id = final.id and d.workspace_id = ? returning d.id, d.round`,

@@ -45,6 +45,9 @@ export async function createEndpoint(
       nextSealedSecret: null,
       nextSecretHint: null,
       rotatesAt: null,
+      failingSince: null,
+      disabledAt: null,
+      disabledReason: null,
       createdAt: deps.now(),
     });
   });

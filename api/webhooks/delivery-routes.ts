@@ -1,4 +1,5 @@
 import { deliveryStatuses } from '../../db/entities/delivery.ts';
+import { eventTypes } from '../../domain/events.ts';
 import type { ApiDeps } from '../deps.ts';
 import { cursorQuery } from '../http/cursor.ts';
 import type { Route } from '../http/route.ts';
@@ -50,6 +51,10 @@ const listCall = (deps: ApiDeps): Route => ({
       description: 'Only deliveries with this status.',
       schema: { type: 'string', enum: [...deliveryStatuses] },
     },
+    event_type: {
+      description: 'Only deliveries of such events.',
+      schema: { type: 'string', enum: [...eventTypes] },
+    },
     limit: {
       description: `How many at most. ${maxPage} when left out.`,
       schema: { type: 'integer', minimum: 1, maximum: maxPage },
@@ -93,7 +98,7 @@ const replayCall = (deps: ApiDeps): Route => ({
       examples: { replayed: examples.replayed },
     },
   },
-  errors: ['not_found', 'delivery_not_final'],
+  errors: ['not_found', 'delivery_not_final', 'webhook_disabled'],
   handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }) => {
     const delivery = await replayDelivery(deps, caller.workspaceId, id, deliveryId);
     return { status: 202, body: { delivery } };
@@ -107,7 +112,7 @@ const replayFailedCall = (deps: ApiDeps): Route => ({
   tag: 'Webhooks',
   summary: 'Deliver once more what has failed since a time',
   description:
-    'Every failed delivery whose `created_at` is not before `since`, each with up to six new attempts. What is pending or delivered is left alone, so calling again is safe.',
+    'Every failed delivery whose `created_at` is not before `since`, each with up to six new attempts; those among them that a disabled endpoint missed. What is pending or delivered is left alone, so calling again is safe.',
   query: {
     since: {
       description: 'RFC 3339 with Z or an offset.',
@@ -122,7 +127,7 @@ const replayFailedCall = (deps: ApiDeps): Route => ({
       examples: { replaying: examples.replaying },
     },
   },
-  errors: ['invalid_request', 'not_found'],
+  errors: ['invalid_request', 'not_found', 'webhook_disabled'],
   handle: async ({ caller, params: { id = '' }, query }) => ({
     status: 202,
     body: { replaying: await replayFailed(deps, caller.workspaceId, id, query['since']) },

@@ -19,11 +19,13 @@ export async function editEndpoint(
 ): Promise<EndpointView> {
   const em = deps.orm.em.fork();
   const before = await loadEndpoint(em, workspaceId, deps.now(), id);
-  const { events, description, url } = request;
+  const { events, description, url, enabled } = request;
   const changes = {
     ...(events === undefined ? {} : { events: checkEvents(events) }),
     ...(description === undefined ? {} : { description: checkDescription(description) }),
-    ...(url === undefined ? {} : { url: await checkUrl(deps, url) }),
+    // Another receiver has five days of its own.
+    ...(url === undefined ? {} : { url: await checkUrl(deps, url), failingSince: null }),
+    ...(enabled === undefined || enabled === before.enabled ? {} : toggled(enabled, deps.now())),
   };
   if (Object.keys(changes).length === 0) {
     return before;
@@ -32,3 +34,8 @@ export async function editEndpoint(
   await em.nativeUpdate(WebhookEndpoint, { id, workspaceId }, changes);
   return loadEndpoint(em, workspaceId, deps.now(), id);
 }
+
+const toggled = (enabled: boolean, now: Date) =>
+  enabled
+    ? { disabledAt: null, disabledReason: null, failingSince: null }
+    : { disabledAt: now, disabledReason: 'requested' as const };

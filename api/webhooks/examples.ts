@@ -37,6 +37,10 @@ const endpoint: EndpointView = {
   secret_hint: 'whsec_…k3Vx',
   next_secret_hint: null,
   rotates_at: null,
+  enabled: true,
+  disabled_at: null,
+  disabled_reason: null,
+  failing_since: null,
   created_at: '2027-01-12T09:00:00.000Z',
   last_delivery: null,
 };

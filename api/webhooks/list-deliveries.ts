@@ -1,5 +1,6 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import type { Em } from '../../db/orm.ts';
+import type { EventType } from '../../domain/events.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
 import type { DeliveryView } from './delivery-view.ts';
 import { loadDeliveries } from './load-deliveries.ts';
@@ -11,6 +12,7 @@ export const maxPage = 100;
 /** Checked against the route's schemas. */
 export type DeliveriesQuery = {
   readonly status?: DeliveryStatus;
+  readonly event_type?: EventType;
   readonly limit?: number;
   readonly cursor?: string;
 };
@@ -24,12 +26,12 @@ export async function listDeliveries(
   em: Em,
   workspaceId: string,
   endpointId: string,
-  { status, limit = maxPage, cursor }: DeliveriesQuery,
+  { status, event_type: eventType, limit = maxPage, cursor }: DeliveriesQuery,
 ): Promise<{ deliveries: DeliveryView[]; next_cursor: string | null }> {
   await mustExist(em, workspaceId, endpointId);
   const after = readCursor(cursor);
   // One more than asked for tells whether there is a next page.
-  const filter = { status, after, limit: limit + 1 };
+  const filter = { status, eventType, after, limit: limit + 1 };
   const found = await loadDeliveries(em, workspaceId, endpointId, filter);
   const deliveries = found.slice(0, limit);
   const last = found.length > limit ? deliveries.at(-1) : undefined;

@@ -1,5 +1,6 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import type { Em } from '../../db/orm.ts';
+import type { EventType } from '../../domain/events.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Cursor } from '../http/cursor.ts';
 import type { DeliveryView } from './delivery-view.ts';
@@ -11,6 +12,7 @@ export type DeliveryFilter = {
   readonly limit: number;
   readonly id?: string | undefined;
   readonly status?: DeliveryStatus | undefined;
+  readonly eventType?: EventType | undefined;
   /** Only what is older. */
   readonly after?: Cursor | undefined;
 };
@@ -29,6 +31,7 @@ type DeliveryRow = {
   event_id: string;
   type: string;
   status: DeliveryStatus;
+  error: string | null;
   next_attempt_at: string | Date | null;
   created_at: string | Date;
 };
@@ -44,7 +47,7 @@ export async function loadDeliveries(
 ): Promise<DeliveryView[]> {
   const { conditions, values } = whereOf(filter);
   const deliveries = await em.execute<DeliveryRow[]>(
-    `select d.id, d.event_id, e.type, d.status, d.next_attempt_at, d.created_at
+    `select d.id, d.event_id, e.type, d.status, d.error, d.next_attempt_at, d.created_at
      from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
      where d.endpoint_id = ? and d.workspace_id = ? ${conditions}
      order by d.created_at desc, d.id desc limit ?`,
@@ -62,10 +65,14 @@ export async function loadDeliveries(
   return deliveries.map((delivery) => present(delivery, byDelivery.get(delivery.id) ?? []));
 }
 
-function whereOf({ id, status, after }: DeliveryFilter): { conditions: string; values: unknown[] } {
+function whereOf({ id, status, eventType, after }: DeliveryFilter): {
+  conditions: string;
+  values: unknown[];
+} {
   const parts = [
     ...(id === undefined ? [] : [{ sql: 'and d.id = ?', values: [id] }]),
     ...(status === undefined ? [] : [{ sql: 'and d.status = ?', values: [status] }]),
+    ...(eventType === undefined ? [] : [{ sql: 'and e.type = ?', values: [eventType] }]),
     ...(after === undefined
       ? []
       : [{ sql: 'and (d.created_at, d.id) < (?, ?)', values: [after.createdAt, after.id] }]),
@@ -103,7 +110,7 @@ function present(delivery: DeliveryRow, attempts: readonly AttemptRow[]): Delive
       created_at: iso(at),
     })),
     response_status: last?.response_status ?? null,
-    error: last?.error ?? null,
+    error: delivery.error ?? last?.error ?? null,
     next_attempt_at: delivery.next_attempt_at === null ? null : iso(delivery.next_attempt_at),
     created_at: iso(delivery.created_at),
   };

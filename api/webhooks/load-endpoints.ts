@@ -1,6 +1,7 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { DisabledReason } from '../../domain/endpoint-health.ts';
 import type { EventType } from '../../domain/events.ts';
 import { presentEndpoint, type EndpointView } from './present-endpoint.ts';
 
@@ -14,6 +15,9 @@ type Row = {
   next_sealed_secret: string | null;
   next_secret_hint: string | null;
   rotates_at: string | Date | null;
+  failing_since: string | Date | null;
+  disabled_at: string | Date | null;
+  disabled_reason: DisabledReason | null;
   created_at: string | Date;
   last_status: DeliveryStatus | null;
   last_created_at: string | Date | null;
@@ -35,10 +39,10 @@ export async function loadEndpoints(
 ): Promise<EndpointView[]> {
   const rows = await em.execute<Row[]>(
     `select w.*, d.status as last_status, d.created_at as last_created_at,
-       a.response_status as last_response_status, a.error as last_error
+       a.response_status as last_response_status, coalesce(a.error, d.error) as last_error
      from webhook_endpoints w
      left join lateral (
-       select id, status, created_at from deliveries
+       select id, status, created_at, error from deliveries
        where endpoint_id = w.id and workspace_id = w.workspace_id
        order by created_at desc, id desc limit 1) d on true
      left join lateral (
@@ -74,8 +78,29 @@ export async function mustExist(em: Em, workspaceId: string, id: string): Promis
   }
 }
 
+/** @throws AppError `not_found`, or `webhook_disabled` */
+export async function mustBeEnabled(em: Em, workspaceId: string, id: string): Promise<void> {
+  const [row] = await em.execute<{ disabled: boolean }[]>(
+    `select disabled_at is not null as disabled from webhook_endpoints
+     where id = ? and workspace_id = ? for key share`,
+    [id, workspaceId],
+  );
+  if (!row) {
+    throw unknownEndpoint(id);
+  }
+
+  if (row.disabled) {
+    throw new AppError(
+      'webhook_disabled',
+      'This webhook endpoint is disabled. Enable it first: PATCH it with {"enabled": true}.',
+    );
+  }
+}
+
 export const unknownEndpoint = (id: string): AppError =>
   new AppError('not_found', `There is no webhook endpoint "${id}".`);
+
+const date = (at: string | Date | null): Date | null => (at === null ? null : new Date(at));
 
 function present(row: Row, now: Date): EndpointView {
   const stored = {
@@ -87,7 +112,10 @@ function present(row: Row, now: Date): EndpointView {
     secretHint: row.secret_hint,
     nextSealedSecret: row.next_sealed_secret,
     nextSecretHint: row.next_secret_hint,
-    rotatesAt: row.rotates_at === null ? null : new Date(row.rotates_at),
+    rotatesAt: date(row.rotates_at),
+    failingSince: date(row.failing_since),
+    disabledAt: date(row.disabled_at),
+    disabledReason: row.disabled_reason,
     createdAt: new Date(row.created_at),
   };
   const last =

@@ -1,4 +1,5 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
+import type { DisabledReason } from '../../domain/endpoint-health.ts';
 import type { EventType } from '../../domain/events.ts';
 import { secretsOf, type StoredSecrets } from '../../domain/signing-secrets.ts';
 
@@ -18,6 +19,12 @@ export type EndpointView = {
   /** Of the secret that takes over at `rotates_at`; both are null when none is about to. */
   readonly next_secret_hint: string | null;
   readonly rotates_at: string | null;
+  /** Whether events are sent to it. */
+  readonly enabled: boolean;
+  readonly disabled_at: string | null;
+  readonly disabled_reason: DisabledReason | null;
+  /** The first failed request after which none was taken; null while the newest was. */
+  readonly failing_since: string | null;
   readonly created_at: string;
   readonly last_delivery: LastDelivery | null;
 };
@@ -27,6 +34,9 @@ type StoredEndpoint = StoredSecrets & {
   readonly url: string;
   readonly events: readonly EventType[];
   readonly description: string | null;
+  readonly failingSince: Date | null;
+  readonly disabledAt: Date | null;
+  readonly disabledReason: DisabledReason | null;
   readonly createdAt: Date;
 };
 
@@ -46,6 +56,10 @@ export function presentEndpoint(
     secret_hint: current.hint,
     next_secret_hint: next?.hint ?? null,
     rotates_at: next?.rotatesAt.toISOString() ?? null,
+    enabled: stored.disabledAt === null,
+    disabled_at: stored.disabledAt?.toISOString() ?? null,
+    disabled_reason: stored.disabledReason,
+    failing_since: stored.failingSince?.toISOString() ?? null,
     created_at: createdAt.toISOString(),
     last_delivery: last,
   };

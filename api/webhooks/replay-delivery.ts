@@ -4,12 +4,13 @@ import type { ApiDeps } from '../deps.ts';
 import { beginRound } from './begin-round.ts';
 import type { DeliveryView } from './delivery-view.ts';
 import { loadDelivery } from './load-deliveries.ts';
+import { mustBeEnabled } from './load-endpoints.ts';
 
 /**
  * Sends the event of a delivery once more, the same bytes under the same event id: a new round of six attempts.
  * It is committed before Temporal hears of it; what Temporal does not hear, the relay repeats.
  *
- * @throws AppError `not_found`, or `delivery_not_final` while it is still being tried.
+ * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while it is still being tried.
  */
 export async function replayDelivery(
   deps: ApiDeps,
@@ -18,6 +19,11 @@ export async function replayDelivery(
   id: string,
 ): Promise<DeliveryView> {
   const { delivery, begun } = await deps.orm.em.fork().transactional(async (em) => {
+    const before = await loadDelivery(em, workspaceId, endpointId, id);
+    if (before.status !== 'pending') {
+      await mustBeEnabled(em, workspaceId, endpointId);
+    }
+
     const rounds: DeliveryToSync[] = await beginRound(em, workspaceId, deps.now(), {
       which: `endpoint_id = ? and id = ? and status in ('delivered', 'failed')`,
       values: [endpointId, id],

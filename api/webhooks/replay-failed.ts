@@ -2,7 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { parseInstant } from '../../domain/parse-instant.ts';
 import type { ApiDeps } from '../deps.ts';
 import { beginRound } from './begin-round.ts';
-import { mustExist } from './load-endpoints.ts';
+import { mustBeEnabled } from './load-endpoints.ts';
 
 /**
  * Replays every failed delivery of an endpoint whose event is no older than `since`. Those on their way already
@@ -10,7 +10,7 @@ import { mustExist } from './load-endpoints.ts';
  *
  * @param since RFC 3339.
  * @returns how many deliveries are being sent again.
- * @throws AppError `not_found`, or `invalid_request` when `since` is missing or no such time.
+ * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing or no such time.
  */
 export async function replayFailed(
   deps: ApiDeps,
@@ -19,7 +19,7 @@ export async function replayFailed(
   since: unknown,
 ): Promise<number> {
   const em = deps.orm.em.fork();
-  await mustExist(em, workspaceId, endpointId);
+  await mustBeEnabled(em, workspaceId, endpointId);
   const from = readSince(since);
   const begun = await em.transactional((within) =>
     beginRound(within, workspaceId, deps.now(), {

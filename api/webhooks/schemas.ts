@@ -1,4 +1,5 @@
 import { deliveryStatuses } from '../../db/entities/delivery.ts';
+import { disabledReasons } from '../../domain/endpoint-health.ts';
 import { eventTypes } from '../../domain/events.ts';
 import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
 
@@ -21,6 +22,17 @@ const endpointFields = {
       'While the secret is being replaced: of the new one, which signs alone from `rotates_at` on.',
   },
   rotates_at: nullable(dateTime),
+  enabled: { type: 'boolean', description: 'Whether events are sent to it.' },
+  disabled_at: nullable(dateTime),
+  disabled_reason: {
+    anyOf: [{ type: 'string', enum: [...disabledReasons] }, { type: 'null' }],
+    description:
+      '`failing`: it took nothing for five days, so it was disabled. `requested`: by a PATCH. What it misses counts as failed, with the error `endpoint_disabled`, and can be replayed once it is enabled.',
+  },
+  failing_since: {
+    ...nullable(dateTime),
+    description: 'The first failed request after which none was taken; null while the newest was.',
+  },
   created_at: dateTime,
   last_delivery: {
     anyOf: [
@@ -102,6 +114,10 @@ export const editEndpointSchema = {
       maxLength: maxDescription,
       description: 'Null clears it.',
     },
+    enabled: {
+      type: 'boolean',
+      description: 'False: nothing is sent to it, until true. What it misses can be replayed.',
+    },
   },
 };
 
@@ -109,4 +125,5 @@ export type EditEndpointBody = {
   readonly url?: string;
   readonly events?: readonly string[];
   readonly description?: string | null;
+  readonly enabled?: boolean;
 };

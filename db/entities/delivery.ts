@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { DeliveryError } from '../../domain/delivery-error.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { Event } from './event.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
@@ -13,6 +14,14 @@ const DeliverySchema = defineEntity({
   uniques: [{ properties: ['endpointId', 'eventId'] }],
   indexes: [
     { name: 'deliveries_newest', properties: ['endpointId', 'createdAt', 'id'] },
+    {
+      name: 'deliveries_by_status',
+      properties: ['endpointId', 'status', 'createdAt', 'id'],
+    },
+    {
+      name: 'deliveries_ended',
+      expression: `create index "deliveries_ended" on "deliveries" ("created_at") where "status" <> 'pending'`,
+    },
     {
       name: 'deliveries_due',
       expression: `create index "deliveries_due" on "deliveries" (coalesce("next_attempt_at", "created_at")) where "status" = 'pending'`,
@@ -36,6 +45,8 @@ const DeliverySchema = defineEntity({
     syncedRound: p.integer().default(1),
     /** Attempts of the rounds before this one. */
     attemptsBefore: p.integer().default(0),
+    /** Why it failed without an attempt; null otherwise. A code of domain/delivery-error.ts. */
+    error: p.text().$type<DeliveryError>().strictNullable(),
     nextAttemptAt: instant().strictNullable(),
     /** When the sweep last asked Temporal about its workflow. */
     checkedAt: instant().strictNullable(),

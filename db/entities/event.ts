@@ -20,7 +20,7 @@ const EventSchema = defineEntity({
     run: p.integer().strictNullable(),
     /** Set on an event about a channel. */
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable().index(),
-    createdAt: createdAt(),
+    createdAt: createdAt().index(),
   },
 });
 

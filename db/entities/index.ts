@@ -2,6 +2,7 @@ import { ApiKey } from './api-key.ts';
 import { Channel } from './channel.ts';
 import { DeliveryAttempt } from './delivery-attempt.ts';
 import { Delivery } from './delivery.ts';
+import { EndpointPlace } from './endpoint-place.ts';
 import { Event } from './event.ts';
 import { IdempotencyKey } from './idempotency-key.ts';
 import { MediaFile } from './media-file.ts';
@@ -26,6 +27,7 @@ export const entities = [
   PublishAttempt,
   IdempotencyKey,
   WebhookEndpoint,
+  EndpointPlace,
   Event,
   Delivery,
   DeliveryAttempt,

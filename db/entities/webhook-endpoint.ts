@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { DisabledReason } from '../../domain/endpoint-health.ts';
 import type { EventType } from '../../domain/events.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { Workspace } from './workspace.ts';
@@ -19,6 +20,11 @@ const WebhookEndpointSchema = defineEntity({
     nextSealedSecret: p.text().strictNullable(),
     nextSecretHint: p.text().strictNullable(),
     rotatesAt: instant().strictNullable(),
+    /** The first failure after which nothing was taken; null while the newest request was. */
+    failingSince: instant().strictNullable(),
+    /** From then on nothing is sent to it. What is missed counts as failed, so that it can be replayed. */
+    disabledAt: instant().strictNullable(),
+    disabledReason: p.text().$type<DisabledReason>().strictNullable(),
     createdAt: createdAt(),
   },
 });

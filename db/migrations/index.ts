@@ -1,10 +1,12 @@
 import { Migration0001Initial } from './migration-0001-initial.ts';
 import { Migration0002WholeApi } from './migration-0002-whole-api.ts';
 import { Migration0003LifeOfAPost } from './migration-0003-life-of-a-post.ts';
+import { Migration0004Webhooks } from './migration-0004-webhooks.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
 export const migrations = [
   { name: 'migration-0001-initial', class: Migration0001Initial },
   { name: 'migration-0002-whole-api', class: Migration0002WholeApi },
   { name: 'migration-0003-life-of-a-post', class: Migration0003LifeOfAPost },
+  { name: 'migration-0004-webhooks', class: Migration0004Webhooks },
 ];

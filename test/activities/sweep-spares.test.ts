@@ -60,6 +60,7 @@ test('drafts, finished posts and posts that the outbox holds are not looked at',
     workflowGone: 0,
     overdue: 0,
     deliveriesGone: 0,
+    forgotten: 0,
   });
   t.deepEqual(await rows(), before);
 });

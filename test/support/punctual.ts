@@ -5,6 +5,7 @@ import type { MediaDeps } from '../../api/media/media-deps.ts';
 import { createApp } from '../../api/app.ts';
 import { readiness } from '../../api/health/readiness.ts';
 import { answerBroken } from '../../api/http/answer-broken.ts';
+import { createActivities, type Activities } from '../../activities/index.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
 import { networks as realNetworks } from '../../networks/index.ts';
@@ -21,7 +22,7 @@ import { createSealer } from '../../runtime/sealer.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
-import { createWorkers } from '../../worker/create-workers.ts';
+import { pollQueues } from '../../worker/create-workers.ts';
 import { startRelay } from '../../worker/relay.ts';
 import { admission } from './admission.ts';
 import { temporaryFolder } from '../scripts/temporary-folder.ts';
@@ -125,26 +126,31 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url, mediaDir };
 }
 
+export type WorkerOptions = {
+  /** Workflow code other than this version's. */
+  readonly bundle?: ReturnType<typeof sharedBundle>;
+  readonly adapt?: (activities: Activities) => Activities;
+};
+
 /**
  * Starts workers and a relay in this process.
  *
- * @param bundle Workflow code other than this version's.
  * @returns a function that stops them; the test's end does so too.
  */
 export async function startWorkers(
   t: ExecutionContext,
   punctual: Punctual,
-  bundle = sharedBundle(),
+  options: WorkerOptions = {},
 ): Promise<() => Promise<void>> {
   const { orm, temporal, temporalEnv, deps } = punctual;
   const connection = await nativeConnection(t, temporalEnv['TEMPORAL_ADDRESS'] ?? '');
-  const workers = await createWorkers({
-    connection,
-    namespace: temporal.namespace,
-    deps,
-    bundle: await bundle,
-    shutdownGraceMs: 2000,
-  });
+  const { bundle = sharedBundle(), adapt = (activities) => activities } = options;
+  const { namespace } = temporal;
+  const workers = await pollQueues(
+    { connection, namespace, bundle: await bundle, shutdownGraceMs: 2000 },
+    adapt(createActivities(deps)),
+    Object.keys(deps.networks),
+  );
   const running = Promise.all(workers.map((worker) => worker.run()));
   const stopRelay = startRelay({ orm, client: temporal.client, log: testLog });
   let stopped: Promise<void> | undefined;

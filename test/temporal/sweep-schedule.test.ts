@@ -101,7 +101,14 @@ test('the schedule starts a sweep, which heals what was lost and shows what it f
   );
   const [begun] = info.recentActions;
   const swept = temporal.workflow.getHandle(begun?.action.workflow.workflowId ?? '');
-  const counts = { looked: 1, unanswered: 0, workflowGone: 1, overdue: 0, deliveriesGone: 0 };
+  const counts = {
+    looked: 1,
+    unanswered: 0,
+    workflowGone: 1,
+    overdue: 0,
+    deliveriesGone: 0,
+    forgotten: 0,
+  };
   t.deepEqual(await swept.result(), counts);
   t.is((await client.finalPost(id, 90_000)).status, 'published');
   t.is(network.live.length, 1);

@@ -1,0 +1,43 @@
+import { ask } from '../../db/ask.ts';
+import { placesPerEndpoint } from '../../domain/endpoint-health.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+/** How long a place is held without a word, in seconds: above what a request may take, as then its worker is dead. */
+const heldForS = 20;
+
+/**
+ * Part of a statement: takes a place of the endpoint of delivery $1 in workspace $2, if the delivery's time has come by
+ * the instant $3. Places are rows that nobody waits for, so whoever finds all of them taken hears so at once.
+ */
+export const takePlace = `due as (
+    select d.endpoint_id from deliveries d join webhook_endpoints w on w.id = d.endpoint_id
+    where d.id = $1 and d.workspace_id = $2 and w.workspace_id = $2 and d.status = 'pending'
+      and w.disabled_at is null and (d.next_attempt_at is null or d.next_attempt_at <= $3)),
+  free as (
+    select p.endpoint_id, p.place from endpoint_places p join due on due.endpoint_id = p.endpoint_id
+    where p.workspace_id = $2 and (p.taken_until is null or p.taken_until < clock_timestamp())
+    order by p.place limit 1 for update of p skip locked),
+  taken as (
+    update endpoint_places p set delivery_id = $1, taken_until = clock_timestamp() + interval '${heldForS} seconds'
+    from free where p.endpoint_id = free.endpoint_id and p.place = free.place and p.workspace_id = $2
+    returning p.place)`;
+
+/** Part of a statement: gives back place $3 of endpoint $2 that delivery $1 holds, unless somebody else holds it now. */
+export const leavePlace = `update endpoint_places set taken_until = null
+  where endpoint_id = $2 and place = $3 and delivery_id = $1 and workspace_id = $4`;
+
+/** Makes the places of an endpoint that was never sent anything. @returns whether it made them, or anybody did. */
+export async function madePlaces(
+  deps: ActivityDeps,
+  workspaceId: string,
+  endpointId: string,
+): Promise<boolean> {
+  await ask(
+    deps.orm.em.fork(),
+    `insert into endpoint_places (endpoint_id, place, workspace_id)
+     select w.id, place, w.workspace_id from webhook_endpoints w, generate_series(0, $3::int - 1) as place
+     where w.id = $1 and w.workspace_id = $2 on conflict do nothing`,
+    [endpointId, workspaceId, placesPerEndpoint],
+  );
+  return true;
+}

@@ -1,0 +1,50 @@
+import type { ActivityDeps } from '../deps.ts';
+
+/** Long enough to look into what happened, and to have it replayed. In milliseconds. */
+const keptMs = 30 * 24 * 3_600_000;
+
+/** In one go, so that no statement runs long; what is left goes with the next sweeps. */
+const deletedAtOnce = 1000;
+const maxRounds = 10;
+
+/**
+ * Removes what is older than 30 days: what sweeps found, deliveries that have ended with their attempts, and events that
+ * nobody can have delivered any more. A delivery that is still being tried stays, and its event with it.
+ *
+ * @returns how many rows went, attempts not counted.
+ */
+export async function forgetOld(deps: ActivityDeps): Promise<number> {
+  const before = new Date(deps.now().getTime() - keptMs);
+  let gone = 0;
+  for (const statement of statements) {
+    gone += await inBatches(deps, statement, before);
+  }
+
+  return gone;
+}
+
+/** Each takes the oldest first, down an index. Of all workspaces: it reads nothing that leaves the database. */
+const statements = [
+  `delete from sweep_finds where id in (
+     select id from sweep_finds where found_at < ? order by found_at limit ?) returning id`,
+  `delete from deliveries where id in (
+     select id from deliveries where status <> 'pending' and created_at < ? order by created_at limit ?) returning id`,
+  `delete from events where id in (
+     select e.id from events e
+     where e.created_at < ? and not exists (
+       select 1 from deliveries d where d.event_id = e.id and d.workspace_id = e.workspace_id)
+     order by e.created_at limit ?) returning id`,
+];
+
+async function inBatches({ orm }: ActivityDeps, statement: string, before: Date): Promise<number> {
+  let gone = 0;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const deleted = await orm.em.fork().execute<unknown[]>(statement, [before, deletedAtOnce]);
+    gone += deleted.length;
+    if (deleted.length < deletedAtOnce) {
+      break;
+    }
+  }
+
+  return gone;
+}

@@ -1,0 +1,24 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { instant } from './columns.ts';
+import { WebhookEndpoint } from './webhook-endpoint.ts';
+import { Workspace } from './workspace.ts';
+
+const EndpointPlaceSchema = defineEntity({
+  name: 'EndpointPlace',
+  tableName: 'endpoint_places',
+  properties: {
+    endpointId: () =>
+      p.manyToOne(WebhookEndpoint).mapToPk().name('endpoint_id').deleteRule('cascade').primary(),
+    /** From 0. */
+    place: p.integer().primary(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    /** Whose request holds it, or held it last. */
+    deliveryId: p.uuid().strictNullable(),
+    /** By the database's clock. Past when the request has ended, or its worker must be dead. */
+    takenUntil: instant().strictNullable(),
+  },
+});
+
+/** A request to an endpoint holds one of its few places, so that a receiver that hangs holds up nobody else. */
+export class EndpointPlace extends EndpointPlaceSchema.class {}
+EndpointPlaceSchema.setClass(EndpointPlace);
