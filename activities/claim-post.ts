@@ -31,6 +31,7 @@ export type Claim =
 
 type PostRow = { status: string; scheduled_at: string | Date | null; revision: number };
 type ChannelRow = { id: string; channel_id: string; platform: string; status: ChannelStatus };
+const channelColumns = 'pc.id, pc.channel_id, c.platform, pc.status';
 type Scope = readonly [postId: string, workspaceId: string];
 
 /**
@@ -42,10 +43,40 @@ export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Prom
   const { workspaceId, postId, nowMs } = request;
   const em = deps.orm.em.fork();
   const scope: Scope = [postId, workspaceId];
+  const claimed = await claimAtOnce(em, scope, new Date(nowMs), deps.now());
+  if (claimed) {
+    return claimed;
+  }
+
   const revision = await beginPublishing(em, scope, new Date(nowMs), deps.now());
   return revision === null
     ? whyNot(em, scope)
     : { kind: 'go', targets: await openTargets(em, scope), revision };
+}
+
+/**
+ * As a rule nobody else has its hands on the row, and one statement both claims the post and reads its channels. Where it
+ * had to wait for somebody, what it read may be older than what it claims: then it claims nothing (`xmin` is the version
+ * of a row, and the one that it locks must be the one that it saw).
+ */
+async function claimAtOnce(em: Em, scope: Scope, dueBy: Date, now: Date): Promise<Claim | null> {
+  const rows = await ask<ChannelRow & { revision: number }>(
+    em,
+    `with seen as materialized (
+       select xmin::text as version from posts where id = $1 and workspace_id = $2),
+     claimed as (
+       update posts set status = 'publishing', updated_at = $4 from seen
+       where id = $1 and workspace_id = $2 and status = 'scheduled' and scheduled_at <= $3
+         and posts.xmin::text = seen.version
+       returning id, revision)
+     select claimed.revision, ${channelColumns}
+     from claimed join post_channels pc on pc.post_id = claimed.id
+     join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+     where pc.workspace_id = $2 order by pc.position`,
+    [...scope, dueBy, now],
+  );
+  const [first] = rows;
+  return first ? { kind: 'go', targets: openAmong(rows), revision: first.revision } : null;
 }
 
 /** Each statement is a transaction of its own: once this one is committed, nobody but a cancel changes the channels. */
@@ -70,15 +101,18 @@ async function beginPublishing(
 async function openTargets(em: Em, scope: Scope): Promise<ClaimTarget[]> {
   const channels = await ask<ChannelRow>(
     em,
-    `select pc.id, pc.channel_id, c.platform, pc.status
+    `select ${channelColumns}
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = $1 and pc.workspace_id = $2 order by pc.position`,
     scope,
   );
-  return channels
+  return openAmong(channels);
+}
+
+const openAmong = (channels: readonly ChannelRow[]): ClaimTarget[] =>
+  channels
     .filter(({ status }) => !isFinal(status))
     .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
-}
 
 /** What the post is that could not be claimed. If it became due in this moment, the workflow comes back at once. */
 async function whyNot(em: Em, scope: Scope): Promise<Claim> {

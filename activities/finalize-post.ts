@@ -2,44 +2,19 @@ import { ask } from '../db/ask.ts';
 import { loadPostView } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { recordEvent } from '../db/record-event.ts';
-import type { ChannelErrorCode } from '../domain/channel-error.ts';
 import { finalEventType } from '../domain/events.ts';
-import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
+import { isFinal, statusOfBegunPost } from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
+import { endAtOnce } from './end-at-once.ts';
 import { endOpenChannels } from './end-open-channels.ts';
-
-export type FinalizeRequest = {
-  readonly workspaceId: string;
-  readonly postId: string;
-  /** The highest revision that the workflow has heard of: what the row holds beyond it is not its business. */
-  readonly revision: number;
-  /** Whether a cancel stopped it: channels that are not final become drafts instead of failures. */
-  readonly canceled: boolean;
-  /** The post's revision when the workflow claimed what it ends now. Older workflows do not say. */
-  readonly claimed?: number;
-};
-
-export type Finalized = {
-  readonly status: 'published' | 'failed' | 'draft' | 'gone';
-  /** Deliveries of final events that wait for their workflow. */
-  readonly deliveryIds: readonly string[];
-  /** What became of each, for people who look at the workflow; left out when this publishing was not the last. */
-  readonly channels?: readonly ChannelEnd[];
-};
-
-export type ChannelEnd = {
-  readonly channelId: string;
-  readonly network: string;
-  readonly status: ChannelStatus;
-  readonly code: ChannelErrorCode | null;
-};
+import { endsIn, hasMovedOn, type Finalized, type FinalizeRequest } from './post-end.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 type PostRow = { status: string; run: number; revision: number };
 
 /**
- * Ends a post in one transaction: its channels, its status, its one final event and the deliveries of that.
+ * Ends a post, all at once: its channels, its status, its one final event and the deliveries of that.
  * Safe to repeat, also when the post has been retried, or cancelled and scheduled anew, since: what was begun after the
  * workflow's claim is left alone, and the deliveries that may have been lost with an answer are returned again.
  */
@@ -49,6 +24,11 @@ export async function finalizePost(
 ): Promise<Finalized> {
   const { workspaceId, postId } = request;
   const scope = { workspaceId, postId };
+  const ended = await endAtOnce(deps, request);
+  if (ended) {
+    return ended;
+  }
+
   return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {
     const [post] = await ask<PostRow>(
       em,
@@ -112,17 +92,6 @@ async function endPost(
 }
 
 /**
- * Whether the post waits for another time, or is published anew: then this is not its end. A cancel is for all that
- * the workflow has heard of.
- */
-const hasMovedOn = (
-  { status, revision }: PostRow,
-  { canceled, revision: heard, claimed }: FinalizeRequest,
-): boolean =>
-  (status === 'scheduled' && (!canceled || revision > heard)) ||
-  (status === 'publishing' && revision > (canceled ? heard : (claimed ?? heard)));
-
-/**
  * As a rule all of them have ended by themselves, and under the post's lock none begins anew.
  *
  * @returns the post with its channels as they are then.
@@ -155,11 +124,6 @@ async function mustLoad(
 
   return view;
 }
-
-const endsIn = ({ channels }: PostView): ChannelEnd[] =>
-  channels.map(({ channel_id: channelId, platform: network, status, error_code: code }) => {
-    return { channelId, network, status, code };
-  });
 
 /** A draft has no time. */
 async function setStatus(em: Em, scope: Scope, status: string, now: Date): Promise<void> {

@@ -8,7 +8,10 @@ type Time = string | Date;
 /** As PostgreSQL gives them: times inside of JSON are texts. */
 type ChannelRow = Omit<ChannelFacts, 'retryAt'> & { readonly retryAt: string | null };
 type MediaRow = { readonly linkToken: string; readonly name: string; readonly type: string };
-type Row = Omit<PostFacts, 'scheduledAt' | 'createdAt' | 'updatedAt' | 'publishedAt' | 'media'> & {
+export type PostRow = Omit<
+  PostFacts,
+  'scheduledAt' | 'createdAt' | 'updatedAt' | 'publishedAt' | 'media'
+> & {
   readonly scheduled_at: Time | null;
   readonly created_at: Time;
   readonly updated_at: Time;
@@ -17,8 +20,12 @@ type Row = Omit<PostFacts, 'scheduledAt' | 'createdAt' | 'updatedAt' | 'publishe
   readonly media: readonly MediaRow[] | null;
 };
 
-/** One statement for a post with its channels and files: it is the most asked for of all. */
-const sql = `
+/**
+ * One statement for a post with its channels and files: it is the most asked for of all. $1 the post, $2 the workspace.
+ *
+ * @param more Columns beside those, such as `, p.run`.
+ */
+export const selectPost = (more = ''): string => `
   select p.id, p.status, p.body, p.thread, p.scheduled_at, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
     (select json_agg(json_build_object(
        'channelId', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
@@ -28,8 +35,10 @@ const sql = `
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
     (select json_agg(json_build_object('linkToken', m.link_token, 'name', m.name, 'type', m.type) order by pm.position)
      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
-     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and m.deleted_at is null) as media
+     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and m.deleted_at is null) as media${more}
   from posts p where p.id = $1 and p.workspace_id = $2`;
+
+const sql = selectPost();
 
 /**
  * A post in the one shape that the API answers and events carry; null when the workspace has no such post.
@@ -42,11 +51,11 @@ export async function loadPostView(
   postId: string,
   publicUrl: string,
 ): Promise<PostView | null> {
-  const [row] = await ask<Row>(em, sql, [postId, workspaceId]);
-  if (!row) {
-    return null;
-  }
+  const [row] = await ask<PostRow>(em, sql, [postId, workspaceId]);
+  return row ? presentPost(row, publicUrl) : null;
+}
 
+export function presentPost(row: PostRow, publicUrl: string): PostView {
   const post: PostFacts = {
     ...row,
     scheduledAt: time(row.scheduled_at),

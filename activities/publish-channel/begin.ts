@@ -1,10 +1,30 @@
 import { ask } from '../../db/ask.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { entriesOf, ledgerRows, type Entry, type LedgerRow } from './ledger.ts';
+import { parkJoins } from './park.ts';
 import type { PublishTarget } from './target.ts';
 
 /** The ledger of a channel that has none is one row without an entry. */
 type Row = LedgerRow | { readonly id: null };
+
+const started = `status = 'publishing', retry_at = null, tried_at = clock_timestamp()`;
+const isOpen = `pc.status in ('scheduled', 'publishing', 'retrying') and p.status = 'publishing'`;
+
+/**
+ * Part of a statement that reads the target as well: begins a try of the channel $1 of a post in workspace $2, unless a
+ * rate limit lasts at the instant $4 or the post was due before $5. What it goes by is what the statement reads: if it had
+ * to wait for somebody who changed the channel, nothing begins (`xmin` is the version of a row).
+ */
+export const beginOnTime = `seen as materialized (
+    select xmin::text as version from post_channels where id = $1 and workspace_id = $2),
+  begun as (
+    update post_channels pc set ${started}
+    from seen, posts p, channels c ${parkJoins}
+    where pc.id = $1 and pc.workspace_id = $2 and pc.xmin::text = seen.version and ${isOpen}
+      and p.id = pc.post_id and p.workspace_id = $2 and c.id = pc.channel_id and c.workspace_id = $2
+      and coalesce(p.retried_at, p.scheduled_at) >= $5
+      and not coalesce(greatest(c.parked_until, server.parked_until, network.parked_until) > $4, false)
+    returning pc.id)`;
 
 /**
  * The moment from which a cancel lets the channel finish. A channel of a post that is not publishing (any more) is not
@@ -14,18 +34,25 @@ type Row = LedgerRow | { readonly id: null };
  * @returns the ledger as it was at that moment, or null when the channel must not be tried. Another try may write to the
  *   ledger at any time, so whoever marks something looks again.
  */
-export async function begin(deps: ActivityDeps, target: PublishTarget): Promise<Entry[] | null> {
+export async function begin(
+  deps: ActivityDeps,
+  target: PublishTarget,
+): Promise<readonly Entry[] | null> {
+  if (target.begun) {
+    return target.begun;
+  }
+
   const rows = await ask<Row>(
     deps.orm.em.fork(),
     `with begun as (
-       update post_channels pc set status = 'publishing', retry_at = null, tried_at = clock_timestamp()
+       update post_channels pc set ${started}
        from posts p
        where pc.id = $1 and pc.workspace_id = $2 and p.id = pc.post_id and p.workspace_id = pc.workspace_id
-         and pc.status in ('scheduled', 'publishing', 'retrying') and p.status = 'publishing' and p.revision = $4
+         and ${isOpen} and p.revision = $4
        returning pc.id)
-     select ledger.* from begun left join (${ledgerRows}) ledger on true order by ledger.part`,
+     select ledger.* from begun left join (${ledgerRows('$3')}) ledger on true order by ledger.part`,
     [target.postChannelId, target.workspaceId, target.run, target.revision],
   );
   const entries = rows.filter((row): row is LedgerRow => row.id !== null);
-  return rows.length === 0 ? null : entriesOf(target, entries);
+  return rows.length === 0 ? null : entriesOf(target.media, entries);
 }

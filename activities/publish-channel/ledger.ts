@@ -46,29 +46,35 @@ export type LedgerRow = {
 
 /**
  * The ledger's entries of a channel's thread, in order: this run's own, and of earlier runs what was sent and what may
- * have been. So an intent stays open until it is settled, whichever run it is of. Its values: $1 the post's channel,
- * $2 the workspace, $3 the run.
+ * have been. So an intent stays open until it is settled, whichever run it is of. $1 is the post's channel, $2 the
+ * workspace.
+ *
+ * @param run An expression in SQL.
  */
-export const ledgerRows = `select distinct on (part) id, part, key, text, state, remote_data, remote_id, url, sending_at,
+export const ledgerRows = (
+  run: string,
+): string => `select distinct on (part) id, part, key, text, state, remote_data, remote_id, url, sending_at,
     (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
   from publish_attempts
-  where post_channel_id = $1 and workspace_id = $2 and (run = $3 or state in ('sent', 'sending', 'unknown'))
+  where post_channel_id = $1 and workspace_id = $2 and (run = ${run} or state in ('sent', 'sending', 'unknown'))
   order by part, state = 'sent' desc, state in ('sending', 'unknown') desc, run desc`;
 
 /** Reads the ledger as it is now. */
 export async function readLedger(deps: ActivityDeps, target: PublishTarget): Promise<Entry[]> {
   const values = [target.postChannelId, target.workspaceId, target.run];
-  return entriesOf(target, await ask<LedgerRow>(deps.orm.em.fork(), ledgerRows, values));
+  const rows = await ask<LedgerRow>(deps.orm.em.fork(), ledgerRows('$3'), values);
+  return entriesOf(target.media, rows);
 }
 
-export const entriesOf = (target: PublishTarget, rows: readonly LedgerRow[]): Entry[] =>
+/** @param media Of the thread. */
+export const entriesOf = (media: Part['media'], rows: readonly LedgerRow[]): Entry[] =>
   rows.map((row) => ({
     id: row.id,
     part: row.part,
     key: row.key,
     text: row.text,
     state: row.state,
-    media: mediaOf(target, row.part),
+    media: mediaOf(media, row.part),
     data: row.remote_data,
     sent:
       row.remote_id !== null && row.url !== null ? { remoteId: row.remote_id, url: row.url } : null,
@@ -94,7 +100,7 @@ export async function openLedger(
   for (const [part, text] of target.texts.entries()) {
     if (!parts.has(part)) {
       const key = `${target.postChannelId}-${target.run}-${part}`;
-      missing.push({ part, key, text, media: mediaOf(target, part) });
+      missing.push({ part, key, text, media: mediaOf(target.media, part) });
     }
   }
 
@@ -147,5 +153,4 @@ async function addEntries(
 }
 
 /** A thread's files are on its first post. */
-const mediaOf = ({ media }: PublishTarget, part: number): Part['media'] =>
-  part === 0 ? media : [];
+const mediaOf = (media: Part['media'], part: number): Part['media'] => (part === 0 ? media : []);

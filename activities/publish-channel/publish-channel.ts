@@ -52,7 +52,7 @@ export async function publishChannel(
     return { status: 'draft', deliveryIds: [] };
   }
 
-  const wait = await admit(deps, target);
+  const wait = target.begun ? null : await admit(deps, target);
   if (wait && !isOver(deps, target, wait.atMs)) {
     if (await recordWait(deps, target, wait)) {
       throw tryAgain(deps, 'rate_limited', wait.atMs);

@@ -1,4 +1,5 @@
 import { ask } from '../../db/ask.ts';
+import { lateAfterMs } from '../../domain/late-posts.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts-for-channel.ts';
@@ -10,6 +11,8 @@ import {
   type AccountRow,
   type SealedAccount,
 } from './sealed-account.ts';
+import { beginOnTime } from './begin.ts';
+import { entriesOf, ledgerRows, type Entry, type LedgerRow } from './ledger.ts';
 import { mediaColumn, mediaOf, type MediaRow } from './media.ts';
 import { parkColumns, parkJoins, parkOf, type Park, type ParkRow } from './park.ts';
 
@@ -47,6 +50,8 @@ export type PublishTarget = {
   readonly account: SealedAccount;
   /** The rate limit that lasts longest; it may be over. */
   readonly park: Park | null;
+  /** When the try has begun already: the ledger as it was then. */
+  readonly begun: readonly Entry[] | null;
 };
 
 type Row = ParkRow &
@@ -64,9 +69,16 @@ type Row = ParkRow &
     body: string | null;
     thread: readonly string[] | null;
     media: readonly MediaRow[] | null;
+    has_begun: boolean;
+    ledger: readonly LedgerRow[] | null;
   };
 
-/** @returns null when the post or the channel is gone, or has no time. */
+/**
+ * Reads what goes out, and where nothing speaks against it (the post is on time, and no rate limit lasts) begins the try
+ * with the same statement: see `begin`.
+ *
+ * @returns null when the post or the channel is gone, or has no time.
+ */
 export async function loadTarget(
   deps: ActivityDeps,
   request: PublishRequest,
@@ -74,26 +86,27 @@ export async function loadTarget(
   const { workspaceId, postId, postChannelId } = request;
   const [row] = await ask<Row>(
     deps.orm.em.fork(),
-    `select pc.channel_id, c.platform, ${accountColumns}, p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status,
+    `with ${beginOnTime}
+     select pc.channel_id, c.platform, ${accountColumns}, p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status,
        coalesce(p.retried_at, p.scheduled_at) as due_at, pc.body as override, p.body, p.thread, ${parkColumns},
-       ${mediaColumn}
+       ${mediaColumn}, exists (select 1 from begun) as has_begun,
+       (select json_agg(ledger order by part) from (${ledgerRows('p.run')}) ledger) as ledger
      from post_channels pc
      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
      join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      ${parkJoins}
-     where pc.id = $1 and pc.post_id = $2 and pc.workspace_id = $3`,
-    [postChannelId, postId, workspaceId],
+     where pc.id = $1 and pc.post_id = $3 and pc.workspace_id = $2`,
+    [postChannelId, workspaceId, postId, deps.now(), new Date(deps.now().getTime() - lateAfterMs)],
   );
-  if (!row) {
-    return null;
-  }
+  return row ? targetOf(deps, request, row) : null;
+}
 
+function targetOf(deps: ActivityDeps, request: PublishRequest, row: Row): PublishTarget {
   const threads = deps.networks[row.platform]?.rules.threads ?? true;
   const texts = textsForChannel(row, row.override, threads);
+  const media = mediaOf(deps, row.media);
   return {
-    workspaceId,
-    postId,
-    postChannelId,
+    ...request,
     channelId: row.channel_id,
     platform: row.platform,
     baseUrl: row.base_url,
@@ -106,8 +119,9 @@ export async function loadTarget(
     status: row.status,
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],
-    media: mediaOf(deps, row.media),
+    media,
     account: accountOf(row),
     park: parkOf(row),
+    begun: row.has_begun ? entriesOf(media, row.ledger ?? []) : null,
   };
 }

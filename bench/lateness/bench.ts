@@ -9,6 +9,7 @@ import { inOwnFolder } from '../whole/in-own-folder.ts';
 import { startRecordingNetwork } from '../whole/recording-network.ts';
 import { addChannels } from '../whole/seed-posts.ts';
 import { startWhole, type Whole } from '../whole/start-whole.ts';
+import { readSteps } from './read-steps.ts';
 import { report } from './report.ts';
 import { runBareTimers } from './run-bare-timers.ts';
 
@@ -59,10 +60,11 @@ async function measure(folder: string, stage: Stage, { posts, spanMs }: Size): P
     await sleep(500);
   }
 
+  const steps = await readSteps(whole, network.arrivals);
   const late = dueAtMs.map((at, n) => (network.arrivals.get(`Post ${n}`) ?? Number.NaN) - at);
   const bare = await bareTimers;
   await Promise.all([network.close(), whole.temporal.close(), whole.orm.close()]);
-  return report({ late, bare }, stage.say);
+  return report({ late, bare, steps }, stage.say);
 }
 
 /** Starts the API, with limits that nobody reaches. @returns what schedules a post. */

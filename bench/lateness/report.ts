@@ -1,4 +1,5 @@
 import { quantile } from '../quantile.ts';
+import type { Steps } from './read-steps.ts';
 
 /** From a post's time to the network call, in milliseconds: what 99 of 100 stay below on an idle machine. */
 const targetMs = 300;
@@ -8,12 +9,31 @@ export type Lateness = {
   readonly late: readonly number[];
   /** The same of what follows a bare timer. */
   readonly bare: readonly number[];
+  readonly steps: readonly Steps[];
 };
 
 /** Prints the table. @returns whether every post went out, none before its time, and 99 of 100 within the target. */
-export function report({ late, bare }: Lateness, say: (line: string) => void): boolean {
+export function report({ late, bare, steps }: Lateness, say: (line: string) => void): boolean {
   say('\nMilliseconds after the time    earliest    p50    p90    p99   latest');
   say(row('a post, to the network call', late));
+  say(
+    row(
+      '  until its try begins',
+      steps.map(({ toTry }) => toTry),
+    ),
+  );
+  say(
+    row(
+      '  until its intent is written',
+      steps.map(({ toIntent }) => toIntent),
+    ),
+  );
+  say(
+    row(
+      '  until the network has it',
+      steps.map(({ toNetwork }) => toNetwork),
+    ),
+  );
   say(row('a bare timer of Temporal', bare));
   const missing = late.filter(Number.isNaN).length;
   const early = late.filter((ms) => ms < 0).length;

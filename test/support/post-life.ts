@@ -5,7 +5,8 @@ import { DefaultLogger } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../activities/claim-post.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import { finalizePost, type Finalized } from '../../activities/finalize-post.ts';
+import { finalizePost } from '../../activities/finalize-post.ts';
+import type { Finalized } from '../../activities/post-end.ts';
 import {
   publishChannel,
   type ChannelOutcome,

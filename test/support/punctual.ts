@@ -66,6 +66,8 @@ export type ApiOptions = {
   /** Calls a minute, where the test is about them; otherwise so many that none is refused. */
   readonly rateLimits?: Partial<RateLimits>;
   readonly trustedProxies?: number;
+  /** Where the service is reached from outside. */
+  readonly publicUrl?: string;
   /** The clock of the API and the workers; the machine's otherwise. */
   readonly now?: () => Date;
 };
@@ -78,12 +80,13 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const temporal = temporalClient(t, settings);
   const secretKey = randomBytes(32).toString('hex');
   const allow = parseAllowList(allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','));
-  const egress = createEgress({ allow, ...outside, ...(options.ca ? { ca: options.ca } : {}) });
+  const publicUrl = options.publicUrl ?? 'https://punctual.example';
+  const ca = options.ca ? { ca: options.ca } : {};
+  const egress = createEgress({ allow, ownUrl: publicUrl, ...outside, ...ca });
   t.teardown(() => egress.close());
   const resolveName = outside?.resolve ?? createResolver();
   const sealer = createSealer(secretKey);
   const now = options.now ?? (() => new Date());
-  const publicUrl = 'https://punctual.example';
   const mediaDir = await temporaryFolder(t);
   const stored = { mediaDir, s3: null };
   const media = {
@@ -109,7 +112,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     tellTemporal: sync.tell,
     tellDelivery: sync.tellDelivery,
     egress,
-    refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName }),
+    refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
     readiness: () => readiness(orm, temporal),
     admit: admission(t, databaseUrl, options.rateLimits),
     trustedProxies: options.trustedProxies ?? 0,

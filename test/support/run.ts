@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import { runAva } from './run-ava.ts';
+import { storeBundle } from './services/bundle.ts';
 import { startServices } from './services/all.ts';
 import { tallyLine } from './tally.ts';
 
@@ -28,6 +29,7 @@ for (const [part, reason] of interrupted.signal.aborted ? [] : Object.entries(mi
 }
 
 const env = Object.assign({}, ...running.map((service) => service.env)) as Record<string, string>;
+Object.assign(env, await storeBundle(folder));
 env['PUNCTUAL_TEST_MISSING'] = JSON.stringify(missing);
 // A process for each file of tests, and those that they start, load the same modules: compiled once for all of them.
 env['NODE_COMPILE_CACHE'] = fileURLToPath(

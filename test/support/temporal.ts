@@ -1,19 +1,22 @@
-import { NativeConnection, Runtime } from '@temporalio/worker';
+import { readFile } from 'node:fs/promises';
+import { NativeConnection, Runtime, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { Connection } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { createLogger } from '../../runtime/logger.ts';
-import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';
+import { env } from './env.ts';
 
 /** What the tests' processes write: nothing, unless `LOG_LEVEL` says otherwise. */
 export const testLog = createLogger('test', process.env['LOG_LEVEL'] ?? 'silent');
 
-let bundle: ReturnType<typeof bundleWorkflows> | undefined;
+let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 
-/** The workflow bundle, made once per test file. */
-export function sharedBundle(): ReturnType<typeof bundleWorkflows> {
-  bundle ??= bundleWorkflows();
+/** The product's workflow code, bundled once for all test files (`storeBundle`). */
+export function sharedBundle(): Promise<WorkflowBundleWithSourceMap> {
+  bundle ??= readFile(env('PUNCTUAL_TEST_BUNDLE'), 'utf8').then(
+    (text) => JSON.parse(text) as WorkflowBundleWithSourceMap,
+  );
   return bundle;
 }
 

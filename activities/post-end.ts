@@ -1,0 +1,45 @@
+import type { ChannelErrorCode } from '../domain/channel-error.ts';
+import type { ChannelStatus } from '../domain/post-status.ts';
+import type { PostView } from '../domain/post-view.ts';
+
+export type FinalizeRequest = {
+  readonly workspaceId: string;
+  readonly postId: string;
+  /** The highest revision that the workflow has heard of: what the row holds beyond it is not its business. */
+  readonly revision: number;
+  /** Whether a cancel stopped it: channels that are not final become drafts instead of failures. */
+  readonly canceled: boolean;
+  /** The post's revision when the workflow claimed what it ends now. Older workflows do not say. */
+  readonly claimed?: number;
+};
+
+export type Finalized = {
+  readonly status: 'published' | 'failed' | 'draft' | 'gone';
+  /** Deliveries of final events that wait for their workflow. */
+  readonly deliveryIds: readonly string[];
+  /** What became of each, for people who look at the workflow; left out when this publishing was not the last. */
+  readonly channels?: readonly ChannelEnd[];
+};
+
+export type ChannelEnd = {
+  readonly channelId: string;
+  readonly network: string;
+  readonly status: ChannelStatus;
+  readonly code: ChannelErrorCode | null;
+};
+
+/**
+ * Whether the post waits for another time, or is published anew: then this is not its end. A cancel is for all that
+ * the workflow has heard of.
+ */
+export const hasMovedOn = (
+  { status, revision }: { readonly status: string; readonly revision: number },
+  { canceled, revision: heard, claimed }: FinalizeRequest,
+): boolean =>
+  (status === 'scheduled' && (!canceled || revision > heard)) ||
+  (status === 'publishing' && revision > (canceled ? heard : (claimed ?? heard)));
+
+export const endsIn = ({ channels }: PostView): ChannelEnd[] =>
+  channels.map(({ channel_id: channelId, platform: network, status, error_code: code }) => {
+    return { channelId, network, status, code };
+  });
