@@ -57,7 +57,7 @@ function open(
   const temporal = connectTemporal();
   const sync = backgroundSync(temporal.client, orm, log);
   const allow = parseAllowList(config.egressAllow);
-  const egress = createEgress({ allow });
+  const egress = createEgress({ allow, ownUrl: config.publicUrl });
   const pool = createPool(config.databaseUrl, log);
   const media = {
     storage: createStorage(config.media),
@@ -77,7 +77,8 @@ function open(
     tellTemporal: sync.tell,
     tellDelivery: sync.tellDelivery,
     egress,
-    refuseUrl: (url) => checkDestination(url, { allow, resolve: createResolver() }),
+    refuseUrl: (url) =>
+      checkDestination(url, { allow, resolve: createResolver(), ownUrl: config.publicUrl }),
     readiness: () => readiness(orm, temporal),
     admit: createAdmission(pool, config.rateLimits),
     trustedProxies: config.trustedProxies,

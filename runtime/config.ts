@@ -1,7 +1,7 @@
+import { egressAllow } from './config/egress-allow.ts';
 import { mediaSettings } from './config/media.ts';
 import { rateLimits, trustedProxies, type RateLimits } from './config/rate-limits.ts';
 import { text, wholeNumber, type Env } from './config/read-values.ts';
-import { parseAllowList } from './egress/allow-list.ts';
 import type { StorageSettings } from './storage/create-storage.ts';
 
 /** The one place that reads `process.env`. README lists every setting; a test holds the two together. */
@@ -106,17 +106,6 @@ function logLevel(env: Env, problems: string[]): string {
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
   if (!levels.includes(given)) {
     problems.push(`LOG_LEVEL must be one of ${levels.join(', ')}, not "${given}".`);
-  }
-
-  return given;
-}
-
-function egressAllow(env: Env, problems: string[]): string {
-  const given = text(env, 'PUNCTUAL_EGRESS_ALLOW', '');
-  try {
-    parseAllowList(given);
-  } catch (error) {
-    problems.push(`PUNCTUAL_EGRESS_ALLOW: ${error instanceof Error ? error.message : 'wrong'}`);
   }
 
   return given;

@@ -48,6 +48,7 @@ export async function sendWebhook(
     const answer = await egress.request({
       method: 'POST',
       url,
+      notToSelf: true,
       headers,
       body,
       timeoutMs,
@@ -87,8 +88,8 @@ function signedHeaders(
   return {
     'content-type': 'application/json',
     'user-agent': 'Service-Webhooks/1.0',
-    'service-event-id': eventId,
-    'service-event-type': eventType,
+    'service-event-id': plain(eventId),
+    'service-event-type': plain(eventType),
     'service-timestamp': String(timestamp),
     'service-signature': signature(current.sealed),
     ...(next ? { 'service-signature-next': signature(next.sealed) } : {}),
@@ -99,6 +100,15 @@ function signedHeaders(
       .map(({ sealed }) => standardSignature(open(sealed), { id: eventId, timestamp, body }))
       .join(' '),
   };
+}
+
+/** @throws TypeError for what could end a header's line or is not ASCII: nobody but us makes ids and types. */
+function plain(value: string): string {
+  if (!/^[\w.\-]+$/v.test(value)) {
+    throw new TypeError('An id or a type of an event is not fit for a header.');
+  }
+
+  return value;
 }
 
 /** Whatever bytes came, as text: U+FFFD stands for what is not UTF-8 and for NUL. */

@@ -57,6 +57,7 @@ async function databaseOf(data: DataFolder, ports: Ports): Promise<NodeJS.Proces
     SECRET_KEY: secretKey ?? (await data.secret('secret-key', 32)),
     // So that the sandbox's channels can be connected by hand too.
     PUNCTUAL_EGRESS_ALLOW: [allowed, `127.0.0.1/32:${ports['sandbox']}`].filter(Boolean).join(','),
+    ...(allowed ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
     // The links to files in an event begin with it, unless PUNCTUAL_PUBLIC_URL is set.
     PORT: apiPort ?? String(ports['api'] ?? 3000),
   };

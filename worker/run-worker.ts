@@ -37,7 +37,10 @@ export async function runWorker(
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
-  const egress = createEgress({ allow: parseAllowList(config.egressAllow) });
+  const egress = createEgress({
+    allow: parseAllowList(config.egressAllow),
+    ownUrl: config.publicUrl,
+  });
   const storage = createStorage(config.media);
   const { publicUrl } = config;
   const sealer = createSealer(config.secretKey);

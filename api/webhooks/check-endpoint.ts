@@ -1,9 +1,13 @@
 import { AppError } from '../../domain/errors.ts';
 import { eventTypes, type EventType } from '../../domain/events.ts';
 import { isText } from '../../domain/is-text.ts';
+import { normalUrl } from '../../runtime/egress/normal-url.ts';
 import type { ApiDeps } from '../deps.ts';
 
-/** @throws AppError `invalid_webhook_url` with the reason, when no webhook may be sent there. */
+/**
+ * @returns the URL in its normal form, as it is kept and shown.
+ * @throws AppError `invalid_webhook_url` with the reason, when no webhook may be sent there.
+ */
 export async function checkUrl({ refuseUrl }: ApiDeps, url: string): Promise<string> {
   const refusal = isText(url)
     ? await refuseUrl(url)
@@ -13,7 +17,7 @@ export async function checkUrl({ refuseUrl }: ApiDeps, url: string): Promise<str
     throw new AppError('invalid_webhook_url', refusal, { details });
   }
 
-  return url;
+  return normalUrl(url);
 }
 
 /**

@@ -2,8 +2,10 @@ import type { AllowList } from './allow-list.ts';
 import { EgressError } from './egress.ts';
 import { findAddresses, type Guard } from './find-addresses.ts';
 import { judgeTarget } from './judge-target.ts';
+import { normalUrl } from './normal-url.ts';
+import { markOwn } from './own-host.ts';
 import { problemInPublic } from './public-rules.ts';
-import { parseUrl } from './target.ts';
+import { parseUrl, type Target } from './target.ts';
 
 const maxLength = 2048;
 
@@ -13,12 +15,8 @@ const maxLength = 2048;
  * @returns null, or the reason against it in a sentence for the user.
  */
 export function checkUrl(url: string, allow: AllowList): string | null {
-  if (url.length > maxLength) {
-    return `The URL is longer than ${maxLength} characters.`;
-  }
-
-  const parsed = parseUrl(url);
-  return 'refusal' in parsed ? parsed.refusal : judgeTarget(parsed.target, allow);
+  const judged = judgeText(url, { allow });
+  return typeof judged === 'string' ? judged : null;
 }
 
 /**
@@ -28,23 +26,45 @@ export function checkUrl(url: string, allow: AllowList): string | null {
  * judged again at every connection. One that only allowed addresses could excuse (plain http, a local name, an odd
  * port) is not.
  *
+ * @param guard With `ownUrl`, the service's own host is refused too.
  * @returns null, or the reason against it in a sentence for the user, within about 5 s.
  */
-export async function checkDestination(url: string, guard: Guard): Promise<string | null> {
-  const refusal = checkUrl(url, guard.allow);
-  const parsed = parseUrl(url);
-  if (refusal !== null || 'refusal' in parsed) {
-    return refusal;
+export async function checkDestination(
+  url: string,
+  guard: Guard & { readonly ownUrl?: string },
+): Promise<string | null> {
+  const target = judgeText(url, guard);
+  if (typeof target === 'string') {
+    return target;
   }
 
   try {
-    await findAddresses(parsed.target, guard);
+    await findAddresses(target, guard);
     return null;
   } catch (error) {
     if (!(error instanceof EgressError)) {
       throw error;
     }
 
-    return error.code === 'dns_error' ? problemInPublic(parsed.target) : error.message;
+    return error.code === 'dns_error' ? problemInPublic(target) : error.message;
   }
+}
+
+/** Where a URL leads, or the reason against it. Punycode may be longer than what was typed. */
+function judgeText(
+  url: string,
+  { allow, ownUrl }: { readonly allow: AllowList; readonly ownUrl?: string },
+): Target | string {
+  const tooLong = `The URL is longer than ${maxLength} characters.`;
+  if (url.length > maxLength) {
+    return tooLong;
+  }
+
+  const parsed = parseUrl(url);
+  if ('refusal' in parsed) {
+    return parsed.refusal;
+  }
+
+  const target = markOwn(parsed.target, ownUrl);
+  return judgeTarget(target, allow) ?? (normalUrl(url).length > maxLength ? tooLong : target);
 }

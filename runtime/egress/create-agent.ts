@@ -5,6 +5,8 @@ import { createResolver, type Resolve } from './resolver.ts';
 
 export type EgressOptions = {
   readonly allow: AllowList;
+  /** Where this service is reached from outside, for requests that must not lead back to it. */
+  readonly ownUrl?: string;
   /** For tests; DNS otherwise. */
   readonly resolve?: Resolve;
   /** For tests, which count what is dialled. Gets judged addresses only. */
@@ -13,8 +15,11 @@ export type EgressOptions = {
   readonly ca?: string;
 };
 
-/** More to one origin than any of our tasks has in flight, and few enough to be polite. */
-export const maxPerOrigin = 64;
+/**
+ * More to one origin than any of our tasks has in flight (a worker makes 200 deliveries at a time): endpoints of many
+ * workspaces are at the same host, and none may wait for another that hangs. Each of them gets few at a time.
+ */
+export const maxPerOrigin = 256;
 
 /** An idle connection is kept no longer, whatever the receiver says: its address was judged for now, not for ever. */
 const idleMs = 4000;

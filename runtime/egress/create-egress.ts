@@ -6,9 +6,9 @@ import type { Downloader } from './download.ts';
 import { EgressError, type Egress, type EgressRequest, type EgressResponse } from './egress.ts';
 import { egressError } from './egress-failure.ts';
 import { exchange } from './exchange.ts';
+import { parseRequestUrl } from './own-host.ts';
 import { bodyOf } from './request-body.ts';
 import { requestHeaders } from './request-headers.ts';
-import { parseUrl } from './target.ts';
 import { createTurnstile, type Turnstile } from './turnstile.ts';
 
 export type { EgressOptions } from './create-agent.ts';
@@ -33,7 +33,7 @@ export function createEgress(options: EgressOptions): Egress & Downloader {
   };
 
   return {
-    request: (request) => track(send(agent, enter, request)),
+    request: (request) => track(send(agent, enter, request, options)),
     download: createDownload({ agent, enter, track }),
     async close() {
       while (inFlight.size > 0) {
@@ -49,9 +49,10 @@ async function send(
   agent: Agent,
   enter: Turnstile,
   request: EgressRequest,
+  guard: EgressOptions,
 ): Promise<EgressResponse> {
   const body = bodyOf(request);
-  const url = parseUrl(request.url);
+  const url = parseRequestUrl(request, guard);
   if ('refusal' in url) {
     body.discard();
     throw new EgressError('blocked_destination', url.refusal, { maybeSent: false });

@@ -23,6 +23,8 @@ export type StreamedBody = {
 export type EgressRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
+  /** Refuses the host of this service itself, where the way out knows it. A webhook there would only come back. */
+  readonly notToSelf?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | StreamedBody;
   /** Over DNS, connection, TLS, headers and body together. */

@@ -36,7 +36,11 @@ const localSuffixes = [
  * Port 443, and any from 1024 up except those above: receivers on 8443 and the like exist, instances of
  * networks on odd ports too, while of the ports below 1024 only 443 is for https.
  */
-export function problemInPublic({ secure, host, address, port }: Target): string | null {
+export function problemInPublic({ secure, host, address, port, isOwn }: Target): string | null {
+  if (isOwn) {
+    return 'The URL leads to this service itself.';
+  }
+
   if (!secure) {
     return 'The URL does not begin with https://.';
   }

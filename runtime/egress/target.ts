@@ -8,6 +8,8 @@ export type Target = {
   /** The host's address where the URL has one instead of a name. */
   readonly address: Address | null;
   readonly port: number;
+  /** It is this service itself, and the caller does not want to be led there. */
+  readonly isOwn?: boolean;
 };
 
 export type ParsedUrl =

@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { ConfigError, readConfig } from '../../runtime/config.ts';
 
@@ -146,3 +149,42 @@ test('a database may be named by either of its schemes', (t) => {
     t.is(problemsOf({ ...needed, DATABASE_URL }).length, 1, DATABASE_URL);
   }
 });
+
+test('in production an allow list counts only together with the word that it is meant', (t) => {
+  const list = { ...needed, PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080' };
+  const production = { ...list, NODE_ENV: 'production' };
+  const meant = (word: string) => ({ ...production, PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: word });
+
+  for (const env of [production, meant(''), meant('no'), meant('true'), meant('YES')]) {
+    const problems = problemsOf(env);
+    t.is(problems.length, 1);
+    t.regex(
+      problems[0] ?? '',
+      /^PUNCTUAL_EGRESS_ALLOW opens .*PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes/v,
+    );
+  }
+
+  t.is(readConfig(meant('yes')).egressAllow, list.PUNCTUAL_EGRESS_ALLOW);
+  t.is(readConfig({ ...list, NODE_ENV: 'development' }).egressAllow, list.PUNCTUAL_EGRESS_ALLOW);
+  t.is(readConfig({ ...needed, NODE_ENV: 'production' }).egressAllow, '');
+  t.is(readConfig({ ...production, PUNCTUAL_EGRESS_ALLOW: ' ' }).egressAllow, '');
+});
+
+for (const main of ['api/main.ts', 'worker/main.ts']) {
+  test(`${main} does not start in production with an allow list that nobody meant, and says why`, async (t) => {
+    const file = fileURLToPath(new URL(`../../${main}`, import.meta.url));
+    const { NODE_OPTIONS: _, ...inherited } = process.env;
+    const env = {
+      ...inherited,
+      ...needed,
+      NODE_ENV: 'production',
+      PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080',
+      PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: '',
+    };
+    const running = promisify(execFile)(process.execPath, [file], { env, timeout: 60_000 });
+    const error = await t.throwsAsync(running);
+
+    t.like(error, { code: 1, killed: false });
+    t.regex(error?.message ?? '', /PUNCTUAL_EGRESS_ALLOW opens addresses that are not public/v);
+  });
+}

@@ -1,5 +1,4 @@
 import test from 'ava';
-import { checkDestination } from '../../../runtime/egress/check-url.ts';
 import { dns, failure, get, post, recordingConnector, testEgress } from './support/egress.ts';
 import { answering, okay, rawServer } from './support/servers.ts';
 import { acceptedUrls, privateAnswers, refusedUrls } from './support/urls.ts';
@@ -48,31 +47,6 @@ for (const [id, answers] of Object.entries(privateAnswers)) {
     t.deepEqual(dialled, []);
   });
 }
-
-test('R61: a name that turns private after it was checked is not dialled', async (t) => {
-  const { dialled, connect } = recordingConnector();
-  const answers = [['93.184.216.34'], ['10.0.0.5']];
-  const resolve = async () => answers.shift() ?? [];
-  const egress = testEgress(t, { connect, resolve });
-
-  t.is(await checkDestination(url, { resolve, allow: [] }), null);
-  t.is(await failure(t, egress.request(post(url))), 'blocked_destination');
-  t.deepEqual(dialled, []);
-});
-
-test('R61: only the address that was judged is dialled, however DNS flips', async (t) => {
-  const { dialled, connect } = recordingConnector();
-  let lookups = 0;
-  const resolve = async () => [lookups++ % 2 ? '10.0.0.5' : '93.184.216.34'];
-  const egress = testEgress(t, { connect, resolve });
-
-  for (let count = 0; count < 4; count += 1) {
-    await t.throwsAsync(egress.request(post(url)));
-  }
-
-  t.is(lookups, 4);
-  t.deepEqual(dialled, ['93.184.216.34', '93.184.216.34']);
-});
 
 test('a socket that turns out to be connected to a private address gets no byte', async (t) => {
   const received: Buffer[] = [];

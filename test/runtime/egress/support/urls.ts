@@ -129,3 +129,48 @@ export const privateAnswers: Readonly<Record<string, readonly string[]>> = {
   R66: ['64:ff9b::7f00:1'],
   R67: ['168.63.129.16'],
 };
+
+/** Where the service of a test is reached from outside. */
+export const ownUrl = 'https://punctual.example.com';
+
+/** R56: itself. */
+export const ownUrls: readonly string[] = [
+  'https://punctual.example.com/hook',
+  'https://PUNCTUAL.Example.com./api/v1/posts',
+  'https://punctual.example.com:443/',
+  'https://punctual.example.com:8443/',
+  'https://%70unctual.example.com/',
+];
+
+/** And others whose names look like its own. */
+export const otherUrls: readonly string[] = [
+  'https://hooks.punctual.example.com/',
+  'https://example.com/punctual.example.com',
+  'https://punctual.example.com.example.net/',
+  'https://xpunctual.example.com/',
+];
+
+/** What is kept and shown of what was typed. */
+export const normalForms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  A02: { 'https://example.com:443/h?x=1': 'https://example.com/h?x=1' },
+  A03: { 'HTTPS://EXAMPLE.com/Hook': 'https://example.com/Hook' },
+  A04: { 'https://example.com./hook': 'https://example.com/hook' },
+  A06: { 'https://bücher.example.com/': 'https://xn--bcher-kva.example.com/' },
+  A08: { 'https://1572395042/': 'https://93.184.216.34/' },
+  A09: { 'https://[2606:4700:4700:0:0::1111]/hook': 'https://[2606:4700:4700::1111]/hook' },
+  A17: {
+    'https://example.com/%2e%2e/%00': 'https://example.com/%2e%2e/%00',
+    'https://example.com/a/../B//c?Q=%7e~&r=[]|': 'https://example.com/a/../B//c?Q=%7e~&r=[]|',
+    'https://example.com/grüße/🎉#part': 'https://example.com/grüße/🎉',
+  },
+  ports: {
+    'https://Example.com.:8443/h': 'https://example.com:8443/h',
+    'https://example.com:0443/h': 'https://example.com/h',
+    'https://[2606:4700:4700::1111]:8443/': 'https://[2606:4700:4700::1111]:8443/',
+  },
+  bare: {
+    'https://EXAMPLE.com': 'https://example.com',
+    'https://EXAMPLE.com?A=1#b?c': 'https://example.com?A=1',
+    'https://example.com#https://other.example.com/': 'https://example.com',
+  },
+};
