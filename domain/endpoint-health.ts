@@ -7,7 +7,3 @@ export const placesPerEndpoint = 4;
 /** `failing`: by the service, as nothing was taken for five days. `requested`: by its owner. */
 export const disabledReasons = ['failing', 'requested'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
-
-/** Whether an endpoint that has been failing since then is to be disabled now that a delivery has failed for good. */
-export const hasFailedForLong = (failingSince: Date, now: Date): boolean =>
-  now.getTime() - failingSince.getTime() >= disableAfterMs;

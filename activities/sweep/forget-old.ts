@@ -23,17 +23,25 @@ export async function forgetOld(deps: ActivityDeps): Promise<number> {
   return gone;
 }
 
-/** Each takes the oldest first, down an index. Of all workspaces: it reads nothing that leaves the database. */
+/**
+ * Each takes the oldest first, down an index, and passes over rows that somebody else holds: a delivery that is being
+ * replayed just now is pending when that is committed. What is to go is an array, so that it is found by its key however
+ * large the table is. Of all workspaces: it reads nothing that leaves the database.
+ */
 const statements = [
-  `delete from sweep_finds where id in (
-     select id from sweep_finds where found_at < ? order by found_at limit ?) returning id`,
-  `delete from deliveries where id in (
-     select id from deliveries where status <> 'pending' and created_at < ? order by created_at limit ?) returning id`,
-  `delete from events where id in (
+  `with old as materialized (
+     select id from sweep_finds where found_at < ? order by found_at limit ? for update skip locked)
+   delete from sweep_finds where id = any (array(select id from old)) returning id`,
+  `with old as materialized (
+     select id from deliveries where status <> 'pending' and created_at < ?
+     order by created_at limit ? for update skip locked)
+   delete from deliveries where id = any (array(select id from old)) returning id`,
+  `with old as materialized (
      select e.id from events e
      where e.created_at < ? and not exists (
        select 1 from deliveries d where d.event_id = e.id and d.workspace_id = e.workspace_id)
-     order by e.created_at limit ?) returning id`,
+     order by e.created_at limit ? for update of e skip locked)
+   delete from events where id = any (array(select id from old)) returning id`,
 ];
 
 async function inBatches({ orm }: ActivityDeps, statement: string, before: Date): Promise<number> {

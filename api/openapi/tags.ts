@@ -11,7 +11,9 @@ export const tags = {
     'To check the signature, take the raw body as text, compute the HMAC-SHA256 of',
     '`<Service-Timestamp>.<raw body>` keyed with the whole signing secret (`whsec_` included), write it as',
     '`sha256=<hex>`, and compare it with `Service-Signature` in constant time. Refuse timestamps more than',
-    '5 minutes old. An event can arrive more than once: keep its `id` and skip those you have handled.',
+    '5 minutes old. Or give a library of Standard Webhooks the `webhook-…` headers, the raw body and the secret.',
+    'An event can arrive more than once: keep its `id` from the body and skip those you have handled.',
+    'An endpoint gets at most four requests at a time.',
   ].join(' '),
 } as const;
 

@@ -44,7 +44,7 @@ const answers = {
   '2XX': { description: 'Delivered. Answer within 10 seconds; the body means nothing.' },
   default: {
     description:
-      'Anything else, a redirect or none within 10 seconds: tried again after 1 minute, 5 minutes, 30 minutes, 2 hours and 6 hours, then marked failed.',
+      'Anything else, a redirect or none within 10 seconds: tried again after 1 minute, 5 minutes, 30 minutes, 2 hours and 6 hours, then marked failed. Each wait is up to a tenth longer, or up to twice as long where `Retry-After` asks for it. An endpoint that takes nothing for five days is disabled.',
   },
 };
 
@@ -60,13 +60,9 @@ const exampleId = '0192f0d8-4df2-7a05-9c1e-7b3f6d8a2e57';
 
 const headersOf = (type: EventType): object[] => [
   header('User-Agent', 'Who sends it.', { type: 'string', const: 'Service-Webhooks/1.0' }),
-  header('Service-Event-Id', "The event's id.", { ...uuid, examples: [exampleId] }),
-  header('Service-Event-Type', "The event's name.", { type: 'string', const: type }),
-  header('Service-Timestamp', 'When this attempt was signed, in Unix seconds.', {
-    type: 'string',
-    pattern: '^\\d+$',
-    examples: ['1803891601'],
-  }),
+  header('Service-Event-Id', `The event's id. ${unsigned}`, eventId),
+  header('Service-Event-Type', `The event's name. ${unsigned}`, { type: 'string', const: type }),
+  header('Service-Timestamp', 'When this attempt was signed, in Unix seconds.', timestamp),
   header(
     'Service-Signature',
     'HMAC-SHA256 over `<Service-Timestamp>.<raw body>`, keyed with the signing secret.',
@@ -78,12 +74,27 @@ const headersOf = (type: EventType): object[] => [
     signature,
     false,
   ),
+  header('webhook-id', "The event's id, for verifiers of Standard Webhooks.", eventId),
+  header('webhook-timestamp', 'As `Service-Timestamp`.', timestamp),
+  header(
+    'webhook-signature',
+    'Of Standard Webhooks: HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<raw body>`, keyed with what follows `whsec_` in the signing secret, decoded from Base64. While the secret is being replaced there are two, the new one last.',
+    standardSignature,
+  ),
 ];
 
+const unsigned = 'Not signed: the body has it too, and is.';
+const eventId = { ...uuid, examples: [exampleId] };
+const timestamp = { type: 'string', pattern: '^\\d+$', examples: ['1803891601'] };
 const signature = {
   type: 'string',
   pattern: '^sha256=[0-9a-f]{64}$',
   examples: [`sha256=${'0a'.repeat(32)}`],
+};
+const standardSignature = {
+  type: 'string',
+  pattern: '^v1,[A-Za-z0-9+\\/]{43}=(?: v1,[A-Za-z0-9+\\/]{43}=)?$',
+  examples: [`v1,${'0a'.repeat(21)}0=`],
 };
 
 const header = (name: string, description: string, schema: object, required = true): object => ({

@@ -1,12 +1,15 @@
 import type { Em } from '../../db/orm.ts';
 import type { DeliveryToSync } from '../../temporal/sync-delivery.ts';
 
+/** More than that are begun by asking again, so that no statement runs long and nobody waits for its locks. */
+export const maxBegun = 1000;
+
 type Row = { id: string; round: number };
 
 /**
- * Begins a new round of six attempts for each of these deliveries of a workspace. Numbers of attempts go on.
- * Locks in the order of their ids, so that two of these wait for each other rather than each for the other; the
- * one that waited finds them pending, and passes them over.
+ * Begins a new round of six attempts for each of these deliveries of a workspace, the oldest first and at most
+ * `maxBegun`. Numbers of attempts go on. Locks in that order, so that two of these wait for each other rather than
+ * each for the other; the one that waited finds them pending, and passes them over.
  *
  * @param which A condition in SQL, with its values. It must leave out what is pending.
  * @returns what Temporal is to be told after the commit.
@@ -19,7 +22,8 @@ export async function beginRound(
 ): Promise<DeliveryToSync[]> {
   const rows = await em.execute<Row[]>(
     `with final as materialized (
-       select id from deliveries where workspace_id = ? and ${which} order by id for update)
+       select id from deliveries where workspace_id = ? and ${which}
+       order by created_at, id limit ${maxBegun} for update)
      update deliveries d set status = 'pending', error = null, round = d.round + 1, next_attempt_at = ?,
        attempts_before = (select coalesce(max(number), 0) from delivery_attempts a
          where a.delivery_id = d.id and a.workspace_id = d.workspace_id)

@@ -4,6 +4,7 @@ import type { ApiDeps } from '../deps.ts';
 import { cursorQuery } from '../http/cursor.ts';
 import type { Route } from '../http/route.ts';
 import { nullable, record, text } from '../http/shared-schemas.ts';
+import { maxBegun } from './begin-round.ts';
 import * as examples from './examples.ts';
 import { listDeliveries, maxPage, type DeliveriesQuery } from './list-deliveries.ts';
 import { replayDelivery } from './replay-delivery.ts';
@@ -25,7 +26,7 @@ const testCall = (deps: ApiDeps): Route => ({
   tag: 'Webhooks',
   summary: 'Send a webhook.test event now and show the response',
   description:
-    'One attempt, no retries, whatever the endpoint subscribed to. Answers when the receiver has, after at most 10 seconds.',
+    'One attempt, no retries, whatever the endpoint subscribed to, also to one that is disabled. Answers when the receiver has, after at most 10 seconds. It counts neither for nor against the endpoint.',
   answers: {
     200: {
       description: 'How the delivery went, also when the receiver failed.',
@@ -46,6 +47,7 @@ const listCall = (deps: ApiDeps): Route => ({
   operationId: 'listDeliveries',
   tag: 'Webhooks',
   summary: 'Deliveries to a webhook endpoint, newest first',
+  description: 'Each is kept for 30 days, and for as long as it is being tried.',
   query: {
     status: {
       description: 'Only deliveries with this status.',
@@ -111,8 +113,7 @@ const replayFailedCall = (deps: ApiDeps): Route => ({
   operationId: 'replayFailedDeliveries',
   tag: 'Webhooks',
   summary: 'Deliver once more what has failed since a time',
-  description:
-    'Every failed delivery whose `created_at` is not before `since`, each with up to six new attempts; those among them that a disabled endpoint missed. What is pending or delivered is left alone, so calling again is safe.',
+  description: `Every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts; also those that a disabled endpoint missed. What is pending or delivered is left alone, so calling again is safe. One call takes at most ${maxBegun}, the oldest first: call again until it answers 0.`,
   query: {
     since: {
       description: 'RFC 3339 with Z or an offset.',
@@ -123,7 +124,7 @@ const replayFailedCall = (deps: ApiDeps): Route => ({
   answers: {
     202: {
       description: 'How many deliveries are pending again.',
-      schema: record({ replaying: { type: 'integer', minimum: 0 } }),
+      schema: record({ replaying: { type: 'integer', minimum: 0, maximum: maxBegun } }),
       examples: { replaying: examples.replaying },
     },
   },

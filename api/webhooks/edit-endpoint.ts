@@ -23,8 +23,7 @@ export async function editEndpoint(
   const changes = {
     ...(events === undefined ? {} : { events: checkEvents(events) }),
     ...(description === undefined ? {} : { description: checkDescription(description) }),
-    // Another receiver has five days of its own.
-    ...(url === undefined ? {} : { url: await checkUrl(deps, url), failingSince: null }),
+    ...(url === undefined ? {} : moved(before.url, await checkUrl(deps, url))),
     ...(enabled === undefined || enabled === before.enabled ? {} : toggled(enabled, deps.now())),
   };
   if (Object.keys(changes).length === 0) {
@@ -34,6 +33,9 @@ export async function editEndpoint(
   await em.nativeUpdate(WebhookEndpoint, { id, workspaceId }, changes);
   return loadEndpoint(em, workspaceId, deps.now(), id);
 }
+
+/** Another receiver has five days of its own. The same one, sent along with every edit, has not. */
+const moved = (from: string, to: string) => (from === to ? {} : { url: to, failingSince: null });
 
 const toggled = (enabled: boolean, now: Date) =>
   enabled

@@ -112,7 +112,7 @@ const editCall = (deps: ApiDeps): Route => ({
   tag: 'Webhooks',
   summary: 'Change a webhook endpoint',
   description:
-    'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` count for what happens from now on.',
+    'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` count for what happens from now on. `"enabled": true` enables an endpoint that was disabled, and gives it five days again; what it missed comes by `POST /webhooks/{id}/replay`.',
   body: editEndpointSchema,
   bodyExamples: examples.edits,
   answers: {
@@ -160,8 +160,9 @@ const rotateCall = (deps: ApiDeps): Route => ({
   summary: 'Replace the signing secret',
   description: [
     'For 24 hours `Service-Signature` is still made with the present secret, and `Service-Signature-Next` with the',
-    'new one; from `rotates_at` on, `Service-Signature` is made with the new one alone. Called again before that,',
-    'it replaces the new secret with a newer one and the 24 hours begin anew; the present one stays.',
+    'new one, while `webhook-signature` carries both; from `rotates_at` on, the new one signs alone. Called again',
+    'before that, it replaces the new secret with a newer one and the 24 hours begin anew; the present one stays.',
+    'To be rid of a secret at once, register the URL again and delete this endpoint.',
   ].join(' '),
   answers: {
     200: {

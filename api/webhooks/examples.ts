@@ -136,4 +136,5 @@ export const newEndpoints: Examples = {
 export const edits: Examples = {
   url: { summary: 'Another URL', value: { url: 'https://example.com/hooks/punctual' } },
   description: { summary: 'No description any more', value: { description: null } },
+  enabled: { summary: 'Enabled again', value: { enabled: true } },
 };

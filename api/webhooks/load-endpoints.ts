@@ -39,7 +39,7 @@ export async function loadEndpoints(
 ): Promise<EndpointView[]> {
   const rows = await em.execute<Row[]>(
     `select w.*, d.status as last_status, d.created_at as last_created_at,
-       a.response_status as last_response_status, coalesce(a.error, d.error) as last_error
+       a.response_status as last_response_status, coalesce(d.error, a.error) as last_error
      from webhook_endpoints w
      left join lateral (
        select id, status, created_at, error from deliveries

@@ -5,8 +5,10 @@ import { beginRound } from './begin-round.ts';
 import { mustBeEnabled } from './load-endpoints.ts';
 
 /**
- * Replays every failed delivery of an endpoint whose event is no older than `since`. Those on their way already
- * are left alone, so a second call begins nothing twice.
+ * Replays the failed deliveries of an endpoint whose events are no older than `since`, at most `maxBegun` at once.
+ * Those on their way already are left alone, so a second call begins nothing twice.
+ *
+ * The endpoint is locked before its deliveries, as its deletion locks them.
  *
  * @param since RFC 3339.
  * @returns how many deliveries are being sent again.
@@ -18,15 +20,13 @@ export async function replayFailed(
   endpointId: string,
   since: unknown,
 ): Promise<number> {
-  const em = deps.orm.em.fork();
-  await mustBeEnabled(em, workspaceId, endpointId);
-  const from = readSince(since);
-  const begun = await em.transactional((within) =>
-    beginRound(within, workspaceId, deps.now(), {
+  const begun = await deps.orm.em.fork().transactional(async (em) => {
+    await mustBeEnabled(em, workspaceId, endpointId);
+    return beginRound(em, workspaceId, deps.now(), {
       which: `endpoint_id = ? and created_at >= ? and status = 'failed'`,
-      values: [endpointId, from],
-    }),
-  );
+      values: [endpointId, readSince(since)],
+    });
+  });
   begun.forEach(deps.tellDelivery);
   return begun.length;
 }

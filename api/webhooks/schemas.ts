@@ -1,4 +1,5 @@
 import { deliveryStatuses } from '../../db/entities/delivery.ts';
+import { deliveryErrors } from '../../domain/delivery-error.ts';
 import { disabledReasons } from '../../domain/endpoint-health.ts';
 import { eventTypes } from '../../domain/events.ts';
 import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
@@ -8,7 +9,10 @@ const responseStatus = {
   ...nullable({ type: 'integer' }),
   description: 'HTTP status, if any came.',
 };
-const deliveryError = { ...nullable(text), description: 'A coarse code, such as timeout.' };
+const deliveryError = {
+  ...nullable(text),
+  description: `Why it failed: ${deliveryErrors.join(', ')}. There may be more codes one day.`,
+};
 
 const endpointFields = {
   id: uuid,
@@ -86,7 +90,11 @@ export const testedDeliverySchema = record({
   },
 });
 
-const url = { type: 'string', description: 'A public https URL.' };
+const url = {
+  type: 'string',
+  description:
+    'A public https URL. It is kept in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment.',
+};
 const events = { type: 'array', items: text, description: `Any of ${eventTypes.join(', ')}.` };
 const maxDescription = 500;
 

@@ -87,5 +87,9 @@ test('a field of a webhook endpoint with a value that it cannot have is refused 
       call(['POST', '/webhooks'], base, { field: 'secret', value: 'whsec_mine' }),
       call(['PATCH', `/webhooks/${webhook}`], {}, { field: 'secret', value: 'whsec_mine' }),
       call(['PATCH', `/webhooks/${webhook}`], {}, { field: 'id', value: webhook }),
+      ...[0, 1, 'true', 'false', null, [], {}].map((value) =>
+        call(['PATCH', `/webhooks/${webhook}`], {}, { field: 'enabled', value }),
+      ),
+      call(['POST', '/webhooks'], base, { field: 'enabled', value: false }),
     ];
   }));

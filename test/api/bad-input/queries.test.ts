@@ -137,6 +137,9 @@ test('a filter that names nothing there is is refused', (t) =>
     ...['', 'done', 'Failed', 'delivered,failed'].map((status) =>
       get(`/webhooks/${webhook}/deliveries?status=${status}`, ['?status']),
     ),
+    ...['', 'post', 'Post.Failed', '*', 'post.failed%20'].map((type) =>
+      get(`/webhooks/${webhook}/deliveries?event_type=${type}`, ['?event_type']),
+    ),
     ...['%00', 'a%00b'].map((search) => get(`/media?search=${search}`, ['?search'])),
   ]));
 

@@ -28,6 +28,10 @@ export async function webhooks({ client, webhook, delivery }: Owned, look: Look)
   }
 
   look('patch /webhooks/{id}', await client.patch(at, { description: 'Ours' }));
+  const tested = (await client.post(`${at}/test`)).body.delivery;
+  look('patch /webhooks/{id}', await client.patch(at, { enabled: false }));
+  look(replay, await client.post(`${at}/deliveries/${tested.id}/replay`));
+  look('post /webhooks/{id}/replay', await client.post(`${at}/replay${since}`));
   const unknown = `/webhooks/${crypto.randomUUID()}`;
   look('patch /webhooks/{id}', await client.patch(unknown, { description: 'Ours' }));
   for (let n = 0; n < 10; n += 1) {

@@ -33,6 +33,10 @@ test('a new endpoint is shown whole, with its secret this once', async (t) => {
     secret_hint: `whsec_…${secret.slice(-4)}`,
     next_secret_hint: null,
     rotates_at: null,
+    enabled: true,
+    disabled_at: null,
+    disabled_reason: null,
+    failing_since: null,
     last_delivery: null,
   });
 

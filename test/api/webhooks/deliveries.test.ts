@@ -3,7 +3,7 @@ import { listDeliveries } from '../../../api/webhooks/list-deliveries.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { planOf, storeMany, watched } from './query-plan.ts';
-import { storeDelivery } from './stored-delivery.ts';
+import { storeDelivery, storeEvent } from './stored-delivery.ts';
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
@@ -81,6 +81,29 @@ test('a list of one status holds no other, and goes on over its pages', async (t
   t.deepEqual(await pages(client, `${path}?status=pending&limit=1`), [[pending]]);
 });
 
+test('a list of one kind of event holds no other, also together with a status, and goes on over its pages', async (t) => {
+  const { punctual, client, path } = await world(t);
+  const events = ['post.failed', 'post.published'];
+  await client.patch(path.replace('/deliveries', ''), { events });
+  const failed = [
+    await storeDelivery(punctual, client.workspaceId, 'failed', new Date(1)),
+    await storeDelivery(punctual, client.workspaceId, 'delivered', new Date(3)),
+    await storeDelivery(punctual, client.workspaceId, 'failed', new Date(5)),
+  ];
+  for (const ms of [2, 4, 6]) {
+    await storeEvent(punctual, client.workspaceId, 'post.published', new Date(ms));
+  }
+
+  const [a, b, c] = failed;
+  t.deepEqual(await pages(client, `${path}?event_type=post.failed&limit=2`), [[c, b], [a]]);
+  t.deepEqual(await pages(client, `${path}?event_type=post.failed&status=failed&limit=1`), [
+    [c],
+    [a],
+  ]);
+  t.is((await pages(client, `${path}?event_type=post.published&limit=2`)).flat().length, 3);
+  t.deepEqual(await pages(client, `${path}?event_type=webhook.test&limit=2`), [[]]);
+});
+
 test('a list without deliveries is empty, and has no next page', async (t) => {
   const { client, path } = await world(t);
   t.deepEqual((await client.get(path)).body, { deliveries: [], next_cursor: null });
@@ -131,6 +154,10 @@ test('a query that does not fit is refused and named', async (t) => {
     ...cursors.map((cursor) => ['cursor', cursor]),
     ...['', '0', '-1', '101', '1.5', 'ten', '1e9', 'NaN'].map((limit) => ['limit', limit]),
     ...['', 'gone', 'Failed', 'failed,pending'].map((status) => ['status', status]),
+    ...['', 'post', 'Post.Failed', '*', 'post.failed,post.partial', '__proto__'].map((type) => [
+      'event_type',
+      type,
+    ]),
     ['since', '1'],
   ];
   for (const [name, value] of queries) {

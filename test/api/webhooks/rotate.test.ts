@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { Webhook } from 'standardwebhooks';
 import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-delivery.ts';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
@@ -40,6 +41,12 @@ const byNext = ({ headers, body }: Received): Received => ({
   body,
 });
 
+/** The signature of Standard Webhooks as its own library makes it. */
+function standard(secret: string, { headers, body }: Received): string {
+  const at = new Date(Number(headers['webhook-timestamp']) * 1000);
+  return new Webhook(secret).sign(String(headers['webhook-id']), at, body);
+}
+
 /** Whether each of these requests is signed by the one secret, and by the other for those who look ahead. */
 async function mustBeSigned(
   t: ExecutionContext,
@@ -51,6 +58,8 @@ async function mustBeSigned(
   for (const request of requests) {
     t.true(await isSignedWith(secret, request));
     t.is('service-signature-next' in request.headers, next !== undefined);
+    const both = next === undefined ? [secret] : [secret, next];
+    t.is(request.headers['webhook-signature'], both.map((one) => standard(one, request)).join(' '));
     if (next !== undefined) {
       t.true(await isSignedWith(next, byNext(request)));
       t.false(await isSignedWith(next, request));

@@ -168,6 +168,38 @@ test('an endpoint that is deleted while the test is under way is not found, and 
   t.deepEqual(await punctual.orm.em.fork().execute('select id from events'), []);
 });
 
+test('a test counts neither for nor against an endpoint, whether it is taken or not', async (t) => {
+  let status = 500;
+  const { url } = await answering(t, (_, response) => response.writeHead(status).end());
+  const { punctual, client, path, call } = await world(t, url);
+  const health = async () => {
+    const { webhook } = (await client.get(path)).body;
+    return [webhook.enabled, webhook.failing_since];
+  };
+  t.is((await call()).status, 'failed');
+  t.deepEqual(await health(), [true, null]);
+
+  const since = '2026-05-01T10:00:00.000Z'; // Long enough ago for a delivery to disable it.
+  const fail = 'update webhook_endpoints set failing_since = ?';
+  await punctual.orm.em.execute(fail, [since]);
+  t.is((await call()).status, 'failed');
+  t.deepEqual(await health(), [true, since]);
+  status = 204;
+  t.is((await call()).status, 'delivered');
+  t.deepEqual(await health(), [true, since]);
+});
+
+test('a disabled endpoint is tested like any other, and stays disabled', async (t) => {
+  const receiver = await startReceiver(t);
+  const { client, path, call } = await world(t, receiver.url);
+  await client.patch(path, { enabled: false });
+
+  t.like(await call(), { status: 'delivered', response_status: 204 });
+
+  t.is(receiver.received.length, 1);
+  t.false((await client.get(path)).body.webhook.enabled);
+});
+
 test('another workspace’s endpoint is not tested, nor one that is not there', async (t) => {
   const receiver = await startReceiver(t);
   const { punctual, path } = await world(t, receiver.url);

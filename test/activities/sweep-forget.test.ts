@@ -1,0 +1,146 @@
+import test, { type ExecutionContext } from 'ava';
+import { forgetOld } from '../../activities/sweep/forget-old.ts';
+import { storeMany } from '../api/webhooks/query-plan.ts';
+import { storeDelivery } from '../api/webhooks/stored-delivery.ts';
+import { newClient } from '../support/client.ts';
+import { poll } from '../support/poll.ts';
+import { startApi } from '../support/punctual.ts';
+
+const day = 24 * 3_600_000;
+const now = new Date('2027-03-01T09:00:00.000Z');
+const aged = (days: number): Date => new Date(now.getTime() - days * day);
+const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
+
+/** A database with one endpoint. */
+async function world(t: ExecutionContext) {
+  const punctual = await startApi(t);
+  const client = await newClient(punctual);
+  const { id: endpointId } = (await client.post('/webhooks', hook)).body.webhook;
+  const count = async (table: string): Promise<number> => {
+    const sql = `select count(*)::int as count from ${table}`;
+    const [row] = await punctual.orm.em.fork().execute<{ count: number }[]>(sql);
+    return row?.count ?? -1;
+  };
+  return {
+    punctual,
+    client,
+    endpointId,
+    path: `/webhooks/${endpointId}`,
+    forget: () => forgetOld({ ...punctual.deps, now: () => now }),
+    counts: async () => ({
+      events: await count('events'),
+      deliveries: await count('deliveries'),
+      attempts: await count('delivery_attempts'),
+    }),
+  };
+}
+
+test('deliveries that ended over 30 days ago are gone with their attempts and events, what is younger stays', async (t) => {
+  const { punctual, client, path, forget, counts } = await world(t);
+  const store = (status: 'delivered' | 'failed', at: Date): Promise<string> =>
+    storeDelivery(punctual, client.workspaceId, status, at);
+  await store('delivered', aged(31));
+  await store('failed', aged(400));
+  await store('failed', new Date(aged(30).getTime() - 1));
+  const kept = [await store('delivered', aged(30)), await store('failed', aged(29))];
+
+  t.is(await forget(), 6); // Three deliveries, three events.
+
+  const { deliveries } = (await client.get(path)).body;
+  t.deepEqual(deliveries.map(({ id }: { id: string }) => id).toSorted(), kept.toSorted());
+  t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 7 });
+  t.is(await forget(), 0);
+});
+
+test('what is still being tried stays however old it is, with its event, and goes when it has ended', async (t) => {
+  const { punctual, client, path, forget, counts } = await world(t);
+  const id = await storeDelivery(punctual, client.workspaceId, 'failed', aged(60));
+  await storeDelivery(punctual, client.workspaceId, 'pending', aged(90));
+  t.is((await client.post(`${path}/deliveries/${id}/replay`)).status, 202);
+
+  t.is(await forget(), 0);
+  t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
+
+  await punctual.orm.em.fork().execute(`update deliveries set status = 'failed'`);
+  t.is(await forget(), 4);
+  t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
+});
+
+test('a delivery that is being replayed at that moment is not taken away', async (t) => {
+  const { punctual, client, forget, counts } = await world(t);
+  const id = await storeDelivery(punctual, client.workspaceId, 'failed', aged(60));
+  const replaying = punctual.orm.em.fork();
+  await replaying.begin();
+  await replaying.execute(`update deliveries set status = 'pending' where id = ?`, [id]);
+  let isOver = false;
+  const forgetting = forget().finally(() => {
+    isOver = true;
+  });
+  // Whoever waited for the row here would take it away after all.
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await poll(
+    async () => isOver || (await punctual.orm.em.fork().execute<unknown[]>(waiting)).length > 0,
+    Boolean,
+  );
+  await replaying.commit();
+  await forgetting;
+
+  t.like(await counts(), { events: 1, deliveries: 1 });
+});
+
+test('an event stays until the last of its deliveries is gone, and one that nobody got goes by its age', async (t) => {
+  const { punctual, client, forget, counts } = await world(t);
+  await client.post('/webhooks', hook);
+  await storeDelivery(punctual, client.workspaceId, 'failed', aged(60)); // To both.
+  const endpoints = (await client.get('/webhooks')).body.webhooks;
+  for (const { id } of endpoints) {
+    await client.patch(`/webhooks/${id}`, { events: ['webhook.test'] });
+  }
+
+  await t.throwsAsync(storeDelivery(punctual, client.workspaceId, 'failed', aged(40)));
+  t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
+
+  t.is(await forget(), 2); // One of the two deliveries is pending.
+  t.deepEqual(await counts(), { events: 1, deliveries: 1, attempts: 0 });
+});
+
+test('what is old goes in every workspace', async (t) => {
+  const { punctual, client, forget, counts } = await world(t);
+  const other = await newClient(punctual);
+  await other.post('/webhooks', hook);
+  for (const { workspaceId } of [client, other]) {
+    await storeDelivery(punctual, workspaceId, 'delivered', aged(31));
+    await storeDelivery(punctual, workspaceId, 'delivered', aged(1));
+  }
+
+  t.is(await forget(), 4);
+
+  t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 2 });
+});
+
+test('one sweep removes ten thousand deliveries, the oldest first, and the next one goes on', async (t) => {
+  const { punctual, client, forget, counts, path } = await world(t);
+  await storeMany(punctual.orm, client.workspaceId, 10_050);
+
+  t.is(await forget(), 20_000);
+  t.deepEqual(await counts(), { events: 50, deliveries: 50, attempts: 50 });
+  const { deliveries } = (await client.get(`${path}/deliveries`)).body;
+  t.is(deliveries.at(-1).created_at, '2026-01-07T22:41:00.000Z'); // Number 10,001.
+
+  t.is(await forget(), 100);
+  t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
+});
+
+test('sweeps side by side remove everything once', async (t) => {
+  const { punctual, client, forget, counts } = await world(t);
+  await storeMany(punctual.orm, client.workspaceId, 3000);
+
+  const gone = await Promise.all([forget(), forget(), forget()]);
+
+  const left = await forget();
+  t.is(
+    gone.reduce((sum, one) => sum + one, left),
+    6000,
+  );
+  t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
+});

@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { ExecutionContext } from 'ava';
+import { runProgram } from './run-program.ts';
+
+/** HMAC-SHA256 in hex by somebody else's code. @param key Its bytes. */
+export type Hmac = (key: Buffer, message: Buffer) => Promise<string>;
+
+export const byOpenssl: Hmac = async (key, message) => {
+  const keyed = ['-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`];
+  const line = await runProgram('openssl', ['dgst', '-sha256', ...keyed, '-r'], message);
+  return line.slice(0, 64);
+};
+
+const script = `
+import hmac, sys
+for line in sys.stdin:
+    key, message = (bytes.fromhex(part) for part in line.rstrip("\\n").split(" "))
+    print(hmac.new(key, message, "sha256").hexdigest(), flush=True)
+`;
+
+/** One Python that answers as often as it is asked, one question after the other: starting it takes long. */
+export function byPython(t: ExecutionContext): Hmac {
+  const child = spawn('python3', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill());
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return async (key, message) => {
+    child.stdin.write(`${key.toString('hex')} ${message.toString('hex')}\n`);
+    const { value } = await lines.next();
+    return String(value);
+  };
+}
