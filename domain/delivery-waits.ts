@@ -48,7 +48,10 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
 }
 
 /** The shortest and the longest time between two looks for a place, in milliseconds. */
-const [shortestLookMs, longestLookMs] = [100, 30_000];
+const [shortestLookMs, longestLookMs] = [200, 30_000];
+
+/** By how much each look is later than the one before: every look costs Temporal and the database a few statements. */
+const slower = 3;
 
 /**
  * How long a delivery waits that found all places of its endpoint taken. Nobody keeps a line: the more often it looked,
@@ -59,6 +62,6 @@ const [shortestLookMs, longestLookMs] = [100, 30_000];
  * @returns milliseconds.
  */
 export function placeWaitMs(looks: number, random: number): number {
-  const ms = Math.min(shortestLookMs * 2 ** (looks - 1), longestLookMs);
+  const ms = Math.min(shortestLookMs * slower ** (looks - 1), longestLookMs);
   return Math.ceil(ms * (0.5 + random));
 }

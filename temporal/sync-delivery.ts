@@ -36,6 +36,8 @@ export async function syncDelivery(
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: `Webhook delivery ${deliveryId}`,
       staticDetails: `Workspace \`${workspaceId}\`, round ${round}.`,
+      // Of a delivery that a post's workflow starts, it is the post's: one workspace's thousands must not hold up others.
+      priority: { fairnessKey: workspaceId },
       args: [{ workspaceId, deliveryId, round }],
       signal: replay,
       signalArgs: [{ round }],

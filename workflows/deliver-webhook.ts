@@ -10,8 +10,9 @@ const { attemptDelivery } = proxyActivities<Activities>({
   // A request may take 10 s; the rest is our own database.
   startToCloseTimeout: '30 seconds',
   // The waits between attempts come with each failure (nextRetryDelay) and a round's sixth attempt ends it, both
-  // counted in the database. These are for what cannot carry a delay: a crash, a database that is away.
-  retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '10 minutes' },
+  // counted in the database. These are for what cannot carry a delay: a crash, a database that is away, another
+  // SECRET_KEY. Looks for a free place count as tries too: an event that looked often waits the longest interval.
+  retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '2 minutes' },
 });
 
 type Outcome = 'delivered' | 'failed' | 'gone';

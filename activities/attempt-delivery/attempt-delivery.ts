@@ -1,13 +1,15 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
+import { isDatabaseAway } from '../../db/is-away.ts';
 import { placeWaitMs } from '../../domain/delivery-waits.ts';
 import { secretsOf } from '../../domain/signing-secrets.ts';
-import { sendWebhook } from '../../runtime/webhook-request.ts';
+import { sendWebhook, type WebhookResult } from '../../runtime/webhook-request.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { disableIfDead, endUnsent } from './disable-endpoint.ts';
 import { loadDelivery, type DeliveryRequest, type LoadedDelivery } from './load-delivery.ts';
-import { recordAttempt } from './record-attempt.ts';
+import { secretOpener } from './open-secret.ts';
+import { giveBack } from './places.ts';
+import { recordAttempt, type AttemptOutcome } from './record-attempt.ts';
 
 /**
  * One attempt to deliver an event to an endpoint. How many were made is counted in the database, so that a
@@ -63,12 +65,7 @@ async function send(
   deps: ActivityDeps,
   delivery: LoadedDelivery,
 ): Promise<'delivered' | 'failed' | 'gone'> {
-  const at = deps.now();
-  const purpose = signingSecretPurpose(delivery.endpointId);
-  const open = (sealed: string): string => deps.sealer.open(sealed, purpose);
-  const secrets = secretsOf(delivery.secrets, at);
-  const result = await sendWebhook(deps.egress, delivery, secrets, open, at);
-  const outcome = await recordAttempt(deps, delivery, at, result);
+  const { result, outcome } = await makeAttempt(deps, delivery);
   if (outcome.status === 'failed') {
     await disableIfDead(deps, delivery);
   }
@@ -82,6 +79,25 @@ async function send(
   const nextAt = new Date(deps.now().getTime() + outcome.waitMs).toISOString();
   const message = `Attempt ${delivery.attemptsMade + 1}: ${answer}; the next one is at ${nextAt}`;
   throw notNow(code, message, outcome.waitMs);
+}
+
+type Made = { readonly result: WebhookResult; readonly outcome: AttemptOutcome };
+
+async function makeAttempt(deps: ActivityDeps, delivery: LoadedDelivery): Promise<Made> {
+  const at = deps.now();
+  const secrets = secretsOf(delivery.secrets, at);
+  try {
+    const open = secretOpener(deps, delivery);
+    const result = await sendWebhook(deps.egress, delivery, secrets, open, at);
+    return { result, outcome: await recordAttempt(deps, delivery, at, result) };
+  } catch (error) {
+    // A fault of ours that comes back must not keep the endpoint's places from its other deliveries.
+    if (!isDatabaseAway(error)) {
+      await giveBack(deps, delivery).catch(() => undefined);
+    }
+
+    throw error;
+  }
 }
 
 /** Nothing is wrong with the worker. */

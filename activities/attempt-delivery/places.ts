@@ -1,6 +1,7 @@
 import { ask } from '../../db/ask.ts';
 import { placesPerEndpoint } from '../../domain/endpoint-health.ts';
 import type { ActivityDeps } from '../deps.ts';
+import type { LoadedDelivery } from './load-delivery.ts';
 
 /** How long a place is held without a word, in seconds: above what a request may take, as then its worker is dead. */
 const heldForS = 20;
@@ -25,6 +26,14 @@ export const takePlace = `due as (
 /** Part of a statement: gives back place $3 of endpoint $2 that delivery $1 holds, unless somebody else holds it now. */
 export const leavePlace = `update endpoint_places set taken_until = null
   where endpoint_id = $2 and place = $3 and delivery_id = $1 and workspace_id = $4`;
+
+/** Gives back the place of an attempt that was never written down. Left out, it is free after a while all the same. */
+export async function giveBack(
+  { orm }: ActivityDeps,
+  { id, endpointId, place, workspaceId }: LoadedDelivery,
+): Promise<void> {
+  await ask(orm.em.fork(), leavePlace, [id, endpointId, place, workspaceId]);
+}
 
 /** Makes the places of an endpoint that was never sent anything. @returns whether it made them, or anybody did. */
 export async function madePlaces(

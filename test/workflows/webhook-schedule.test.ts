@@ -5,6 +5,8 @@ import { needs } from '../support/needs.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { startTimeSkipping } from '../support/time-skipping.ts';
+import { inTurn, status } from '../webhooks/support/answers.ts';
+import { openStage } from '../webhooks/support/stage.ts';
 
 const test = needs('test-server');
 const minute = 60_000;
@@ -25,7 +27,7 @@ test('a receiver that always fails gets six attempts, at 1 min, 5 min, 30 min, 2
     delivery.attempts.every(({ response_status: s, error }) => s === 500 && error === 'http_error'),
   );
   t.is(receiver.received.length, 6);
-  const waits = attemptedAtMs.slice(1).map((at, index) => at - (attemptedAtMs[index] ?? 0));
+  const waits = waitsBetween(attemptedAtMs);
   t.log(`waits in minutes: ${waits.map((wait) => (wait / minute).toFixed(2)).join(', ')}`);
   for (const [index, wanted] of [1, 5, 30, 120, 360].entries()) {
     const over = (waits[index] ?? 0) - wanted * minute;
@@ -53,24 +55,36 @@ test('a receiver that always fails gets six attempts, at 1 min, 5 min, 30 min, 2
   t.true((history.events?.length ?? 99) <= 12);
 });
 
-test('a receiver that recovers at the third attempt gets the event then, and no more', async (t) => {
-  const receiver = await startReceiver(t, (n) => (n < 3 ? 503 : 200));
-  const { client, webhook } = await deliver(t, receiver);
+test('a receiver that asks for time gets up to twice the step, and recovers at the third attempt: no more is sent', async (t) => {
+  const stage = await openStage(t);
+  const asks = (seconds: number) => status(503, { 'retry-after': String(seconds) });
+  const receiver = stage.receiver(inTurn(asks(90), asks(1_000_000_000), status(200)));
+  const { url } = receiver;
+  const { client, webhook, attemptedAtMs } = await deliver(t, { url, port: stage.port });
 
   const delivery = await client.finalDelivery(webhook.id);
 
   t.like(delivery, { status: 'delivered', response_status: 200, error: null });
   t.deepEqual(
-    delivery.attempts.map(({ response_status: status }) => status),
+    delivery.attempts.map(({ response_status: code }) => code),
     [503, 503, 200],
   );
-  t.is(receiver.received.length, 3);
+  t.is(receiver.arrived.length, 3);
+  const waits = waitsBetween(attemptedAtMs);
+  t.log(`waits in minutes: ${waits.map((wait) => (wait / minute).toFixed(2)).join(', ')}`);
+  for (const [index, wanted] of [1.5, 10].entries()) {
+    const over = (waits[index] ?? 0) - wanted * minute;
+    t.true(over >= 0 && over < 10_000, `wait ${index + 1} is ${over} ms off`);
+  }
 });
+
+const waitsBetween = (atMs: readonly number[]): number[] =>
+  atMs.slice(1).map((at, index) => at - (atMs[index] ?? 0));
 
 /** Publishes a post with one subscribed endpoint and lets the clock jump until its delivery has ended. */
 async function deliver(
   t: Parameters<typeof startTimeSkipping>[0],
-  receiver: Awaited<ReturnType<typeof startReceiver>>,
+  receiver: { readonly url: string; readonly port: number },
 ) {
   const punctual = await startTimeSkipping(t, fakeNetwork(), { allowPorts: [receiver.port] });
   const attemptedAtMs: number[] = [];

@@ -1,0 +1,220 @@
+import test, { type ExecutionContext } from 'ava';
+import { poll } from '../../support/poll.ts';
+import { held, inTurn, status } from '../support/answers.ts';
+import { sharedWorld } from '../support/shared-world.ts';
+import type { Attempted, Subscribed } from '../support/world.ts';
+
+const world = sharedWorld(test);
+
+const delivered: Attempted = { kind: 'done', status: 'delivered' };
+
+/** Events of an endpoint. @returns their deliveries. */
+const events = ({ event }: Subscribed, count: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: count }, () => event()));
+
+/** Nothing was sent, nothing was counted, and it looks again soon. */
+function mustLookAgain(t: ExecutionContext, attempted: Attempted): void {
+  t.like(attempted, { kind: 'again', code: 'endpoint_busy' });
+  const inMs = attempted.kind === 'again' ? (attempted.inMs ?? 0) : 0;
+  t.true(inMs >= 100 && inMs <= 300, `${inMs} ms`);
+}
+
+/** Waits until so many of these attempts have found no place. */
+function lookingAgain(all: readonly Promise<Attempted>[], count: number): Promise<Attempted[]> {
+  const busy: Attempted[] = [];
+  for (const one of all) {
+    void one.then((attempted) => attempted.kind === 'again' && busy.push(attempted));
+  }
+
+  return poll(
+    async () => busy,
+    ({ length }) => length >= count,
+  );
+}
+
+test('a receiver that hangs has four requests under way and no more; others look again without losing an attempt', async (t) => {
+  const { answer, waiting, most, release } = held();
+  const subscribed = await world.subscribe(answer);
+  const { attempt, receiver, shown } = subscribed;
+  const [fifth = '', sixth = '', ...first] = await events(subscribed, 6);
+  const hanging = first.map((id) => attempt(id));
+  await receiver.nth(4);
+
+  for (const id of [fifth, sixth, fifth]) {
+    mustLookAgain(t, await attempt(id));
+  }
+
+  t.is(waiting(), 4);
+  t.like(await shown(fifth), { status: 'pending', attempts: [] });
+  release(status(204));
+  t.deepEqual(
+    await Promise.all(hanging),
+    first.map(() => delivered),
+  );
+  t.deepEqual(await attempt(fifth), delivered);
+  t.deepEqual(await attempt(sixth), delivered);
+  t.is(most(), 4);
+  t.is((await shown(fifth)).attempts.length, 1);
+});
+
+test('the first events of an endpoint may all come at once: four are sent', async (t) => {
+  const { answer, most, waiting, release } = held();
+  const subscribed = await world.subscribe(answer);
+  const ids = await events(subscribed, 20);
+  const all = ids.map((id) => subscribed.attempt(id));
+  await subscribed.receiver.nth(4);
+  const busy = await lookingAgain(all, 16);
+  busy.forEach((attempted) => mustLookAgain(t, attempted));
+  t.is(waiting(), 4);
+  release(status(204));
+  const ends = await Promise.all(all);
+  t.is(ends.filter(({ kind }) => kind === 'done').length, 4);
+  t.is(most(), 4);
+});
+
+test('a place that another worker is about to take is passed over: nobody waits for it, and nobody gets it twice', async (t) => {
+  const { answer, most, release } = held();
+  const subscribed = await world.subscribe(status(204));
+  const { attempt, event, receiver, webhookId, workspaceId } = subscribed;
+  t.deepEqual(await attempt(await event()), delivered);
+  receiver.answer = answer;
+  const ids = await events(subscribed, 5);
+  const all: Promise<Attempted>[] = [];
+  await world.punctual.orm.em.fork().transactional(async (em) => {
+    await em.execute(
+      `update endpoint_places set taken_until = clock_timestamp() + interval '1 minute'
+       where endpoint_id = ? and workspace_id = ? and place = 0`,
+      [webhookId, workspaceId],
+    );
+    all.push(...ids.map((id) => attempt(id)));
+    await receiver.nth(4); // Three of these.
+    t.is((await lookingAgain(all, 2)).length, 2);
+  });
+  release(status(204));
+
+  const ends = await Promise.all(all);
+  t.is(ends.filter(({ kind }) => kind === 'done').length, 3);
+  t.is(most(), 3);
+});
+
+test('an endpoint that hangs holds up no other of the same workspace', async (t) => {
+  const { answer, waiting, release } = held();
+  const subscribed = await world.subscribe(answer);
+  const { client, workspaceId, attempt, receiver } = subscribed;
+  const hanging = (await events(subscribed, 4)).map((id) => attempt(id));
+  await receiver.nth(4);
+  const healthy = world.stage.receiver(status(204));
+  const hook = { url: healthy.url, events: ['post.failed'] };
+  const { id } = (await client.post('/webhooks', hook)).body.webhook;
+  await subscribed.event();
+  const [other] = await world.punctual.orm.em
+    .fork()
+    .execute<{ id: string }[]>(
+      'select id from deliveries where endpoint_id = ? and workspace_id = ?',
+      [id, workspaceId],
+    );
+
+  t.deepEqual(await attempt(other?.id ?? ''), delivered);
+
+  t.is(waiting(), 4);
+  t.is(healthy.arrived.length, 1);
+  release(status(204));
+  await Promise.all(hanging);
+});
+
+test('however a request ends, its place is free for the next one', async (t) => {
+  const { answer, release } = held();
+  const subscribed = await world.subscribe();
+  const { attempt, event, receiver } = subscribed;
+  const ends = [
+    status(204),
+    status(500),
+    status(307),
+    inTurn((socket) => socket.resetAndDestroy()),
+    inTurn((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')),
+  ];
+  for (let round = 0; round < 2; round += 1) {
+    for (const end of ends) {
+      receiver.answer = end;
+      const attempted = await attempt(await event());
+      t.not(attempted.kind === 'again' && attempted.code, 'endpoint_busy');
+    }
+  }
+
+  receiver.answer = answer;
+  const hanging = (await events(subscribed, 4)).map((id) => attempt(id));
+  await receiver.nth(ends.length * 2 + 4);
+  release(status(204));
+  t.deepEqual(
+    await Promise.all(hanging),
+    hanging.map(() => delivered),
+  );
+});
+
+test('a fault of ours that comes back at every attempt keeps no place from others', async (t) => {
+  const subscribed = await world.subscribe(status(204));
+  const { attempt, event, deps } = subscribed;
+  const request = () => Promise.reject(new TypeError('A bug.'));
+  const egress = { ...deps.egress, request };
+  for (const id of await events(subscribed, 6)) {
+    await t.throwsAsync(attempt(id, { egress }), { message: 'A bug.' });
+  }
+
+  t.deepEqual(await attempt(await event()), delivered);
+});
+
+test('the places of a worker that died are free again after a while, and what it did not record is sent once more', async (t) => {
+  const { answer, release } = held();
+  const subscribed = await world.subscribe(answer);
+  const { attempt, receiver, webhookId, workspaceId, shown } = subscribed;
+  const ids = await events(subscribed, 4);
+  const dead = ids.map((id) => attempt(id));
+  await receiver.nth(4);
+  const [first = ''] = ids;
+  mustLookAgain(t, await attempt(first));
+
+  const em = world.punctual.orm.em.fork();
+  const [kept] = await em.execute<{ most: string | Date }[]>(
+    'select max(taken_until) as most from endpoint_places where endpoint_id = ? and workspace_id = ?',
+    [webhookId, workspaceId],
+  );
+  const heldMs = new Date(kept?.most ?? 0).getTime() - Date.now();
+  t.true(heldMs > 10_000 && heldMs <= 21_000, `${heldMs} ms`); // Above what a request may take.
+  await em.execute(
+    `update endpoint_places set taken_until = clock_timestamp() - interval '1 second'
+     where endpoint_id = ? and workspace_id = ?`,
+    [webhookId, workspaceId],
+  );
+
+  const again = attempt(first);
+  await receiver.nth(5);
+  release(status(204));
+
+  // Two made attempt 1 of the first delivery: one could write it down, and the other finds it delivered.
+  const ends = await Promise.allSettled([...dead, again]);
+  t.is(ends.filter(({ status: end }) => end === 'rejected').length, 1);
+  t.deepEqual(await attempt(first), delivered);
+  t.is((await shown(first)).attempts.length, 1);
+  t.is(receiver.arrived.length, 5);
+});
+
+test.serial(
+  'many endpoints of others that hang at the same host delay no event for an endpoint there',
+  async (t) => {
+    const { subscribe } = world;
+    const { answer, waiting, lost, release } = held();
+    const others = await Promise.all(Array.from({ length: 17 }, () => subscribe(answer)));
+    const hanging = others.flatMap(({ event, attempt }) =>
+      [1, 2, 3, 4].map(async () => attempt(await event())),
+    );
+    await Promise.all(others.map(({ receiver }) => receiver.nth(4)));
+    const { event, attempt } = await subscribe(status(204));
+
+    t.deepEqual(await attempt(await event()), { kind: 'done', status: 'delivered' });
+
+    t.is(waiting(), 68);
+    t.is(lost(), 0);
+    release(status(204));
+    t.true((await Promise.all(hanging)).every(({ kind }) => kind === 'done'));
+  },
+);
