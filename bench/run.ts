@@ -7,6 +7,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   posts: () => import('./posts/bench.ts'),
   lateness: () => import('./lateness/bench.ts'),
   fairness: () => import('./fairness/bench.ts'),
+  webhooks: () => import('./webhooks/bench.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

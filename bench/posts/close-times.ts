@@ -1,13 +1,5 @@
 import type { Temporal } from '../../temporal/connect.ts';
 
-/** How many workflows have ended so far. */
-export async function countClosed({ client }: Temporal): Promise<number> {
-  const { count } = await client.workflow.count(
-    "ExecutionStatus != 'Running' and WorkflowId starts_with 'post-'",
-  );
-  return count;
-}
-
 /**
  * When the workflows that were due at a moment ended, by Temporal's clock, in milliseconds since 1970.
  *

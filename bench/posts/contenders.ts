@@ -2,7 +2,8 @@ import { networks } from '../../networks/index.ts';
 import { postsQueue, publishQueue } from '../../workflows/messages.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import type { Temporal } from '../../temporal/connect.ts';
-import { forEachOf, type Contender, type SchedulePlan } from './contender.ts';
+import { forEachOf } from '../whole/for-each-of.ts';
+import type { Contender, SchedulePlan } from './contender.ts';
 import { seedPosts } from './seed.ts';
 import type { ShapeInput } from './shape-input.ts';
 

@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Part } from '../../scripts/parts/part.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { quantile } from '../quantile.ts';
-import { closeTimes, countClosed } from './close-times.ts';
-import { insistently, type Contender } from './contender.ts';
-import { costsOf, parties, peakMiB, type Costs } from './cost.ts';
-import { startServer, startWorker } from './start.ts';
+import { costsOf, peakMiB, spent, type Costs } from '../whole/cost.ts';
+import { insistently } from '../whole/for-each-of.ts';
+import { startServer, startWorker } from '../whole/start-apart.ts';
+import { countClosed, untilClosed } from '../whole/until-closed.ts';
+import { closeTimes } from './close-times.ts';
+import type { Contender } from './contender.ts';
 import type { World } from './world.ts';
 
 export type Measured = {
@@ -15,7 +17,7 @@ export type Measured = {
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Processor time in seconds, from the due moment until all were done. */
-  readonly cpu: Costs;
+  readonly cpu: Costs<'worker' | 'temporal' | 'postgres' | 'sandboxes'>;
   readonly workerPeakMiB: number;
 };
 
@@ -30,8 +32,8 @@ export class TooLateError extends Error {
   override readonly name = 'TooLateError';
 }
 
-/** Milliseconds that all may take. */
-const doneWithinMs = 400_000;
+/** What the ids of workflows begin with, and how many milliseconds all of them may take. */
+const workflowsOfPosts = { prefix: 'post-', withinMs: 400_000 };
 
 export type Stand = {
   readonly world: World;
@@ -45,8 +47,10 @@ export async function measure(stand: Stand, posts: number): Promise<Measured> {
   const server = await startServer(world);
   const temporal = connectTemporal(server.env);
   // The server answers a moment before it knows its namespace.
-  await insistently(() => countClosed(temporal));
-  const worker = await startWorker(world, contender, server.env);
+  await insistently(() => countClosed(temporal, workflowsOfPosts.prefix));
+  const ground = { ...world, profile: world.options.profile };
+  const env = { ...server.env, ...contender.workerEnv(world) };
+  const worker = await startWorker(ground, contender, env);
   try {
     const perSecond = await warmUp(stand, temporal);
     return await measureWarm(
@@ -73,7 +77,8 @@ async function warmUp({ world, contender, channels }: Stand, temporal: Temporal)
   const dueAt = new Date(Date.now() + 500);
   await contender.schedule(world, temporal, { posts, channels, dueAt });
   const seconds = (performance.now() - startedMs) / 1000;
-  await untilClosed(world, temporal, posts * contender.workflowsPerPost(channels));
+  const workflows = posts * contender.workflowsPerPost(channels);
+  await untilClosed(world.stage, temporal, { ...workflowsOfPosts, workflows });
   return posts / seconds;
 }
 
@@ -104,7 +109,8 @@ async function measureWarm(
   };
   const before = await costsOf(pids);
   const workflows = contender.workflowsPerPost(channels);
-  await untilClosed(world, temporal, (warmUpPosts(contender, channels) + posts) * workflows);
+  const all = (warmUpPosts(contender, channels) + posts) * workflows;
+  await untilClosed(world.stage, temporal, { ...workflowsOfPosts, workflows: all });
   const after = await costsOf(pids);
   const closed = await closeTimes(temporal, dueAt, posts * workflows);
   await contender.mustBeDone(world, { posts, channels, dueAt });
@@ -114,21 +120,7 @@ async function measureWarm(
     perSecond: (posts * 1000) / Math.max(...lags),
     p50Ms: quantile(lags, 0.5),
     p99Ms: quantile(lags, 0.99),
-    cpu: Object.fromEntries(parties.map((party) => [party, after[party] - before[party]])) as Costs,
+    cpu: spent(after, before),
     workerPeakMiB: await peakMiB(parts.worker.pid),
   };
-}
-
-async function untilClosed({ stage }: World, temporal: Temporal, workflows: number): Promise<void> {
-  const endMs = Date.now() + doneWithinMs;
-  for (let closed = 0; closed < workflows; closed = await countClosed(temporal)) {
-    stage.signal.throwIfAborted();
-    if (Date.now() > endMs) {
-      throw new Error(
-        `After ${doneWithinMs / 1000} s only ${closed} of ${workflows} workflows were done.`,
-      );
-    }
-
-    await sleep(200);
-  }
 }

@@ -4,6 +4,7 @@ import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts
 import type { Account } from '../../networks/network.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
+import { insertRows } from '../whole/insert-rows.ts';
 
 /** An account of a sandbox, and what its network is called. */
 export type SandboxAccount = { readonly platform: string; readonly account: Account };
@@ -28,11 +29,8 @@ export async function seedPosts(orm: Orm, sealer: Sealer, plan: Plan): Promise<P
   );
   const em = orm.em.fork();
   for (const { table, columns } of tables) {
-    const values = JSON.stringify(rows.flatMap((row) => row[table]));
-    await em.execute(
-      `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, ?::jsonb)`,
-      [values],
-    );
+    const ofTable = rows.flatMap((row) => row[table]);
+    await insertRows(em, { table, columns }, ofTable);
   }
 
   return rows.map(({ workspaceId, postId }) => ({

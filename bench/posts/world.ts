@@ -12,6 +12,7 @@ import { answers, untilReady, type Part, type Stage } from '../../scripts/parts/
 import { freePort } from '../../scripts/ports.ts';
 import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
 import { startDatabase } from '../api/database.ts';
+import { postmasterPid } from '../whole/postmaster-pid.ts';
 import type { Options } from './options.ts';
 import type { SandboxAccount } from './seed.ts';
 
@@ -20,7 +21,6 @@ export type World = {
   readonly folder: string;
   readonly stage: Stage;
   readonly options: Options;
-  readonly root: string;
   /** The program whose dev server runs the workflows. */
   readonly temporal: string;
   readonly databaseUrl: string;
@@ -60,7 +60,6 @@ export async function makeWorld(folder: string, stage: Stage, options: Options):
     folder,
     stage,
     options,
-    root,
     temporal,
     databaseUrl,
     postgresPid: await postmasterPid(orm),
@@ -101,11 +100,4 @@ async function connectTo(port: number): Promise<SandboxAccount[]> {
   } finally {
     await egress.close();
   }
-}
-
-/** The process that all others of PostgreSQL are children of. */
-async function postmasterPid(orm: Orm): Promise<number> {
-  const sql = `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid`;
-  const [row] = await orm.em.fork().execute<{ pid: number }[]>(sql);
-  return row?.pid ?? 0;
 }

@@ -1,14 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { startApp } from '../../scripts/parts/app.ts';
-import { untilReady, type Part } from '../../scripts/parts/part.ts';
+import { untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
 import { startTemporal, withoutTemporal } from '../../scripts/parts/temporal.ts';
 import { freePort } from '../../scripts/ports.ts';
-import type { Contender } from './contender.ts';
-import type { World } from './world.ts';
+
+/** Where servers and workers are started that nothing was done on before. */
+export type Ground = {
+  readonly folder: string;
+  readonly stage: Stage;
+  /** The program whose dev server runs the workflows. */
+  readonly temporal: string;
+  /** A folder for what Node says of where a worker's time goes. */
+  readonly profile?: string | undefined;
+};
+
+const root = path.join(import.meta.dirname, '..', '..');
 
 /** A Temporal dev server with an empty state of its own, in a file. */
-export async function startServer({ folder, temporal: program, stage }: World) {
+export async function startServer({ folder, temporal: program, stage }: Ground) {
   const name = randomUUID();
   const ports = { grpc: await freePort(), http: await freePort() };
   const part = await startTemporal(
@@ -34,19 +44,17 @@ export async function startServer({ folder, temporal: program, stage }: World) {
 
 /** A worker process, as soon as it polls. */
 export async function startWorker(
-  world: World,
-  contender: Contender,
+  { folder, stage, profile }: Ground,
+  { name, main }: { readonly name: string; readonly main: string },
   env: NodeJS.ProcessEnv,
 ): Promise<Part> {
-  const { folder, stage, root, options } = world;
-  const profile =
-    options.profile === undefined ? '' : `--cpu-prof --cpu-prof-dir=${options.profile}`;
+  const nodeOptions = profile === undefined ? '' : `--cpu-prof --cpu-prof-dir=${profile}`;
   const part = await startApp(
     {
-      name: contender.name,
-      main: contender.main,
-      env: { ...env, ...contender.workerEnv(world), LOG_LEVEL: 'info', NODE_OPTIONS: profile },
-      logFile: path.join(folder, `${contender.name}-${randomUUID()}.log`),
+      name,
+      main,
+      env: { ...env, LOG_LEVEL: 'info', NODE_OPTIONS: nodeOptions },
+      logFile: path.join(folder, `${name}-${randomUUID()}.log`),
       rank: 0,
       graceMs: 60_000,
     },

@@ -3,20 +3,31 @@ import { readdir, readFile } from 'node:fs/promises';
 /** What Linux counts processor time in. */
 const ticksPerSecond = 100;
 
-/** Whose processor time is told. */
-export const parties = ['worker', 'temporal', 'postgres', 'sandboxes'] as const;
+/** Seconds of processor time, by whose it is. */
+export type Costs<Party extends string> = Readonly<Record<Party, number>>;
 
-/** Seconds of processor time. */
-export type Costs = Readonly<Record<(typeof parties)[number], number>>;
-
-/** What the processes of each have used so far. */
-export async function costsOf(
-  pids: Readonly<Record<keyof Costs, readonly number[]>>,
-): Promise<Costs> {
+/** What the processes of each party have used so far. */
+export async function costsOf<Party extends string>(
+  pids: Readonly<Record<Party, readonly number[]>>,
+): Promise<Costs<Party>> {
   const processes = await allProcesses();
-  const cost = (party: keyof Costs): number =>
+  const cost = (party: Party): number =>
     pids[party].reduce((sum, pid) => sum + cpuSeconds(processes, pid), 0);
-  return Object.fromEntries(parties.map((party) => [party, cost(party)])) as Costs;
+  return byParty(pids, cost);
+}
+
+/** What they have used since, where the later of two looks comes first. */
+export const spent = <Party extends string>(
+  after: Costs<Party>,
+  before: Costs<Party>,
+): Costs<Party> => byParty(after, (party) => after[party] - before[party]);
+
+function byParty<Party extends string>(
+  parties: Readonly<Record<Party, unknown>>,
+  value: (party: Party) => number,
+): Costs<Party> {
+  const names = Object.keys(parties) as Party[];
+  return Object.fromEntries(names.map((party) => [party, value(party)])) as Costs<Party>;
 }
 
 /** Processor time that a process and all that it started have used so far, in seconds. */

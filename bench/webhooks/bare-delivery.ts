@@ -1,0 +1,14 @@
+import { proxyActivities } from '@temporalio/workflow';
+import { webhooksQueue, type DeliverWebhookInput } from '../../workflows/messages.ts';
+
+export type Arrive = { arrive(input: DeliverWebhookInput): Promise<'delivered'> };
+
+const { arrive } = proxyActivities<Arrive>({
+  taskQueue: webhooksQueue,
+  startToCloseTimeout: '30 seconds',
+});
+
+/** The least that a delivery can be: one activity on another queue, with what ours is told. */
+export async function bareDelivery(input: DeliverWebhookInput): Promise<'delivered'> {
+  return arrive(input);
+}

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { newId } from '../../db/new-id.ts';
+import { syncDelivery } from '../../temporal/sync-delivery.ts';
+import { deliveryWorkflowId, postsQueue } from '../../workflows/messages.ts';
+import { askReceiver } from './ask-receiver.ts';
+import type { Arrivals, Contender } from './contender.ts';
+import { seedDeliveries } from './seed.ts';
+
+/** As many users have, so that no endpoint's few places hold up the others. */
+const spread = { workspaces: 100, endpoints: 2, answer: 'take' } as const;
+
+export const punctual: Contender = {
+  name: 'punctual',
+  main: 'worker/main.ts',
+  workerEnv: (world) => world.workerEnv,
+  prepare: (world, count) => seedDeliveries(world, { ...spread, deliveries: count }),
+  tell: ({ orm }, { client }, { workspaceId, deliveryId }) =>
+    syncDelivery(client, orm.em.fork(), { workspaceId, deliveryId, round: 1 }),
+  arrivals: async ({ receiver }) => (await askReceiver(receiver.url)).arrivals,
+  mustBeDone: async ({ orm }, deliveries) => {
+    const workspaces = [...new Set(deliveries.map(({ workspaceId }) => workspaceId))];
+    const [row] = await orm.em.fork().execute<{ attempts: number; delivered: number }[]>(
+      `select count(*)::int as attempts,
+         count(distinct d.id) filter (where d.status = 'delivered' and a.response_status = 204)::int as delivered
+       from deliveries d join delivery_attempts a on a.delivery_id = d.id and a.workspace_id = d.workspace_id
+       where d.workspace_id in (?)`,
+      [workspaces],
+    );
+    if (row?.attempts !== deliveries.length || row.delivered !== deliveries.length) {
+      throw new Error(`Of ${deliveries.length} deliveries: ${JSON.stringify(row)}.`);
+    }
+  },
+};
+
+export const bare: Contender = {
+  name: 'bare',
+  main: 'bench/webhooks/bare-worker.ts',
+  workerEnv: (_world, arrivalsFile) => ({ BENCH_ARRIVALS: arrivalsFile }),
+  prepare: (_world, count) =>
+    Promise.resolve(
+      Array.from({ length: count }, () => {
+        const deliveryId = newId();
+        return { workspaceId: newId(), deliveryId, mark: deliveryId };
+      }),
+    ),
+  tell: (_world, { client }, { workspaceId, deliveryId }) =>
+    client.workflow.start('bareDelivery', {
+      taskQueue: postsQueue,
+      workflowId: deliveryWorkflowId(deliveryId),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      args: [{ workspaceId, deliveryId }],
+    }),
+  arrivals: async (_world, file) => JSON.parse(await readFile(file, 'utf8')) as Arrivals,
+  // Its workflows have ended, and that is all that they do.
+  mustBeDone: () => Promise.resolve(),
+};

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { migrate } from '../../db/migrate.ts';
+import { createOrm, type Orm } from '../../db/orm.ts';
+import { createSealer, type Sealer } from '../../runtime/sealer.ts';
+import { startApp } from '../../scripts/parts/app.ts';
+import { answers, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
+import { freePort } from '../../scripts/ports.ts';
+import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
+import { startDatabase } from '../api/database.ts';
+import { postmasterPid } from '../whole/postmaster-pid.ts';
+import type { Ground } from '../whole/start-apart.ts';
+
+/** What stays the same over all runs. */
+export type World = Ground & {
+  readonly orm: Orm;
+  readonly sealer: Sealer;
+  readonly postgresPid: number;
+  readonly receiver: { readonly url: string; readonly pid: number };
+  /** Settings of the product's worker. */
+  readonly workerEnv: Readonly<Record<string, string>>;
+};
+
+const root = path.join(import.meta.dirname, '..', '..');
+
+/** Starts what all runs use: PostgreSQL, and the receiver. */
+export async function makeWorld(
+  folder: string,
+  stage: Stage,
+  profile: string | undefined,
+): Promise<World> {
+  const temporal = await findTemporal({ env: process.env, say: stage.say, signal: stage.signal });
+  const databaseUrl = await startDatabase(folder, stage);
+  const orm = createOrm(databaseUrl, { queryTimeoutMs: 120_000 });
+  await migrate(orm);
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const { pid } = await startReceiver(folder, stage, { port, url });
+  const secretKey = randomBytes(32).toString('hex');
+  return {
+    folder,
+    stage,
+    profile,
+    temporal,
+    orm,
+    sealer: createSealer(secretKey),
+    postgresPid: await postmasterPid(orm),
+    receiver: { url, pid },
+    workerEnv: {
+      DATABASE_URL: databaseUrl,
+      SECRET_KEY: secretKey,
+      PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${port}`,
+      PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
+    },
+  };
+}
+
+async function startReceiver(
+  folder: string,
+  stage: Stage,
+  { port, url }: { readonly port: number; readonly url: string },
+): Promise<Part> {
+  const env = { PATH: process.env['PATH'], PORT: String(port) };
+  const logFile = path.join(folder, 'receiver.log');
+  const main = 'bench/webhooks/receiver.ts';
+  // It ends after the worker, whose last requests may still be there.
+  const plan = { name: 'receiver', main, env, logFile, rank: 1, graceMs: 5000 };
+  const receiver = await startApp(plan, root, stage);
+  await untilReady(receiver, () => answers(url), 30_000, stage.signal);
+  return receiver;
+}

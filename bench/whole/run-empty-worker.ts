@@ -1,0 +1,32 @@
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, NativeConnection, Runtime } from '@temporalio/worker';
+import { networks } from '../../networks/index.ts';
+import { createLogger } from '../../runtime/logger.ts';
+import { untilStopped } from '../../runtime/until-stopped.ts';
+import { temporalOptions } from '../../temporal/connect.ts';
+import { pollQueues } from '../../worker/create-workers.ts';
+import { temporalLogger } from '../../worker/temporal-logger.ts';
+
+/**
+ * A worker process until it is told to stop: the product's workers, with the product's options, for workflows and
+ * activities of the bench. No database, no networks.
+ */
+export async function runEmptyWorker(workflows: URL, activities: object): Promise<void> {
+  const log = createLogger('worker', 'info');
+  const stop = untilStopped();
+  Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
+  const { connectionOptions, namespace } = temporalOptions();
+  const connection = await NativeConnection.connect(connectionOptions);
+  const bundle = await bundleWorkflowCode({ workflowsPath: fileURLToPath(workflows) });
+  const place = { connection, namespace, bundle, shutdownGraceMs: 40_000 };
+  const workers = await pollQueues(place, activities, Object.keys(networks));
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  log.info('polling');
+  await stop;
+  for (const worker of workers) {
+    worker.shutdown();
+  }
+
+  await running;
+  await connection.close();
+}
