@@ -19,6 +19,9 @@ const EndpointPlaceSchema = defineEntity({
   },
 });
 
-/** A request to an endpoint holds one of its few places, so that a receiver that hangs holds up nobody else. */
+/**
+ * A request to an endpoint holds one of its few places, so that a receiver that hangs holds up nobody else. Unlogged:
+ * taking one waits for no disk, and after a crash of the database they are made anew.
+ */
 export class EndpointPlace extends EndpointPlaceSchema.class {}
 EndpointPlaceSchema.setClass(EndpointPlace);

@@ -10,7 +10,7 @@ export class Migration0004Webhooks extends Migration {
 }
 
 const places = [
-  `create table "endpoint_places" (
+  `create unlogged table "endpoint_places" (
       "endpoint_id" uuid not null,
       "place" int not null,
       "workspace_id" uuid not null,
