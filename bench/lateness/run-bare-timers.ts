@@ -20,11 +20,13 @@ const patienceMs = 60_000;
 /**
  * Runs workflows of nothing but a timer on the same server, in this process.
  *
+ * @param apartMs Between one start and the next.
  * @returns how late each was, in milliseconds.
  */
 export async function runBareTimers(
   { temporal, env }: Whole,
   dueAtMs: readonly number[],
+  apartMs: number,
 ): Promise<number[]> {
   Runtime.install({ logger: temporalLogger(createLogger('bare', 'warn')), shutdownSignals: [] });
   const stamps = new Map<string, number>();
@@ -47,7 +49,10 @@ export async function runBareTimers(
     for (const [index, at] of dueAtMs.entries()) {
       const workflowId = `bare-${index}`;
       const args: Parameters<typeof bareTimer> = [workflowId, at];
-      await workflow.start('bareTimer', { taskQueue, workflowId, args });
+      await Promise.all([
+        workflow.start('bareTimer', { taskQueue, workflowId, args }),
+        sleep(apartMs),
+      ]);
     }
 
     // Not by their results: hundreds of long polls are work for the server that is measured.
