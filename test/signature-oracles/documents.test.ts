@@ -10,9 +10,9 @@ import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { sendWebhook } from '../../runtime/webhook-request.ts';
 import { temporaryFolder } from '../scripts/temporary-folder.ts';
 import { startReceiver, type Received } from '../support/receiver.ts';
-import { needsProgram } from './needs-program.ts';
 import { runProgram } from './run-program.ts';
 import { byStripe, tampered } from './verifiers.ts';
+import { needs } from '../support/needs.ts';
 
 const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
 
@@ -103,22 +103,21 @@ for case in json.load(sys.stdin):
 print(json.dumps(answers))
 `;
 
-needsProgram(
-  'python3',
-  '-c',
-  'import hmac',
-)('the Python of the page takes the example, and nothing that was made of it', async (t) => {
-  const folder = await temporaryFolder(t);
-  await writeFile(path.join(folder, 'receiver.py'), fenced('python'));
-  const input = JSON.stringify(
-    cases.map(([, key, request, now]) => ({ ...request, secret: key, now })),
-  );
-  const printed = await runProgram('python3', ['-c', harness, folder], input);
-  const answers: boolean[] = JSON.parse(printed);
-  for (const [index, [what, , , , wanted]] of cases.entries()) {
-    t.is(answers[index], wanted, what);
-  }
-});
+needs('python')(
+  'the Python of the page takes the example, and nothing that was made of it',
+  async (t) => {
+    const folder = await temporaryFolder(t);
+    await writeFile(path.join(folder, 'receiver.py'), fenced('python'));
+    const input = JSON.stringify(
+      cases.map(([, key, request, now]) => ({ ...request, secret: key, now })),
+    );
+    const printed = await runProgram('python3', ['-c', harness, folder], input);
+    const answers: boolean[] = JSON.parse(printed);
+    for (const [index, [what, , , , wanted]] of cases.entries()) {
+      t.is(answers[index], wanted, what);
+    }
+  },
+);
 
 test('the page has every event and every code, and no other', (t) => {
   const first = (heading: string): string[] => {

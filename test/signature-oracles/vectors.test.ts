@@ -2,7 +2,7 @@ import test from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { standardSignature, webhookSignature } from '../../runtime/webhook-signature.ts';
 import { byOpenssl, byPython } from './hmac-programs.ts';
-import { needsProgram } from './needs-program.ts';
+import { needs } from '../support/needs.ts';
 
 /** GitHub's, "Validating webhook deliveries": an HMAC alone, without a time. */
 const github = {
@@ -15,15 +15,11 @@ const title = (who: string): string =>
   `${who} is an oracle: it makes the signature that GitHub has published`;
 const [key, message] = [Buffer.from(github.secret), Buffer.from(github.body)];
 
-needsProgram('openssl', 'version')(title('openssl'), async (t) => {
+needs('openssl')(title('openssl'), async (t) => {
   t.is(await byOpenssl(key, message), github.hex);
 });
 
-needsProgram(
-  'python3',
-  '-c',
-  'import hmac',
-)(title("Python's hmac"), async (t) => {
+needs('python')(title("Python's hmac"), async (t) => {
   t.is(await byPython(t)(key, message), github.hex);
 });
 

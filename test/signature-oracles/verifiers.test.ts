@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { byOpenssl, byPython } from './hmac-programs.ts';
-import { needsProgram } from './needs-program.ts';
 import { realRequests, type RealRequests } from './real-requests.ts';
 import { byHmac, byStandardWebhooks, byStripe, tampered, type Verifier } from './verifiers.ts';
+import { needs } from '../support/needs.ts';
 
 const title = (who: string): string =>
   `what a receiver gets is verified by ${who}, before, during and after a rotation, and nothing that was tampered with is`;
@@ -33,15 +33,11 @@ async function judged(t: ExecutionContext, verifies: Verifier): Promise<RealRequ
   return requests;
 }
 
-needsProgram('openssl', 'version')(title('openssl'), async (t) => {
+needs('openssl')(title('openssl'), async (t) => {
   await judged(t, byHmac(byOpenssl));
 });
 
-needsProgram(
-  'python3',
-  '-c',
-  'import hmac',
-)(title("Python's hmac"), async (t) => {
+needs('python')(title("Python's hmac"), async (t) => {
   await judged(t, byHmac(byPython(t)));
 });
 

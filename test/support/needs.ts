@@ -1,7 +1,15 @@
 import test, { type TestFn } from 'ava';
 
 /** Parts of the outside world that a machine may not be able to provide. */
-export type Part = 'postgres' | 'temporal' | 'gotosocial' | 'pds' | 'test-server' | 'versitygw';
+export type Part =
+  | 'postgres'
+  | 'temporal'
+  | 'gotosocial'
+  | 'pds'
+  | 'test-server'
+  | 'versitygw'
+  | 'openssl'
+  | 'python';
 
 /**
  * `test`, or, where a part cannot be had on this machine, a `test` that skips and says why in its title. What is

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { Stage } from '../../../scripts/parts/part.ts';
 import { findTestServer } from '../../../scripts/temporal/find-test-server.ts';
 import type { Part } from '../needs.ts';
@@ -23,6 +25,8 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
     gotosocial: startGoToSocial,
     pds: startPds,
     versitygw: () => startVersitygw(folder, stage),
+    openssl: () => onPath('openssl', 'version'),
+    python: () => onPath('python3', '--version'),
   };
   const running: TestService[] = [];
   const missing: Partial<Record<Part, string>> = {};
@@ -38,6 +42,12 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
     ),
   );
   return { running, missing };
+}
+
+/** A program of the machine, which judges our signatures. @throws Error when it cannot be run. */
+async function onPath(name: string, ...args: readonly string[]): Promise<TestService> {
+  await promisify(execFile)(name, args, { timeout: 30_000 });
+  return { env: {}, stop: async () => undefined };
 }
 
 /** Each test that skips time starts a server of its own, so only the program is shared. */
