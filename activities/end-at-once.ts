@@ -1,7 +1,7 @@
 import { ask } from '../db/ask.ts';
 import { presentPost, selectPost, type PostRow } from '../db/load-post-view.ts';
 import { newId } from '../db/new-id.ts';
-import { eventBody } from '../db/record-event.ts';
+import { eventBody, stateOfNew } from '../db/record-event.ts';
 import { finalEventType, type EventType } from '../domain/events.ts';
 import { isFinal, statusOfBegunPost } from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
@@ -81,9 +81,7 @@ async function writeEnd(
        select $6::uuid, $2, $7, $8, id, $9::int, $4 from post on conflict (post_id, run) do nothing returning id),
      delivery as (
        insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
-       select made.id, $2, w.id, event.id, $4, 1, case when made.disabled then 'failed' else 'pending' end,
-         case when made.disabled then null else $4::timestamptz end,
-         case when made.disabled then 'endpoint_disabled' end
+       select made.id, $2, w.id, event.id, $4, 1, ${stateOfNew('$4')}
        from event, unnest($10::uuid[], $11::uuid[], $12::boolean[]) as made (id, endpoint_id, disabled)
        join webhook_endpoints w on w.id = made.endpoint_id and w.workspace_id = $2
        returning id, status)

@@ -50,7 +50,16 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
 
 type Endpoint = { id: string; disabled: boolean };
 
-/** What a disabled endpoint misses has failed from the start, so that its owner sees it and can have it replayed. */
+/**
+ * Part of a statement: status, next attempt and error of a delivery to an endpoint that may be `disabled`. What such a
+ * one misses has failed from the start, so that its owner sees it and can have it replayed.
+ *
+ * @param at The event's instant, as an expression in SQL.
+ */
+export const stateOfNew = (at: string): string =>
+  `case when disabled then 'failed' else 'pending' end, case when disabled then null else ${at}::timestamptz end,
+   case when disabled then 'endpoint_disabled' end`;
+
 async function addDeliveries(
   em: Em,
   { workspaceId, createdAt, byOutbox }: NewEvent,
@@ -62,8 +71,7 @@ async function addDeliveries(
     em,
     `insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
      select id, $1, endpoint_id, $2, $3, case when disabled then 1 else $4::int end,
-       case when disabled then 'failed' else 'pending' end, case when disabled then null else $3::timestamptz end,
-       case when disabled then 'endpoint_disabled' end
+       ${stateOfNew('$3')}
      from unnest($5::uuid[], $6::uuid[], $7::boolean[]) as delivery (id, endpoint_id, disabled)`,
     [
       workspaceId,

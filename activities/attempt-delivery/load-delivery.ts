@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import type { StoredSecrets } from '../../domain/signing-secrets.ts';
 import type { WebhookRequest } from '../../runtime/webhook-request.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { madePlaces, takePlace } from './places.ts';
+import { makePlaces, takePlace } from './places.ts';
 
 export type DeliveryRequest = { readonly workspaceId: string; readonly deliveryId: string };
 
@@ -56,10 +56,13 @@ export async function loadDelivery(
   now: Date,
 ): Promise<LoadedDelivery | null> {
   const row = await readRow(deps, request, now);
-  const isFirst = row?.status === 'pending' && !row.has_places;
-  const made = isFirst && (await madePlaces(deps, request.workspaceId, row.endpoint_id));
-  const latest = made ? await readRow(deps, request, now) : row;
-  return latest ? present(request, latest) : null;
+  if (row?.status !== 'pending' || row.has_places) {
+    return row ? present(request, row) : null;
+  }
+
+  await makePlaces(deps, request.workspaceId, row.endpoint_id);
+  const again = await readRow(deps, request, now);
+  return again ? present(request, again) : null;
 }
 
 async function readRow(

@@ -35,12 +35,12 @@ export async function giveBack(
   await ask(orm.em.fork(), leavePlace, [id, endpointId, place, workspaceId]);
 }
 
-/** Makes the places of an endpoint that was never sent anything. @returns whether it made them, or anybody did. */
-export async function madePlaces(
+/** Makes the places of an endpoint that was never sent anything. Safe to repeat, and side by side. */
+export async function makePlaces(
   deps: ActivityDeps,
   workspaceId: string,
   endpointId: string,
-): Promise<boolean> {
+): Promise<void> {
   await ask(
     deps.orm.em.fork(),
     `insert into endpoint_places (endpoint_id, place, workspace_id)
@@ -48,5 +48,4 @@ export async function madePlaces(
      where w.id = $1 and w.workspace_id = $2 on conflict do nothing`,
     [endpointId, workspaceId, placesPerEndpoint],
   );
-  return true;
 }
