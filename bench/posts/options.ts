@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { count } from '../count.ts';
 
 export type Options = {
   /** How many posts are due at once, and with how many channels each: every pair is measured. */
@@ -35,13 +36,4 @@ export function readOptions(args: readonly string[]): Options {
     wholePeer: values['whole-peer'],
     profile: values.profile,
   };
-}
-
-function count(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) {
-    throw new RangeError(`"${text}" is no number of something.`);
-  }
-
-  return number;
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { count } from '../count.ts';
 
 export type Options = {
   /** In each round, for each contender. */
@@ -27,13 +28,4 @@ export function readOptions(args: readonly string[]): Options {
     only: values.only.split(','),
     profile: values.profile,
   };
-}
-
-function count(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) {
-    throw new RangeError(`"${text}" is no number of something.`);
-  }
-
-  return number;
 }
