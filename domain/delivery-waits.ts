@@ -1,3 +1,5 @@
+import { placesPerEndpoint } from './endpoint-health.ts';
+
 const minute = 60_000;
 const hour = 60 * minute;
 
@@ -47,21 +49,27 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return atMs > nowMs ? atMs - nowMs : null;
 }
 
-/** The shortest and the longest time between two looks for a place, in milliseconds. */
-const [shortestLookMs, longestLookMs] = [200, 30_000];
+/** Between two looks for a place, in milliseconds: the shortest, if many places come free, and the longest. */
+const [shortestLookMs, longestLookMs] = [200, 60_000];
 
-/** By how much each look is later than the one before: every look costs Temporal and the database a few statements. */
-const slower = 3;
+/** An endpoint that has no free place. */
+export type BusyEndpoint = {
+  /** How many of its deliveries are due and not over. */
+  readonly waiting: number;
+  /** For how long the place that was taken first has been held, in milliseconds. */
+  readonly heldMs: number;
+};
 
 /**
- * How long a delivery waits that found all places of its endpoint taken. Nobody keeps a line: the more often it looked,
- * the longer, since then the endpoint hangs, and a thousand that wait for it must not keep a worker busy with looking.
+ * How long a delivery waits that found all places of its endpoint taken. Nobody keeps a line, but all who wait look
+ * about as often as a place comes free: one that answers soon is soon looked at again, and a thousand that wait for
+ * one that hangs do not keep a worker busy with looking.
  *
- * @param looks How often it has looked, 1 or more.
- * @param random From 0 up to 1.
+ * @param random From 0 up to 1. Looks are spread evenly: who comes right behind a request finds its place.
  * @returns milliseconds.
  */
-export function placeWaitMs(looks: number, random: number): number {
-  const ms = Math.min(shortestLookMs * slower ** (looks - 1), longestLookMs);
-  return Math.ceil(ms * (0.5 + random));
+export function placeWaitMs({ waiting, heldMs }: BusyEndpoint, random: number): number {
+  const turnMs = (waiting * heldMs) / placesPerEndpoint;
+  const withinMs = Math.min(Math.max(turnMs, shortestLookMs), longestLookMs);
+  return Math.ceil(shortestLookMs / 2 + withinMs * random);
 }

@@ -1,4 +1,3 @@
-import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { isDatabaseAway } from '../../db/is-away.ts';
 import { placeWaitMs } from '../../domain/delivery-waits.ts';
@@ -8,7 +7,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { disableIfDead, endUnsent } from './disable-endpoint.ts';
 import { loadDelivery, type DeliveryRequest, type LoadedDelivery } from './load-delivery.ts';
 import { secretOpener } from './open-secret.ts';
-import { giveBack } from './places.ts';
+import { giveBack, howBusy } from './places.ts';
 import { recordAttempt, type AttemptOutcome } from './record-attempt.ts';
 
 /**
@@ -36,7 +35,7 @@ export async function attemptDelivery(
     return 'failed';
   }
 
-  mustBeginNow(delivery, now);
+  await mustBeginNow(deps, delivery, now);
   return send(deps, delivery);
 }
 
@@ -45,19 +44,21 @@ export async function attemptDelivery(
  *
  * @throws ApplicationFailure when it is too early, or all places of the endpoint are taken. Neither is an attempt.
  */
-function mustBeginNow(
-  { nextAttemptAt, place, attemptsMade, attemptsBefore }: LoadedDelivery,
+async function mustBeginNow(
+  deps: ActivityDeps,
+  delivery: LoadedDelivery,
   now: Date,
-): void {
+): Promise<void> {
+  const { nextAttemptAt, place } = delivery;
   if (nextAttemptAt !== null && nextAttemptAt > now) {
     const message = `Nothing was sent: the next attempt is at ${nextAttemptAt.toISOString()}`;
     throw notNow('too_early', message, nextAttemptAt.getTime() - now.getTime());
   }
 
   if (place === null) {
-    const looks = activityInfo().attempt - (attemptsMade - attemptsBefore);
+    const waitMs = placeWaitMs(await howBusy(deps, delivery, now), Math.random());
     const message = 'Nothing was sent: the endpoint has as many requests under way as it gets';
-    throw notNow('endpoint_busy', message, placeWaitMs(Math.max(looks, 1), Math.random()));
+    throw notNow('endpoint_busy', message, waitMs);
   }
 }
 

@@ -1,4 +1,5 @@
 import { ask } from '../../db/ask.ts';
+import type { BusyEndpoint } from '../../domain/delivery-waits.ts';
 import { placesPerEndpoint } from '../../domain/endpoint-health.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { LoadedDelivery } from './load-delivery.ts';
@@ -26,6 +27,31 @@ export const takePlace = `due as (
 /** Part of a statement: gives back place $3 of endpoint $2 that delivery $1 holds, unless somebody else holds it now. */
 export const leavePlace = `update endpoint_places set taken_until = null
   where endpoint_id = $2 and place = $3 and delivery_id = $1 and workspace_id = $4`;
+
+/** More that wait make no difference: the longest wait is theirs already. */
+const mostCounted = 500;
+
+/** Looks at who waits for an endpoint's places, and for how long they have been held. */
+export async function howBusy(
+  { orm }: ActivityDeps,
+  { endpointId, workspaceId }: LoadedDelivery,
+  now: Date,
+): Promise<BusyEndpoint> {
+  const [row] = await ask<{ waiting: number; held_ms: number }>(
+    orm.em.fork(),
+    `select
+       (select count(*)::int from (
+          select next_attempt_at from deliveries
+          where endpoint_id = $1 and workspace_id = $2 and status = 'pending'
+          order by created_at desc, id desc limit ${mostCounted}) as latest
+        where next_attempt_at is null or next_attempt_at <= $3) as waiting,
+       (select coalesce(max(${heldForS * 1000} - 1000 * extract(epoch from taken_until - clock_timestamp())), 0)::int
+        from endpoint_places
+        where endpoint_id = $1 and workspace_id = $2 and taken_until > clock_timestamp()) as held_ms`,
+    [endpointId, workspaceId, now],
+  );
+  return { waiting: row?.waiting ?? 0, heldMs: row?.held_ms ?? 0 };
+}
 
 /** Gives back the place of an attempt that was never written down. Left out, it is free after a while all the same. */
 export async function giveBack(

@@ -12,12 +12,27 @@ const delivered: Attempted = { kind: 'done', status: 'delivered' };
 const events = ({ event }: Subscribed, count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => event()));
 
-/** Nothing was sent, nothing was counted, and it looks again soon. */
-function mustLookAgain(t: ExecutionContext, attempted: Attempted): void {
+type Busy = { readonly waiting: number; readonly heldMs: number };
+
+/** Nothing was sent, nothing was counted, and it looks again before all who wait would have had their turn. */
+function mustLookAgain(t: ExecutionContext, attempted: Attempted, busy: Busy): void {
   t.like(attempted, { kind: 'again', code: 'endpoint_busy' });
-  const inMs = attempted.kind === 'again' ? (attempted.inMs ?? 0) : 0;
-  t.true(inMs >= 100 && inMs <= 300, `${inMs} ms`);
+  const inMs = waitOf(attempted);
+  const mostMs = 100 + Math.max(200, (busy.waiting * busy.heldMs) / 4);
+  t.true(inMs >= 100 && inMs <= mostMs, `${inMs} ms, ${mostMs} at most`);
 }
+
+const waitOf = (attempted: Attempted): number =>
+  (attempted.kind === 'again' && attempted.inMs) || 0;
+
+/** Makes the database believe that all places of an endpoint were taken so long ago, by workers that are at it. */
+const heldFor = async ({ webhookId, workspaceId }: Subscribed, seconds: number): Promise<void> => {
+  await world.punctual.orm.em.fork().execute(
+    `update endpoint_places set taken_until = clock_timestamp() + make_interval(secs => 20 - ?)
+       where endpoint_id = ? and workspace_id = ?`,
+    [seconds, webhookId, workspaceId],
+  );
+};
 
 /** Waits until so many of these attempts have found no place. */
 function lookingAgain(all: readonly Promise<Attempted>[], count: number): Promise<Attempted[]> {
@@ -37,11 +52,13 @@ test('a receiver that hangs has four requests under way and no more; others look
   const subscribed = await world.subscribe(answer);
   const { attempt, receiver, shown } = subscribed;
   const [fifth = '', sixth = '', ...first] = await events(subscribed, 6);
+  const beganMs = Date.now();
   const hanging = first.map((id) => attempt(id));
   await receiver.nth(4);
 
   for (const id of [fifth, sixth, fifth]) {
-    mustLookAgain(t, await attempt(id));
+    const attempted = await attempt(id);
+    mustLookAgain(t, attempted, { waiting: 6, heldMs: Date.now() - beganMs });
   }
 
   t.is(waiting(), 4);
@@ -61,15 +78,45 @@ test('the first events of an endpoint may all come at once: four are sent', asyn
   const { answer, most, waiting, release } = held();
   const subscribed = await world.subscribe(answer);
   const ids = await events(subscribed, 20);
+  const beganMs = Date.now();
   const all = ids.map((id) => subscribed.attempt(id));
   await subscribed.receiver.nth(4);
   const busy = await lookingAgain(all, 16);
-  busy.forEach((attempted) => mustLookAgain(t, attempted));
+  const heldMs = Date.now() - beganMs;
+  busy.forEach((attempted) => mustLookAgain(t, attempted, { waiting: 20, heldMs }));
   t.is(waiting(), 4);
   release(status(204));
   const ends = await Promise.all(all);
   t.is(ends.filter(({ kind }) => kind === 'done').length, 4);
   t.is(most(), 4);
+});
+
+test('the longer an endpoint hangs and the more wait for it, the more seldom they look; those whose next attempt is hours away do not count', async (t) => {
+  const subscribed = await world.subscribe(status(500));
+  const { attempt, receiver } = subscribed;
+  const later = await events(subscribed, 20);
+  for (const id of later) {
+    t.like(await attempt(id), { kind: 'again', code: 'http_error' });
+  }
+
+  const { answer, release } = held();
+  receiver.answer = answer;
+  const [waiting = '', ...first] = await events(subscribed, 5);
+  const hanging = first.map((id) => attempt(id));
+  await receiver.nth(24);
+  await heldFor(subscribed, 8);
+
+  const waits: number[] = [];
+  for (let look = 0; look < 20; look += 1) {
+    const attempted = await attempt(waiting);
+    mustLookAgain(t, attempted, { waiting: 5, heldMs: 9000 });
+    waits.push(waitOf(attempted));
+  }
+
+  t.true(Math.max(...waits) > 1000, waits.join());
+  release(status(204));
+  await Promise.all(hanging);
+  t.deepEqual(await attempt(waiting), delivered);
 });
 
 test('a place that another worker is about to take is passed over: nobody waits for it, and nobody gets it twice', async (t) => {
@@ -168,10 +215,11 @@ test('the places of a worker that died are free again after a while, and what it
   const subscribed = await world.subscribe(answer);
   const { attempt, receiver, webhookId, workspaceId, shown } = subscribed;
   const ids = await events(subscribed, 4);
+  const beganMs = Date.now();
   const dead = ids.map((id) => attempt(id));
   await receiver.nth(4);
   const [first = ''] = ids;
-  mustLookAgain(t, await attempt(first));
+  mustLookAgain(t, await attempt(first), { waiting: 4, heldMs: Date.now() - beganMs });
 
   const em = world.punctual.orm.em.fork();
   const [kept] = await em.execute<{ most: string | Date }[]>(

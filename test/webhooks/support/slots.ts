@@ -15,9 +15,9 @@ export function workerSlots(): (of: Subscribed, deliveryId: string) => Promise<s
   const enter = createTurnstile(slots);
   const { signal } = new AbortController();
   return async ({ attempt }, deliveryId) => {
-    for (let tries = 1; ; tries += 1) {
+    for (;;) {
       const leave = await enter('worker', signal);
-      const attempted = await attempt(deliveryId, {}, tries).finally(leave);
+      const attempted = await attempt(deliveryId).finally(leave);
       if (attempted.kind === 'done') {
         return attempted.status;
       }

@@ -39,12 +39,8 @@ export type Subscribed = {
   readonly pass: (ms: number) => void;
   /** Stores an event as the worker does. @returns its delivery's id; '' when there is none. */
   readonly event: (data?: object) => Promise<string>;
-  /** One attempt, as Temporal would have it made. @param deps Others than its own. @param tries Temporal's own count. */
-  readonly attempt: (
-    deliveryId: string,
-    deps?: Partial<ActivityDeps>,
-    tries?: number,
-  ) => Promise<Attempted>;
+  /** One attempt, as Temporal would have it made. @param deps Others than its own. */
+  readonly attempt: (deliveryId: string, deps?: Partial<ActivityDeps>) => Promise<Attempted>;
   /** The delivery as the API shows it. */
   readonly shown: (deliveryId: string) => Promise<DeliveryView>;
 };
@@ -84,8 +80,8 @@ export async function subscribed(
       aheadMs += ms;
     },
     event: (data = {}) => storeEvent(deps, workspaceId, data),
-    attempt: (deliveryId, others = {}, tries = 1) =>
-      attempted({ ...deps, ...others }, { workspaceId, deliveryId }, tries),
+    attempt: (deliveryId, others = {}) =>
+      attempted({ ...deps, ...others }, { workspaceId, deliveryId }),
     shown: async (deliveryId) => {
       const { body } = await client.get(`/webhooks/${webhookId}`);
       return body.deliveries.find((one: DeliveryView) => one.id === deliveryId);
@@ -107,10 +103,9 @@ const storeEvent = (
 async function attempted(
   deps: ActivityDeps,
   request: Parameters<typeof attemptDelivery>[1],
-  tries: number,
 ): Promise<Attempted> {
   try {
-    const environment = new MockActivityEnvironment({ attempt: tries }, { logger });
+    const environment = new MockActivityEnvironment({}, { logger });
     return { kind: 'done', status: await environment.run(attemptDelivery, deps, request) };
   } catch (error) {
     if (error instanceof ApplicationFailure) {
