@@ -22,10 +22,16 @@ const readyWithinMs = 60_000;
 /** No such file: without it, Temporal's tools would look into the one in the user's home. */
 const noProfiles = fileURLToPath(new URL('no-profiles.toml', import.meta.url));
 
-/** Off unless they are set: with both, a queue gives each `fairnessKey` its turn. */
-const fairQueues = ['matching.useNewMatcher=true', 'matching.enableFairness=true'].flatMap(
-  (setting) => ['--dynamic-config-value', setting],
-);
+/**
+ * With the first two, which are off unless they are set, a queue gives each `fairnessKey` its turn. Each partition of
+ * a queue does so for itself, and a worker with few polls waits at one while work lies in another: so tasks go into one
+ * partition, not four. All four are still read, as an older state file may have tasks in them.
+ */
+const fairQueues = [
+  'matching.useNewMatcher=true',
+  'matching.enableFairness=true',
+  'matching.numTaskqueueWritePartitions=1',
+].flatMap((setting) => ['--dynamic-config-value', setting]);
 
 /** What people search for: the same as in `workflows/search-attributes.ts`, as its test sees to. */
 const searchAttributes = ['WorkspaceId=Keyword', 'Networks=KeywordList', 'ErrorCodes=KeywordList'];
