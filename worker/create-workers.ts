@@ -54,8 +54,6 @@ export function pollQueues(
       // What one worker has in its cache waits for that worker in a queue of its own, which knows no turns. When the
       // worker is busy for longer than this, it comes to the queue of all, where each workspace has its turn.
       stickyQueueScheduleToStartTimeout: '1 second',
-      // Half of a post's workflow tasks are those of one that has just woken up, which come by the queue of all.
-      nonStickyToStickyPollRatio: 0.5,
     }),
     Worker.create({
       ...shared,
