@@ -6,7 +6,8 @@ import { mustBeEnabled } from './load-endpoints.ts';
 
 /**
  * Replays the failed deliveries of an endpoint whose events are no older than `since`, at most `maxBegun` at once.
- * Those on their way already are left alone, so a second call begins nothing twice.
+ * Those on their way already are left alone, so a second call begins nothing twice; so are test calls, which somebody
+ * made to look and who has seen the answer.
  *
  * The endpoint is locked before its deliveries, as its deletion locks them.
  *
@@ -23,7 +24,9 @@ export async function replayFailed(
   const begun = await deps.orm.em.fork().transactional(async (em) => {
     await mustBeEnabled(em, workspaceId, endpointId);
     return beginRound(em, workspaceId, deps.now(), {
-      which: `endpoint_id = ? and created_at >= ? and status = 'failed'`,
+      which: `endpoint_id = ? and created_at >= ? and status = 'failed' and not exists (
+        select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
+          and e.type = 'webhook.test')`,
       values: [endpointId, readSince(since)],
     });
   });

@@ -5,6 +5,7 @@ import { freePort } from '../../support/free-port.ts';
 import { startApi } from '../../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../../support/receiver.ts';
 import { answering } from './answering.ts';
+import { storeDelivery } from './stored-delivery.ts';
 
 const events = ['post.published'];
 
@@ -208,4 +209,22 @@ test('another workspace’s endpoint is not tested, nor one that is not there', 
     t.is((await other.post(`${one}/test`)).status, 404);
   }
   t.is(receiver.received.length, 0);
+});
+
+test('a test call that failed does not come again with what else has failed', async (t) => {
+  const { url } = await answering(t, (_request, response) => response.writeHead(500).end());
+  const { punctual, client, path, call } = await world(t, url);
+  const since = new Date(Date.now() - 60_000).toISOString();
+  t.is((await call()).status, 'failed');
+  await client.patch(path, { events: ['post.failed'] });
+  const missed = await storeDelivery(punctual, client.workspaceId, 'failed', new Date());
+
+  const reply = await client.post(`${path}/replay?since=${since}`);
+
+  t.deepEqual(reply.body, { replaying: 1 });
+  const { deliveries } = (await client.get(path)).body;
+  t.like(
+    deliveries.find(({ id }: { id: string }) => id === missed),
+    { status: 'pending' },
+  );
 });
