@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, NativeConnection, Runtime } from '@temporalio/worker';
+import { NativeConnection, Runtime } from '@temporalio/worker';
 import { networks } from '../../networks/index.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { untilStopped } from '../../runtime/until-stopped.ts';
 import { temporalOptions } from '../../temporal/connect.ts';
+import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
 import { pollQueues } from '../../worker/create-workers.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';
 
@@ -17,7 +18,7 @@ export async function runEmptyWorker(workflows: URL, activities: object): Promis
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
   const { connectionOptions, namespace } = temporalOptions();
   const connection = await NativeConnection.connect(connectionOptions);
-  const bundle = await bundleWorkflowCode({ workflowsPath: fileURLToPath(workflows) });
+  const bundle = await bundleWorkflows(fileURLToPath(workflows));
   const place = { connection, namespace, bundle, shutdownGraceMs: 40_000 };
   const workers = await pollQueues(place, activities, Object.keys(networks));
   const running = Promise.all(workers.map((worker) => worker.run()));

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { sharedBundle } from '../support/temporal.ts';
 
@@ -21,6 +22,21 @@ test('the workflow bundle holds only workflows and domain of ours, and no packag
     [...packages].filter((name) => !allowed.has(name)),
     [],
   );
+});
+
+// They are evaluated once for all workflows of a worker: what one wrote, another would read.
+test('no module of the workflow bundle keeps anything that changes', async (t) => {
+  const { code } = await sharedBundle();
+  const files = [...code.matchAll(/"\.\/(?<file>(?:workflows|domain)\/[^"\n]+\.ts)"/gv)];
+  const names = new Set(files.map((match) => match[1] ?? ''));
+  t.true(names.size > 10, [...names].join());
+  for (const name of names) {
+    const source = await readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
+    const kept = source.match(
+      /^(?:export )?(?:(?:let|var) .*|const .*= (?:new (?:Weak)?(?:Map|Set)[^\(]*\(\)|\[\]|\{\}).*)$/gmv,
+    );
+    t.is(kept, null, name);
+  }
 });
 
 /** What Temporal's own workflow runtime consists of. */
