@@ -49,8 +49,11 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return atMs > nowMs ? atMs - nowMs : null;
 }
 
-/** Between two looks for a place, in milliseconds: the shortest, if many places come free, and the longest. */
+/** Between two looks for a place, in milliseconds: the shortest, if many places come free, and the longest of a few. */
 const [shortestLookMs, longestLookMs] = [200, 60_000];
+
+/** Of very many that wait, one looks so often, in milliseconds: each look costs Temporal and us some ten of CPU time. */
+const oneLookMs = 100;
 
 /** An endpoint that has no free place. */
 export type BusyEndpoint = {
@@ -70,6 +73,7 @@ export type BusyEndpoint = {
  */
 export function placeWaitMs({ waiting, heldMs }: BusyEndpoint, random: number): number {
   const turnMs = (waiting * heldMs) / placesPerEndpoint;
-  const withinMs = Math.min(Math.max(turnMs, shortestLookMs), longestLookMs);
+  const longestMs = Math.max(longestLookMs, 2 * oneLookMs * waiting); // Half of it passes on average.
+  const withinMs = Math.min(Math.max(turnMs, shortestLookMs), longestMs);
   return Math.ceil(shortestLookMs / 2 + withinMs * random);
 }
