@@ -28,7 +28,7 @@ export const takePlace = `due as (
 export const leavePlace = `update endpoint_places set taken_until = null
   where endpoint_id = $2 and place = $3 and delivery_id = $1 and workspace_id = $4`;
 
-/** What takes some 3 ms to count. That many look each half hour while the endpoint hangs, and more need not be counted. */
+/** So many look once in half an hour while their endpoint hangs; more need not be counted, which takes time. */
 const mostCounted = 10_000;
 
 /** Looks at who waits for an endpoint's places, and for how long they have been held. */
