@@ -52,7 +52,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
 /** Between two looks for a place, in milliseconds: the shortest, if many places come free, and the longest of a few. */
 const [shortestLookMs, longestLookMs] = [200, 60_000];
 
-/** Of very many that wait, one looks so often, in milliseconds: each look costs Temporal and us some ten of CPU time. */
+/** Of very many that wait, one looks so often, in milliseconds: and a look costs some 30 of CPU time in all. */
 const oneLookMs = 100;
 
 /** An endpoint that has no free place. */

@@ -21,7 +21,6 @@ async function measureAll(folder: string, stage: Stage, options: Options): Promi
     const [row] = await world.orm.em.fork().execute<object[]>('show server_version');
     machineFacts(Object.values(row ?? {}).join()).forEach(stage.say);
     const isolates = options.only.includes('isolation') ? await measureIsolation(world) : true;
-    stage.say(`\n${options.deliveries} deliveries to 200 endpoints of 100 workspaces:`);
     return (await compare(world, options)) && isolates;
   } finally {
     await world.orm.close();

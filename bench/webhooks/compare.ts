@@ -15,6 +15,10 @@ export async function compare(world: World, options: Options): Promise<boolean> 
   const { say } = world.stage;
   const results = { bare: [] as Measured[], punctual: [] as Measured[] };
   const taking = [bare, punctual].filter(({ name }) => only.includes(name));
+  if (taking.length > 0) {
+    say(`\n${deliveries} deliveries to 200 endpoints of 100 workspaces:`);
+  }
+
   for (let round = 0; round < rounds; round += 1) {
     for (const contender of round % 2 === 0 ? taking : taking.toReversed()) {
       const measured = await measure(world, contender, deliveries);
