@@ -1,3 +1,5 @@
+import { verdict } from '../verdict.ts';
+
 /** The longest that a workspace's single post may be late because of another's many, in milliseconds. */
 const targetMs = 5000;
 
@@ -33,7 +35,7 @@ export function report(
     [`the latest was late by ${worstMs} ms; the target is ${targetMs} ms`, worstMs <= targetMs],
   ];
   for (const [what, met] of checks) {
-    say(`${met ? 'met   ' : 'MISSED'}  ${what}`);
+    verdict(say, what, met);
   }
 
   return checks.every(([, met]) => met);

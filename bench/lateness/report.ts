@@ -1,3 +1,4 @@
+import { verdict } from '../verdict.ts';
 import { quantile } from '../quantile.ts';
 import type { Steps } from './read-steps.ts';
 
@@ -44,7 +45,7 @@ export function report({ late, bare, steps }: Lateness, say: (line: string) => v
     [`p99 is ${p99} ms; the target is ${targetMs} ms`, p99 <= targetMs],
   ];
   for (const [what, met] of checks) {
-    say(`${met ? 'met   ' : 'MISSED'}  ${what}`);
+    verdict(say, what, met);
   }
 
   return checks.every(([, met]) => met);

@@ -3,7 +3,7 @@ import type { Contender } from './contender.ts';
 import { bare, punctual } from './contenders.ts';
 import { measure, type Measured } from './measure.ts';
 import type { Options } from './options.ts';
-import { verdict } from './verdict.ts';
+import { verdict } from '../verdict.ts';
 import type { World } from './world.ts';
 
 /** Of the bare workflow's deliveries per second, at least. */

@@ -5,7 +5,7 @@ import { askReceiver, type Received } from './ask-receiver.ts';
 import { punctual } from './contenders.ts';
 import { seedDeliveries, type Delivery } from './seed.ts';
 import { onStand, tellAll, type Stand } from './stand.ts';
-import { verdict } from './verdict.ts';
+import { verdict } from '../verdict.ts';
 import type { World } from './world.ts';
 
 const [hangingCount, healthyCount] = [100, 20];
