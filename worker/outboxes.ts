@@ -8,8 +8,20 @@ import { syncPost } from '../temporal/sync-post.ts';
 export type Outbox = {
   /** What its rows are called in the log. */
   readonly name: string;
-  /** Claims at most `limit` rows until the transaction ends. What another relay has claimed is passed over. */
-  readonly take: (em: Em, limit: number, except: readonly string[]) => Promise<Untold[]>;
+  /** Claims rows until the transaction ends. What another relay has claimed is passed over. */
+  readonly take: (em: Em, portion: Portion) => Promise<Untold[]>;
+};
+
+export type Portion = {
+  /** How many rows at most. */
+  readonly limit: number;
+  /** Ids of rows that are left for later. */
+  readonly except: readonly string[];
+  /**
+   * So long is a row left to whoever changed it, in milliseconds. By the clocks of the API and the database: where
+   * these differ by more, it is left for no time.
+   */
+  readonly graceMs: number;
 };
 
 export type Untold = {
@@ -44,7 +56,6 @@ const window = 400;
  *
  * @param columns What is read of each row, its id among them.
  * @param from The table, and in which order its rows come.
- * @param except Ids of rows that are left for later.
  */
 async function claim<Row>(em: Em, { columns, from, limit, except }: Search): Promise<Row[]> {
   const { table, untold, order } = from;
@@ -62,11 +73,9 @@ async function claim<Row>(em: Em, { columns, from, limit, except }: Search): Pro
       );
 }
 
-type Search = {
+type Search = Pick<Portion, 'limit' | 'except'> & {
   readonly columns: string;
   readonly from: Source;
-  readonly limit: number;
-  readonly except: readonly string[];
 };
 
 /** Pieces of SQL. */
@@ -77,10 +86,13 @@ const dueAt = 'coalesce(retried_at, scheduled_at)';
 /** In order of their time, so that after an outage what is overdue longest goes first. A cancel waits for no time. */
 const posts: Outbox = {
   name: 'post',
-  take: async (em, limit, except) => {
+  take: async (em, { limit, except, graceMs }) => {
+    const now = 'clock_timestamp()';
+    const justChanged = `updated_at between ${now} - interval '${graceMs} milliseconds' and ${now}`;
+    const untold = `synced_revision < revision and not (${justChanged})`;
     const rows = await claim<PostRow>(em, {
       columns: `id, workspace_id, status, revision, ${dueAt} as due_at, ${networksOfPost} as networks`,
-      from: { table: 'posts', untold: 'synced_revision < revision', order: `${dueAt} nulls first` },
+      from: { table: 'posts', untold, order: `${dueAt} nulls first` },
       limit,
       except,
     });
@@ -102,7 +114,7 @@ const told = ({ id, workspace_id, status, revision, due_at: at, networks }: Post
 
 const replayedDeliveries: Outbox = {
   name: 'delivery',
-  take: async (em, limit, except) => {
+  take: async (em, { limit, except }) => {
     const rows = await claim<DeliveryRow>(em, {
       columns: 'id, workspace_id, round',
       from: { table: 'deliveries', untold: 'synced_round < round', order: 'id' },

@@ -12,6 +12,12 @@ export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly l
 /** How often the outbox is looked at, in milliseconds. */
 const intervalMs = 1000;
 
+/**
+ * As long as the API itself tries: told twice, a post is published no sooner, and its workflow has events more. In
+ * milliseconds.
+ */
+const usualGraceMs = 2000;
+
 /** How many rows of an outbox are claimed in one go. */
 const batchSize = 50;
 
@@ -22,15 +28,15 @@ const width = 10;
  * Repeats to Temporal what the API could not tell it: some rows of every outbox. Several workers share the work by
  * claims on the rows.
  *
- * @param heldBack Rows that Temporal did not take before.
  * @returns how many rows Temporal was told of.
  */
-export async function relayOnce(deps: RelayDeps, heldBack = heldBackRows()): Promise<number> {
+export async function relayOnce(deps: RelayDeps, look: Partial<Look> = {}): Promise<number> {
+  const { heldBack = heldBackRows(), graceMs = 0 } = look;
   let told = 0;
   for (const outbox of outboxes) {
-    const look = await relayOutbox(deps, outbox, heldBack);
-    told += look.told;
-    if (look.isAway) {
+    const seen = await relayOutbox(deps, outbox, { heldBack, graceMs });
+    told += seen.told;
+    if (seen.isAway) {
       break; // The next outbox would only wait for it as long again.
     }
   }
@@ -39,18 +45,30 @@ export async function relayOnce(deps: RelayDeps, heldBack = heldBackRows()): Pro
 }
 
 type Look = {
+  /** Rows that Temporal did not take before. None unless given. */
+  readonly heldBack: HeldBack;
+  /** How long rows are left to whoever changed them, in milliseconds. Not at all unless given. */
+  readonly graceMs: number;
+};
+
+type Seen = {
   readonly told: number;
   /** Temporal took nothing. */
   readonly isAway: boolean;
 };
 
-function relayOutbox(deps: RelayDeps, outbox: Outbox, heldBack: HeldBack): Promise<Look> {
+function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Seen> {
   const { orm, client, log } = deps;
+  const { heldBack, graceMs } = look;
   return orm.em.fork().transactional(async (em) => {
     let told = 0;
     const unheard: { id: string; error: unknown }[] = [];
     const isAway = (): boolean => told === 0 && unheard.some(({ error }) => isTemporalAway(error));
-    const rows = await outbox.take(em, batchSize, heldBack.ids());
+    const rows = await outbox.take(em, {
+      limit: batchSize,
+      except: heldBack.ids(),
+      graceMs,
+    });
     await sideBySide(rows, width, async ({ id, tell }) => {
       if (isAway()) {
         return; // Let go of the row and come back later.
@@ -101,7 +119,7 @@ export function startRelay(deps: RelayDeps): () => Promise<void> {
   const look = async (): Promise<void> => {
     let told = 0;
     try {
-      told = await relayOnce(deps, heldBack);
+      told = await relayOnce(deps, { heldBack, graceMs: usualGraceMs });
     } catch (error) {
       deps.log.warn({ error: describeError(error) }, 'the outbox could not be read');
     }

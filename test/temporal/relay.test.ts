@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { createOrm } from '../../db/orm.ts';
 import { relayOnce, startRelay, type RelayDeps } from '../../worker/relay.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
 import { storeChannel } from '../api/stored-channel.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { poll } from '../support/poll.ts';
@@ -43,6 +44,13 @@ async function tellAll(punctual: Punctual, deps: RelayDeps, relays: number): Pro
     (ids) => ids.length === 0,
   );
   return told;
+}
+
+async function signalsTo({ temporal }: Punctual, id: string): Promise<string[]> {
+  const { events } = await temporal.client.workflow.getHandle(postWorkflowId(id)).fetchHistory();
+  return (events ?? []).flatMap(
+    (event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? [],
+  );
 }
 
 const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
@@ -161,12 +169,53 @@ test('a post that became a draft is told to stop, and one that never had a workf
   t.is(sum(await tell()), 2);
 
   t.is(await runOf(punctual, draft), null);
-  const handle = punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
-  const { events } = await handle.fetchHistory();
-  const signals = (events ?? []).flatMap(
-    (event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? [],
+  t.deepEqual(await signalsTo(punctual, id), ['cancel']);
+});
+
+test('a new time that the API is still telling Temporal of is not told a second time by the relay', async (t) => {
+  const { punctual, client, deps, schedule } = await world(t);
+  const postId = await schedule();
+  const { workspaceId } = client;
+  const laterAt = new Date(Date.parse(dueAt) + 3_600_000).toISOString();
+  const em = punctual.orm.em.fork();
+  const change = (): Promise<unknown> =>
+    em.execute('update posts set scheduled_at = ?, revision = 2, updated_at = now()', [laterAt]);
+
+  await change();
+  const stop = startRelay(deps);
+  t.teardown(stop);
+  for (let looks = 0; looks < 5; looks += 1) {
+    await sleep(400);
+    await change();
+  }
+  const told = { workspaceId, postId, status: 'scheduled', revision: 2, dueAt: laterAt };
+  await syncPost(punctual.temporal.client, em, told);
+  await stop();
+
+  t.deepEqual(await signalsTo(punctual, postId), ['reschedule']);
+});
+
+test('what the API could not tell Temporal of is told by the relay, however far their clocks are apart', async (t) => {
+  const { punctual, deps, schedule } = await world(t);
+  const [now, ahead, behind] = [await schedule(), await schedule(), await schedule()];
+  const em = punctual.orm.em.fork();
+  const change = (id: string, offMs: number): Promise<unknown> =>
+    em.execute('update posts set revision = 2, updated_at = ? where id = ?', [
+      new Date(Date.now() + offMs),
+      id,
+    ]);
+  await change(ahead, 300_000);
+  await change(behind, -300_000);
+  await change(now, 0);
+
+  t.is(await relayOnce(deps, { graceMs: 60_000 }), 2);
+  t.deepEqual(await unsynced(punctual), [now]);
+
+  t.teardown(startRelay(deps));
+  await poll(
+    () => unsynced(punctual),
+    (ids) => ids.length === 0,
   );
-  t.deepEqual(signals, ['cancel']);
 });
 
 test('a running relay outlives an outage of the database', async (t) => {
