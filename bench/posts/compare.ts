@@ -115,6 +115,7 @@ function line(name: string, results: readonly Measured[]): string {
     `lag p50 ${(of((one) => one.p50Ms) / 1000).toFixed(1)} s p99 ${(of((one) => one.p99Ms) / 1000).toFixed(1)} s`,
     `worker ${of((one) => one.cpu.worker).toFixed(1)} s ${of((one) => one.workerPeakMiB).toFixed(0)} MiB`,
     `CPU ms/post: worker ${cpu('worker')} Temporal ${cpu('temporal')} PostgreSQL ${cpu('postgres')} sandbox ${cpu('sandboxes')}`,
+    `stolen ${(of((one) => one.stolen) * 100).toFixed(0)} %`,
     `(${results[0]?.posts} posts, ${results.length} round(s))`,
   ].join('   ');
 }

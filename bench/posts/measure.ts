@@ -3,6 +3,7 @@ import type { Part } from '../../scripts/parts/part.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { quantile } from '../quantile.ts';
 import { costsOf, peakMiB, spent, type Costs } from '../whole/cost.ts';
+import { processorTime, stolenShare } from '../whole/stolen.ts';
 import { insistently } from '../whole/for-each-of.ts';
 import { startServer, startWorker } from '../whole/start-apart.ts';
 import { countClosed, untilClosed } from '../whole/until-closed.ts';
@@ -19,6 +20,8 @@ export type Measured = {
   /** Processor time in seconds, from the due moment until all were done. */
   readonly cpu: Costs<'worker' | 'temporal' | 'postgres' | 'sandboxes'>;
   readonly workerPeakMiB: number;
+  /** The share of the processors that the host kept from this machine meanwhile, from 0 to 1. */
+  readonly stolen: number;
 };
 
 /** In which the code gets hot, and the machine shows how fast it is. */
@@ -107,11 +110,11 @@ async function measureWarm(
     postgres: [world.postgresPid],
     sandboxes: world.sandboxes.map(({ pid }) => pid),
   };
-  const before = await costsOf(pids);
+  const [before, timeBefore] = [await costsOf(pids), await processorTime()];
   const workflows = contender.workflowsPerPost(channels);
   const all = (warmUpPosts(contender, channels) + posts) * workflows;
   await untilClosed(world.stage, temporal, { ...workflowsOfPosts, workflows: all });
-  const after = await costsOf(pids);
+  const [after, timeAfter] = [await costsOf(pids), await processorTime()];
   const closed = await closeTimes(temporal, dueAt, posts * workflows);
   await contender.mustBeDone(world, { posts, channels, dueAt });
   const lags = closed.map((at) => at - dueAt.getTime());
@@ -122,5 +125,6 @@ async function measureWarm(
     p99Ms: quantile(lags, 0.99),
     cpu: spent(after, before),
     workerPeakMiB: await peakMiB(parts.worker.pid),
+    stolen: stolenShare(timeBefore, timeAfter),
   };
 }
