@@ -51,6 +51,10 @@ export function pollQueues(
       workflowBundle: bundle,
       // Sleeping posts need no cache; what is cached is what is in flight.
       maxCachedWorkflows: 300,
+      // They take turns on one thread anyway. More of them at once would wait inside this worker, each with what had
+      // happened when it was handed out; at Temporal they wait with all that happens meanwhile, so the ends of several
+      // channels are one task, not one each (docs/benchmarks.md).
+      maxConcurrentWorkflowTaskExecutions: 6,
       // What one worker has in its cache waits for that worker in a queue of its own, which knows no turns. When the
       // worker is busy for longer than this, it comes to the queue of all, where each workspace has its turn.
       stickyQueueScheduleToStartTimeout: '1 second',
