@@ -20,13 +20,14 @@ const patienceMs = 120_000;
 const settledAfterMs = 2000;
 
 /**
- * Deliveries to an endpoint that never answers; then some to an endpoint of another workspace on the same machine,
- * right behind them, and some more while it hangs. @returns whether each of the latter came within the target.
+ * Deliveries to a healthy endpoint, as many to one of another workspace right behind those to an endpoint that never
+ * answers, and some more while that hangs; all on the same machine. @returns whether each of the latter came within the target.
  */
 export async function measureIsolation(world: World): Promise<boolean> {
   const { result } = await onStand(world, punctual, deliverBesideHanging);
-  const { behind, meanwhile, mostSilent } = result;
+  const { alone, behind, meanwhile, mostSilent } = result;
   const { say } = world.stage;
+  say(`\n${healthyCount} deliveries and nothing else: ${lagsIn(alone)}`);
   say(`\n${hangingCount} deliveries to an endpoint that hangs, and ${healthyCount} to another's:`);
   say(`        told of at once with the ${hangingCount}, ${lagsIn(behind)}`);
   return [
@@ -49,9 +50,14 @@ const lagsIn = (lags: readonly number[]): string =>
 
 type Lags = readonly number[];
 
-async function deliverBesideHanging(
-  stand: Stand,
-): Promise<{ readonly behind: Lags; readonly meanwhile: Lags; readonly mostSilent: number }> {
+type Result = {
+  readonly alone: Lags;
+  readonly behind: Lags;
+  readonly meanwhile: Lags;
+  readonly mostSilent: number;
+};
+
+async function deliverBesideHanging(stand: Stand): Promise<Result> {
   const plan = { workspaces: 1, endpoints: 1 };
   const { world } = stand;
   const hanging = await seedDeliveries(world, {
@@ -60,15 +66,18 @@ async function deliverBesideHanging(
     answer: 'hang',
   });
   const healthy = { ...plan, deliveries: healthyCount, answer: 'take' } as const;
-  const [first, second] = [
+  const [control, first, second] = [
+    await seedDeliveries(world, healthy),
     await seedDeliveries(world, healthy),
     await seedDeliveries(world, healthy),
   ];
+  const { lags: alone } = await deliver(stand, control);
+  await sleep(settledAfterMs);
   await tellAll(stand, hanging);
   const { lags: behind } = await deliver(stand, first);
   await sleep(settledAfterMs);
   const { lags: meanwhile, mostSilent } = await deliver(stand, second);
-  return { behind, meanwhile, mostSilent };
+  return { alone, behind, meanwhile, mostSilent };
 }
 
 /** Tells of these, and waits until they have come. @returns how long that took of each, in milliseconds. */
