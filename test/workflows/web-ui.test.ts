@@ -50,7 +50,7 @@ test('of a post on its way a person sees which channel is at what, why, and when
   t.true(details.includes(`- busy, channel \`${channels.busy}\`: **under way**\n`), details);
   const failed = `- refuses, channel \`${channels.refuses}\`: **failed**, \`content_refused\`\n`;
   t.true(details.includes(failed), details);
-  const [pending] = await pendingActivities(handle, 1);
+  const [pending] = await pendingActivities(handle, 2);
   t.is(pending?.attempt, 2);
   const when = /^network_unavailable; the next try is at (?<at>\S+Z)$/v;
   const at = when.exec(pending?.lastFailure?.message ?? '')?.groups?.['at'] ?? '';
