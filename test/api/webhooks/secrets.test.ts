@@ -47,10 +47,9 @@ test('no secret, signature, password or text of an event is in a log, in Tempora
   const tested = await client.post(`${path}/test`);
   const told = [await deliver(punctual, client), await deliver(punctual, client)];
   const inTemporal = await Promise.all(told.map((id) => settled(punctual, id)));
+  t.is(receiver.received.length, 3); // Before anything is replayed.
   const answers = [tested, ...(await everyAnswer(client, path))];
 
-  // The test call and the two events; what was replayed just now may have come as well.
-  t.true(receiver.received.length >= 3);
   const secrets = [webhook.secret, rotated].flatMap(spellings);
   const hidden = [...secrets, ...signaturesIn(receiver), client.key, password, text];
   t.true(hidden.length >= 20);
