@@ -18,8 +18,8 @@ export type Portion = {
   /** Ids of rows that are left for later. */
   readonly except: readonly string[];
   /**
-   * So long is a row left to whoever changed it, in milliseconds. By the clocks of the API and the database: where
-   * these differ by more, it is left for no time.
+   * So long is a post left to whoever changed it, in milliseconds. By the clocks of the API and the database: where
+   * these differ by more, it is left for no time. A delivery's row does not say when it was changed, so it is not left.
    */
   readonly graceMs: number;
 };

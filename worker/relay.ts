@@ -4,6 +4,7 @@ import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { sideBySide } from '../runtime/side-by-side.ts';
 import { isTemporalAway } from '../temporal/is-away.ts';
+import { deadlineMs } from '../temporal/under-deadline.ts';
 import { heldBackRows, type HeldBack } from './held-back.ts';
 import { outboxes, type Outbox } from './outboxes.ts';
 
@@ -11,12 +12,6 @@ export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly l
 
 /** How often the outbox is looked at, in milliseconds. */
 const intervalMs = 1000;
-
-/**
- * As long as the API itself tries: told twice, a post is published no sooner, and its workflow has events more. In
- * milliseconds.
- */
-const usualGraceMs = 2000;
 
 /** How many rows of an outbox are claimed in one go. */
 const batchSize = 50;
@@ -119,7 +114,8 @@ export function startRelay(deps: RelayDeps): () => Promise<void> {
   const look = async (): Promise<void> => {
     let told = 0;
     try {
-      told = await relayOnce(deps, { heldBack, graceMs: usualGraceMs });
+      // As long as the API itself tries: told twice, a post is published no sooner, and its workflow wakes for nothing.
+      told = await relayOnce(deps, { heldBack, graceMs: deadlineMs });
     } catch (error) {
       deps.log.warn({ error: describeError(error) }, 'the outbox could not be read');
     }
