@@ -21,7 +21,9 @@ const settledAfterMs = 2000;
 
 /**
  * Deliveries to a healthy endpoint, as many to one of another workspace right behind those to an endpoint that never
- * answers, and some more while that hangs; all on the same machine. @returns whether each of the latter came within the target.
+ * answers, and some more while that hangs; all on the same machine.
+ *
+ * @returns whether each of the latter came within the target.
  */
 export async function measureIsolation(world: World): Promise<boolean> {
   const { result } = await onStand(world, punctual, deliverBesideHanging);
