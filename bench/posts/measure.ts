@@ -47,7 +47,7 @@ export type Stand = {
 /** One contender, with a Temporal server and a worker process of its own that nothing was done on before. */
 export async function measure(stand: Stand, posts: number): Promise<Measured> {
   const { world, contender } = stand;
-  const server = await startServer(world);
+  const server = await startServer(world, 'delete'); // As the dev server comes.
   const temporal = connectTemporal(server.env);
   // The server answers a moment before it knows its namespace.
   await insistently(() => countClosed(temporal, workflowsOfPosts.prefix));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { startApp } from '../../scripts/parts/app.ts';
 import { untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
-import { startTemporal, withoutTemporal } from '../../scripts/parts/temporal.ts';
+import { startTemporal, withoutTemporal, type TemporalPlan } from '../../scripts/parts/temporal.ts';
 import { freePort } from '../../scripts/ports.ts';
 
 /** Where servers and workers are started that nothing was done on before. */
@@ -18,7 +18,10 @@ export type Ground = {
 const root = path.join(import.meta.dirname, '..', '..');
 
 /** A Temporal dev server with an empty state of its own, in a file. */
-export async function startServer({ folder, temporal: program, stage }: Ground) {
+export async function startServer(
+  { folder, temporal: program, stage }: Ground,
+  journal?: TemporalPlan['journal'],
+) {
   const name = randomUUID();
   const ports = { grpc: await freePort(), http: await freePort() };
   const part = await startTemporal(
@@ -27,6 +30,7 @@ export async function startServer({ folder, temporal: program, stage }: Ground) 
       namespace: 'default',
       ports,
       stateFile: path.join(folder, `${name}.db`),
+      ...(journal && { journal }),
       logFile: path.join(folder, `temporal-${name}.log`),
       env: process.env,
       rank: 1,

@@ -9,11 +9,14 @@ export type TemporalPlan = {
   readonly ports: { readonly grpc: number; readonly http: number; readonly ui?: number };
   /** Keeps its state in this file; in memory when left out. */
   readonly stateFile?: string;
+  /**
+   * How SQLite keeps that file whole: by `wal` when left out, which writes and syncs less for each commit and loses as
+   * little. By `delete` the dev server comes.
+   */
+  readonly journal?: 'wal' | 'delete';
   readonly logFile: string;
   readonly env: NodeJS.ProcessEnv;
   readonly rank: number;
-  /** Whether queues are shared fairly by those who fill them: yes when left out. */
-  readonly fair?: boolean;
 };
 
 /** Milliseconds. It takes 0.2 s on an idle machine. */
@@ -22,28 +25,33 @@ const readyWithinMs = 60_000;
 /** No such file: without it, Temporal's tools would look into the one in the user's home. */
 const noProfiles = fileURLToPath(new URL('no-profiles.toml', import.meta.url));
 
-/**
- * With the first two, which are off unless they are set, a queue gives each `fairnessKey` its turn. Each partition of
- * a queue does so for itself, and a worker with few polls waits at one while work lies in another: so tasks go into one
- * partition, not four. All four are still read, as an older state file may have tasks in them.
- */
-const fairQueues = [
+/** Temporal's own settings; what is said here of numbers of ours is in `docs/benchmarks.md`. */
+const settings = [
+  // With these two, which are off unless they are set, a queue gives each `fairnessKey` its turn.
   'matching.useNewMatcher=true',
   'matching.enableFairness=true',
+  // Each partition of a queue does so for itself, and a worker with few polls waits at one while work lies in another:
+  // so tasks go into one, not four. All four are still read, as an older state file may have tasks in them.
   'matching.numTaskqueueWritePartitions=1',
-].flatMap((setting) => ['--dynamic-config-value', setting]);
+  // A webhook's first request is handed out along with its workflow's first task, not by another round through a queue.
+  'system.enableActivityEagerExecution=true',
+  // What people search for in the Web UI is written one after the other: SQLite takes one writer, and the next step of
+  // a post would wait behind hundreds of them.
+  'history.visibilityProcessorSchedulerWorkerCount=1',
+];
 
 /** What people search for: the same as in `workflows/search-attributes.ts`, as its test sees to. */
 const searchAttributes = ['WorkspaceId=Keyword', 'Networks=KeywordList', 'ErrorCodes=KeywordList'];
 
 /** Starts Temporal's dev server on the loopback and waits until workflows can be started. */
 export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<Part> {
-  const { program, namespace, ports, stateFile, logFile, env, rank, fair = true } = plan;
+  const { program, namespace, ports, stateFile, journal = 'wal', logFile, env, rank } = plan;
   const command = [program, 'server', 'start-dev', '--ip', '127.0.0.1', '--namespace', namespace];
   command.push('--port', String(ports.grpc), '--http-port', String(ports.http));
   command.push(...(ports.ui ? ['--ui-port', String(ports.ui)] : ['--headless']));
-  command.push(...(stateFile ? ['--db-filename', stateFile] : []));
-  command.push(...(fair ? fairQueues : []));
+  const state = ['--db-filename', stateFile ?? '', '--sqlite-pragma', `journal_mode=${journal}`];
+  command.push(...(stateFile ? state : []));
+  command.push(...settings.flatMap((setting) => ['--dynamic-config-value', setting]));
   command.push(...searchAttributes.flatMap((attribute) => ['--search-attribute', attribute]));
   command.push('--log-format', 'json', '--log-level', 'warn');
   const part = await startPart(
