@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Em } from '../db/orm.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { deliveryWorkflowId, postsQueue, replay } from '../workflows/messages.ts';
+import { deliveryWorkflowId, replay, webhooksQueue } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
 import { startSearchable } from './start-searchable.ts';
 import { underDeadline } from './under-deadline.ts';
@@ -30,7 +30,7 @@ export async function syncDelivery(
   const start = (searchable: object): Promise<unknown> =>
     client.workflow.signalWithStart('deliverWebhook', {
       ...searchable,
-      taskQueue: postsQueue,
+      taskQueue: webhooksQueue,
       workflowId: deliveryWorkflowId(deliveryId),
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',

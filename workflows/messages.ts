@@ -2,10 +2,13 @@ import { defineSignal } from '@temporalio/workflow';
 
 /** Everything that another process may say to a workflow, and what it is called. Ids, times and codes only. */
 
-/** Workflows, and the quick steps on our own database. */
+/** Workflows of posts, and the quick steps on our own database. */
 export const postsQueue = 'posts';
 
-/** Webhook requests: apart, so that slow receivers hold no slot that a post needs. */
+/**
+ * Deliveries, their workflows and their requests. Apart from the posts, so that neither waits for the other's crowds;
+ * together, so that Temporal can hand out the first request along with the workflow's first task.
+ */
 export const webhooksQueue = 'webhooks';
 
 /** A queue per network, so that each can be limited and scaled alone. */

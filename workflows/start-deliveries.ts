@@ -1,7 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow';
 import { deliverWebhook } from './deliver-webhook.ts';
-import { deliveryWorkflowId, postsQueue } from './messages.ts';
+import { deliveryWorkflowId, webhooksQueue } from './messages.ts';
 import { ofWorkspace, workspaceIdKey } from './search-attributes.ts';
 
 /**
@@ -30,7 +30,7 @@ async function startDelivery(
   try {
     await startChild(deliverWebhook, {
       workflowId: deliveryWorkflowId(deliveryId),
-      taskQueue: postsQueue,
+      taskQueue: webhooksQueue,
       args: [{ workspaceId, deliveryId }],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',

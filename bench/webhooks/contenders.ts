@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { newId } from '../../db/new-id.ts';
 import { syncDelivery } from '../../temporal/sync-delivery.ts';
-import { deliveryWorkflowId, postsQueue } from '../../workflows/messages.ts';
+import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { askReceiver } from './ask-receiver.ts';
 import type { Arrivals, Contender } from './contender.ts';
 import { seedDeliveries } from './seed.ts';
@@ -45,7 +45,7 @@ export const bare: Contender = {
     ),
   tell: (_world, { client }, { workspaceId, deliveryId }) =>
     client.workflow.start('bareDelivery', {
-      taskQueue: postsQueue,
+      taskQueue: webhooksQueue,
       workflowId: deliveryWorkflowId(deliveryId),
       workflowIdConflictPolicy: 'USE_EXISTING',
       args: [{ workspaceId, deliveryId }],

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { beginRound } from '../../api/webhooks/begin-round.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
-import { deliveryWorkflowId, postsQueue } from '../../workflows/messages.ts';
+import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { storeDelivery } from '../api/webhooks/stored-delivery.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
@@ -45,7 +45,7 @@ const untold = async ({ orm }: Punctual): Promise<number> => {
 const start = ({ temporal }: Punctual, workspaceId: string, deliveryId: string) =>
   temporal.client.workflow.start('deliverWebhook', {
     workflowId: deliveryWorkflowId(deliveryId),
-    taskQueue: postsQueue,
+    taskQueue: webhooksQueue,
     args: [{ workspaceId, deliveryId }],
   });
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-delivery.ts';
-import { deliveryWorkflowId, postsQueue } from '../../../workflows/messages.ts';
+import { deliveryWorkflowId, webhooksQueue } from '../../../workflows/messages.ts';
 import { newClient } from '../../support/client.ts';
 import { needs } from '../../support/needs.ts';
 import { startApi, startPunctual } from '../../support/punctual.ts';
@@ -62,7 +62,7 @@ testWithTemporal(
     // As after its wait: the next attempt begins.
     const ended = await punctual.temporal.client.workflow.execute('deliverWebhook', {
       workflowId: deliveryWorkflowId(deliveryId),
-      taskQueue: postsQueue,
+      taskQueue: webhooksQueue,
       args: [{ workspaceId, deliveryId }],
     });
 

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { recordEvent } from '../../../db/record-event.ts';
-import { deliveryWorkflowId, postsQueue } from '../../../workflows/messages.ts';
+import { deliveryWorkflowId, webhooksQueue } from '../../../workflows/messages.ts';
 import { clientFor, newClient, type Client, type Reply } from '../../support/client.ts';
 import { needs } from '../../support/needs.ts';
 import { poll } from '../../support/poll.ts';
@@ -133,7 +133,7 @@ async function deliver(punctual: Punctual, { workspaceId }: Client): Promise<str
   const workflowId = deliveryWorkflowId(deliveryId);
   await punctual.temporal.client.workflow.start('deliverWebhook', {
     workflowId,
-    taskQueue: postsQueue,
+    taskQueue: webhooksQueue,
     args: [{ workspaceId, deliveryId }],
   });
   return workflowId;
