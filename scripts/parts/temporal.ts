@@ -25,7 +25,7 @@ const readyWithinMs = 60_000;
 /** No such file: without it, Temporal's tools would look into the one in the user's home. */
 const noProfiles = fileURLToPath(new URL('no-profiles.toml', import.meta.url));
 
-/** Temporal's own settings; what is said here of numbers of ours is in `docs/benchmarks.md`. */
+/** Temporal's own settings. */
 const settings = [
   // With these two, which are off unless they are set, a queue gives each `fairnessKey` its turn.
   'matching.useNewMatcher=true',
@@ -35,9 +35,6 @@ const settings = [
   'matching.numTaskqueueWritePartitions=1',
   // A webhook's first request is handed out along with its workflow's first task, not by another round through a queue.
   'system.enableActivityEagerExecution=true',
-  // What people search for in the Web UI is written one after the other: SQLite takes one writer, and the next step of
-  // a post would wait behind hundreds of them.
-  'history.visibilityProcessorSchedulerWorkerCount=1',
 ];
 
 /** What people search for: the same as in `workflows/search-attributes.ts`, as its test sees to. */
