@@ -4,6 +4,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { deliveryWorkflowId, replay, webhooksQueue } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
 import { startSearchable } from './start-searchable.ts';
+import { turnOf } from './turn-of-delivery.ts';
 import { underDeadline } from './under-deadline.ts';
 
 /** What Temporal must know of a delivery that was replayed. */
@@ -27,6 +28,7 @@ export async function syncDelivery(
   log?: Logger,
 ): Promise<void> {
   const { workspaceId, deliveryId, round } = delivery;
+  const priority = await turnOf(em, delivery);
   const start = (searchable: object): Promise<unknown> =>
     client.workflow.signalWithStart('deliverWebhook', {
       ...searchable,
@@ -36,8 +38,7 @@ export async function syncDelivery(
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: `Webhook delivery ${deliveryId}`,
       staticDetails: `Workspace \`${workspaceId}\`, round ${round}.`,
-      // Of a delivery that a post's workflow starts, it is the post's: one workspace's thousands must not hold up others.
-      priority: { fairnessKey: workspaceId },
+      priority,
       args: [{ workspaceId, deliveryId, round }],
       signal: replay,
       signalArgs: [{ round }],

@@ -5,7 +5,7 @@ import type { Punctual } from '../../support/punctual.ts';
  * when its owner has failed deliveries replayed. In two statements, however many there are.
  */
 export async function queueEvents(
-  { orm }: Punctual,
+  { orm }: Pick<Punctual, 'orm'>,
   { workspaceId, webhookId }: { readonly workspaceId: string; readonly webhookId: string },
   count: number,
 ): Promise<void> {
@@ -25,7 +25,7 @@ export async function queueEvents(
 
 /** How many deliveries of an endpoint have come how far. */
 export async function countDeliveries(
-  { orm }: Punctual,
+  { orm }: Pick<Punctual, 'orm'>,
   { workspaceId, webhookId }: { readonly workspaceId: string; readonly webhookId: string },
 ): Promise<Readonly<Record<string, number>>> {
   const rows = await orm.em.fork().execute<{ status: string; count: number }[]>(
