@@ -112,12 +112,15 @@ const told = ({ id, workspace_id, status, revision, due_at: at, networks }: Post
   networks,
 });
 
+/** By turns, one of each endpoint: hundreds that are replayed to one hold up nobody else's few. */
+const byTurns = 'row_number() over (partition by endpoint_id order by id), id';
+
 const replayedDeliveries: Outbox = {
   name: 'delivery',
   take: async (em, { limit, except }) => {
     const rows = await claim<DeliveryRow>(em, {
       columns: 'id, workspace_id, round',
-      from: { table: 'deliveries', untold: 'synced_round < round', order: 'id' },
+      from: { table: 'deliveries', untold: 'synced_round < round', order: byTurns },
       limit,
       except,
     });

@@ -4,6 +4,9 @@ import type { ApiDeps } from '../deps.ts';
 import { beginRound } from './begin-round.ts';
 import { mustBeEnabled } from './load-endpoints.ts';
 
+/** How many Temporal is told of at once. The relay tells of the others, so that there is room for what others ask for. */
+const toldAtOnce = 20;
+
 /**
  * Replays the failed deliveries of an endpoint whose events are no older than `since`, at most `maxBegun` at once.
  * Those on their way already are left alone, so a second call begins nothing twice; so are test calls, which somebody
@@ -30,7 +33,7 @@ export async function replayFailed(
       values: [endpointId, readSince(since)],
     });
   });
-  begun.forEach(deps.tellDelivery);
+  begun.slice(0, toldAtOnce).forEach(deps.tellDelivery);
   return begun.length;
 }
 

@@ -14,10 +14,10 @@ export async function queueEvents(
     await em.execute(
       `with event as (
          insert into events (id, workspace_id, type, body, created_at)
-         select gen_random_uuid(), ?, 'post.failed', '{"number":' || number || '}', now()
+         select uuidv7(), ?, 'post.failed', '{"number":' || number || '}', now()
          from generate_series(1, ?) as number returning id, workspace_id)
        insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, next_attempt_at, synced_round)
-       select gen_random_uuid(), workspace_id, ?, id, now(), now(), 0 from event`,
+       select uuidv7(), workspace_id, ?, id, now(), now(), 0 from event`,
       [workspaceId, count, webhookId],
     );
   });
