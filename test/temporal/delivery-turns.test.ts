@@ -23,7 +23,7 @@ test('of 100 replayed to an endpoint that hangs few have a turn before 20 of ano
   const lastMs = Math.max(...(await turnsMs(punctual, quick)));
   const before = (await turnsMs(punctual, slow)).filter((atMs) => atMs <= lastMs).length;
   t.log(`${before} of the 100 before the twentieth of the others`);
-  // One for one it would be 20 and what is under way. Five to one, it is four and what is under way.
+  // One for one it would be 20 and what is under way; five to one, it is 4 and what is under way.
   t.true(before > 0);
   t.true(before < 16);
 });

@@ -25,7 +25,7 @@ export async function queueEvents(
 
 /** How many deliveries of an endpoint have come how far. */
 export async function countDeliveries(
-  { orm }: Pick<Punctual, 'orm'>,
+  { orm }: Punctual,
   { workspaceId, webhookId }: { readonly workspaceId: string; readonly webhookId: string },
 ): Promise<Readonly<Record<string, number>>> {
   const rows = await orm.em.fork().execute<{ status: string; count: number }[]>(
