@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { EditPostBody } from '../../api/posts/schemas.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { postLife, type Go } from '../support/post-life.ts';
 
 const fails = (code: NetworkError['code']) =>

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { NetworkError } from '../../networks/network.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { ledgerWorld, type LedgerPost, type LedgerWorld } from '../support/ledger-world.ts';
 
 const second = 1000;

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { postLife, type Go } from '../support/post-life.ts';
 
 /** A post that was given up while a worker that nobody heard of any more was still sending it. */

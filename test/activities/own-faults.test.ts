@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Channel } from '../../db/entities/channel.ts';
 import { sessionPurpose } from '../../db/sealing-purposes.ts';
 import { createSealer } from '../../runtime/sealer.ts';
-import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { ledgerWorld, type LedgerPost, type LedgerWorld } from '../support/ledger-world.ts';
 
 const minute = 60_000;

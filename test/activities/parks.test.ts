@@ -1,8 +1,8 @@
 import test from 'ava';
 import { NetworkError } from '../../networks/network.ts';
 import type { LimitScope } from '../../domain/channel-error.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { ledgerWorld, type LedgerWorld } from '../support/ledger-world.ts';
 
 const minute = 60_000;

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { Channel } from '../../db/entities/channel.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { ledgerWorld } from '../support/ledger-world.ts';
 
 const minute = 60_000;

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
 import { AppError } from '../../domain/errors.ts';
-import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { ledgerWorld } from '../support/ledger-world.ts';
-import type { TestFile } from '../support/store-file.ts';
+import type { TestFile } from '../support/seed-media.ts';
 
 const minute = 60_000;
 const file = (name: string, content = `content of ${name}`): TestFile => ({

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { addFakeChannel } from '../support/fake-channel.ts';
+import { addFakeChannel } from '../support/seed.ts';
 import { Being } from '../support/random-life/being.ts';
 import { calm, makeLifeWorld, type LifeWorld } from '../support/random-life/life-world.ts';
 import { seeded, type Random } from '../support/random-life/random.ts';

@@ -1,10 +1,10 @@
 import { CancelledFailure } from '@temporalio/common';
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
-import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { postLife, type Go, type PostLife } from '../support/post-life.ts';
-import { storeFile, attachFiles } from '../support/store-file.ts';
+import { storeFile, attachFiles } from '../support/seed-media.ts';
 import { deleteMedia } from '../../api/media/delete-media.ts';
 import type { ApiDeps } from '../../api/deps.ts';
 

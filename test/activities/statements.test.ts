@@ -1,6 +1,6 @@
 import test from 'ava';
 import { watchStatements } from '../db/watch-statements.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { postLife, type Go } from '../support/post-life.ts';
 
 const watch = watchStatements();

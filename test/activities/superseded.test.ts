@@ -1,6 +1,6 @@
 import test from 'ava';
 import { NetworkError } from '../../networks/network.ts';
-import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { postLife, type Go, type PostLife } from '../support/post-life.ts';
 
 const minute = 60_000;

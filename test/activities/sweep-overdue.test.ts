@@ -1,8 +1,8 @@
 import { newId } from '../../db/new-id.ts';
 import type { WorkflowState } from '../../domain/workflow-state.ts';
 import { sweep as sweepOnce } from '../../activities/sweep/sweep.ts';
-import { storeUntold } from '../temporal/store-untold.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { storeUntold } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { sweepWorld } from './sweep-world.ts';
 

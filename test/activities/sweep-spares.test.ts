@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sweep as sweepOnce } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { storeUntold } from '../temporal/store-untold.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
-import { heldNetwork } from '../support/held-network.ts';
+import { storeUntold } from '../support/seed.ts';
+import { fakeNetwork, heldNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers } from '../support/punctual.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { watchStatements, type Sent } from '../db/watch-statements.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { ledgerWorld, type LedgerPost } from '../support/ledger-world.ts';
 
 const minute = 60_000;

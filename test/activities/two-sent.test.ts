@@ -1,5 +1,5 @@
 import test from 'ava';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { ledgerWorld } from '../support/ledger-world.ts';
 
 test('a channel whose post came to light twice ends published, and shows the text of its last publishing', async (t) => {

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Em } from '../../db/orm.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { postLife, type Go, type PostLife } from '../support/post-life.ts';
 

@@ -7,7 +7,7 @@ import { startApi, type Punctual } from '../support/punctual.ts';
 import { idPlaces } from './id-places.ts';
 import { cursorCases, isolationCases, type Ask } from './isolation-cases.ts';
 import { ownedBy, silentPort, storeDelivery, storeMedia } from './owned.ts';
-import { storeChannel } from './stored-channel.ts';
+import { storeChannel } from '../support/seed.ts';
 import { storedRows } from './stored-rows.ts';
 
 const start = (t: ExecutionContext): Promise<Punctual> => startApi(t, { allowPorts: [silentPort] });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { newClient } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
-import { channelToken, storeChannel } from './stored-channel.ts';
+import { channelToken, storeChannel } from '../support/seed.ts';
 
 test('GET /me names the workspace of the key and counts its own channels only', async (t) => {
   const punctual = await startApi(t);

@@ -7,7 +7,7 @@ import { newClient, type Client } from '../support/client.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { Contract } from './contract.ts';
-import { storeChannel } from './stored-channel.ts';
+import { storeChannel } from '../support/seed.ts';
 
 const outcomes = {
   'post.published': ['published', 'published'],

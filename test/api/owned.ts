@@ -2,8 +2,7 @@ import { newId } from '../../db/new-id.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import { newClient, type Client } from '../support/client.ts';
 import type { Punctual } from '../support/punctual.ts';
-import { endedPost } from './races/ended-post.ts';
-import { storeChannel } from './stored-channel.ts';
+import { endedPost, storeChannel } from '../support/seed.ts';
 
 /** A port that the test's API may send webhooks to; nobody listens there. */
 export const silentPort = 18_443;

@@ -3,9 +3,8 @@ import type { ExecutionContext } from 'ava';
 import { createWorkspace } from '../../cli/create-workspace.ts';
 import type { Orm } from '../../db/orm.ts';
 import { createSealer } from '../../runtime/sealer.ts';
-import { blueskyAccount } from '../support/bluesky-account.ts';
+import { blueskyAccount, mastodonAccount } from '../support/accounts.ts';
 import { freshDatabase } from '../support/database.ts';
-import { mastodonAccount } from '../support/mastodon-account.ts';
 import { needs } from '../support/needs.ts';
 import { runAdmin, type AdminRun } from './run-admin.ts';
 

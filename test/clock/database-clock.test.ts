@@ -4,8 +4,8 @@ import type { ExecutionContext } from 'ava';
 import type { Orm } from '../../db/orm.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { newClient } from '../support/client.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { startApi, startWorkers, type Punctual } from '../support/punctual.ts';
 

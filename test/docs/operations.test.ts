@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { claimPost } from '../../activities/claim-post.ts';
 import { readArguments } from '../../cli/read-arguments.ts';
-import { storeChannel } from '../api/stored-channel.ts';
+import { storeChannel } from '../support/seed.ts';
 import { newClient } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seedPosts } from '../../bench/whole/seed-posts.ts';
 import { tellPosts } from '../../bench/whole/tell-posts.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';

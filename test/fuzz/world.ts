@@ -1,9 +1,9 @@
 import type { ExecutionContext } from 'ava';
 import { networks } from '../../networks/index.ts';
 import { storeDelivery } from '../api/owned.ts';
-import { storeMedia } from '../api/stored-media.ts';
+import { storeMedia } from '../support/seed-media.ts';
 import { newClient, type Client } from '../support/client.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
+import { addFakeChannel } from '../support/seed.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
 import { noWayOut } from './no-way-out.ts';
 import { storePosts } from './store-posts.ts';

@@ -5,9 +5,13 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { ExecutionContext } from 'ava';
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
 import { newClient, type Client } from '../support/client.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork, type FakeNetwork } from '../support/fake-network.ts';
-import { heldNetwork, type HeldNetwork } from '../support/held-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import {
+  fakeNetwork,
+  type FakeNetwork,
+  heldNetwork,
+  type HeldNetwork,
+} from '../support/networks.ts';
 import { startApi, startWorkers, type Punctual } from '../support/punctual.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { testLog } from '../support/temporal.ts';

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import { addFakeChannel } from '../support/fake-channel.ts';
+import { addFakeChannel } from '../support/seed.ts';
 import { newClient, type Client } from '../support/client.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';

@@ -1,7 +1,6 @@
-import { addMastodonChannel, networkPorts } from '../support/channels.ts';
+import { addMastodonChannel, networkPorts, mastodonAccount } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
 import { lossyProxy } from '../support/lossy-proxy.ts';
-import { mastodonAccount } from '../support/mastodon-account.ts';
 import { startApi } from '../support/punctual.ts';
 import { killed, startWorkerProcess } from '../support/worker-process.ts';
 import { needs } from '../support/needs.ts';

@@ -4,11 +4,17 @@ import { upload } from '../api/media/support/library.ts';
 import { pictureFile, pixelsOf, videoFile } from '../networks/files.ts';
 import { blobBytes, recordsOf } from '../networks/bluesky/bench.ts';
 import { AppBskyEmbedImages } from '@atproto/api';
-import { blueskyAccount, type BlueskyTestAccount } from '../support/bluesky-account.ts';
-import { addBlueskyChannel, addMastodonChannel, networkPorts } from '../support/channels.ts';
+import {
+  blueskyAccount,
+  type BlueskyTestAccount,
+  addBlueskyChannel,
+  addMastodonChannel,
+  networkPorts,
+  mastodonAccount,
+  type MastodonTestAccount,
+} from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
 import { lossyProxy } from '../support/lossy-proxy.ts';
-import { mastodonAccount, type MastodonTestAccount } from '../support/mastodon-account.ts';
 import { needs } from '../support/needs.ts';
 import { startApi, startPunctual } from '../support/punctual.ts';
 import { killed, startWorkerProcess } from '../support/worker-process.ts';

@@ -1,7 +1,11 @@
-import { blueskyAccount } from '../support/bluesky-account.ts';
-import { addBlueskyChannel, addMastodonChannel, networkPorts } from '../support/channels.ts';
+import {
+  blueskyAccount,
+  addBlueskyChannel,
+  addMastodonChannel,
+  networkPorts,
+  mastodonAccount,
+} from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
-import { mastodonAccount } from '../support/mastodon-account.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
 import { needs } from '../support/needs.ts';

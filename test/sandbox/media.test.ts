@@ -14,7 +14,7 @@ import {
 } from '../networks/files.ts';
 import { nextStep, partsWith, publish, sendStep } from '../networks/publish.ts';
 import { picture } from '../support/media-files.ts';
-import { temporaryFolder } from '../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { blueskyClient, mastodonClient, openSandbox, readPage } from './open-sandbox.ts';
 
 const connectTo = {

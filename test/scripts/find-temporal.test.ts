@@ -7,7 +7,7 @@ import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
 import { builtTemporal, temporalFromGo } from '../../scripts/temporal/go-build.ts';
 import { temporalOnPath } from '../../scripts/temporal/on-path.ts';
 import { programFile } from './program-file.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A machine of the test's own: its PATH and its cache are empty folders. No test here gets as far as a download. */
 async function machine(t: ExecutionContext) {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { runCommand } from '../../scripts/run-command.ts';
 import { programFile } from './program-file.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const scripts = fileURLToPath(new URL('../../scripts', import.meta.url));
 

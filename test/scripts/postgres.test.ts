@@ -7,7 +7,7 @@ import { startGuard, type Guard } from '../../scripts/parts/guard.ts';
 import { startPostgres } from '../../scripts/parts/postgres.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { needs } from '../support/needs.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const test = needs('postgres');
 

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { processIdentity } from '../../scripts/parts/process-identity.ts';
 import { isRunning, takeRunLock } from '../../scripts/run-lock.ts';
 import { sleeper } from './sleeper.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const silent = () => undefined;
 const api = 'http://127.0.0.1:3000';

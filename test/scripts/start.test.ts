@@ -8,7 +8,7 @@ import { runCommand } from '../../scripts/run-command.ts';
 import { freePort } from '../support/free-port.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const test = needs('postgres', 'temporal');
 const script = fileURLToPath(new URL('../../scripts/start.ts', import.meta.url));

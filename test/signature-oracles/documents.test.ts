@@ -8,7 +8,7 @@ import { eventTypes } from '../../domain/events.ts';
 import { parseAllowList } from '../../runtime/egress/allow-list.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { sendWebhook } from '../../runtime/webhook-request.ts';
-import { temporaryFolder } from '../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startReceiver, type Received } from '../support/receiver.ts';
 import { runProgram } from './run-program.ts';
 import { byStripe, tampered } from './verifiers.ts';

@@ -15,11 +15,12 @@ import { createOrm } from '../../db/orm.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { createStorage } from '../../runtime/storage/create-storage.ts';
-import { temporaryFolder } from '../scripts/temporary-folder.ts';
-import { databaseWithClock } from './database-clock.ts';
-import { addFakeChannel } from './fake-channel.ts';
-import type { FakeNetwork } from './fake-network.ts';
-import { attachFiles, storeFile, type TestFile } from './store-file.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { freshDatabase } from './database.ts';
+import { heldClock } from './database-clock.ts';
+import { addFakeChannel } from './seed.ts';
+import type { FakeNetwork } from './networks.ts';
+import { attachFiles, storeFile, type TestFile } from './seed-media.ts';
 import { noWorkflows } from './no-workflows.ts';
 import { testLog } from './temporal.ts';
 
@@ -56,8 +57,12 @@ export type LedgerPost = {
 };
 
 /** A channel on a fake network, a real database, and a clock that the test moves. */
-export async function ledgerWorld(t: ExecutionContext, network: FakeNetwork): Promise<LedgerWorld> {
-  const clock = await databaseWithClock(t, start);
+export async function ledgerWorld(
+  t: ExecutionContext,
+  network: FakeNetwork,
+  databaseUrl?: string,
+): Promise<LedgerWorld> {
+  const clock = await heldClock(t, databaseUrl ?? (await freshDatabase(t)).url, start);
   const { orm, now, pass } = clock;
   const sealer = createSealer(randomBytes(32).toString('hex'));
   const egress = createEgress({ allow: [] });

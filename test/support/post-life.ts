@@ -26,9 +26,10 @@ import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { createStorage } from '../../runtime/storage/create-storage.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
-import { temporaryFolder } from '../scripts/temporary-folder.ts';
-import { databaseWithClock, type HeldClock } from './database-clock.ts';
-import { addFakeChannel } from './fake-channel.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { freshDatabase } from './database.ts';
+import { heldClock, type HeldClock } from './database-clock.ts';
+import { addFakeChannel } from './seed.ts';
 import type { Tried } from './ledger-world.ts';
 import { noWorkflows } from './no-workflows.ts';
 import { testLog } from './temporal.ts';
@@ -75,9 +76,14 @@ export type PostLife = {
 export async function postLife(
   t: ExecutionContext,
   networks: Readonly<Record<string, Network>>,
+  databaseUrl?: string,
 ): Promise<PostLife> {
   const told: PostToSync[] = [];
-  const clock = await databaseWithClock(t, Date.parse('2026-05-01T12:00:00Z'));
+  const clock = await heldClock(
+    t,
+    databaseUrl ?? (await freshDatabase(t)).url,
+    Date.parse('2026-05-01T12:00:00Z'),
+  );
   const deps = await makeDeps(t, networks, clock);
   const tellTemporal = (message: PostToSync) => void told.push(message);
   const api = { ...deps, media: {}, rules: rulesOf(networks), tellTemporal };

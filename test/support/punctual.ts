@@ -24,8 +24,9 @@ import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
 import { pollQueues } from '../../worker/create-workers.ts';
 import { startRelay } from '../../worker/relay.ts';
-import { admission } from './admission.ts';
-import { temporaryFolder } from '../scripts/temporary-folder.ts';
+import { createAdmission, type Admission } from '../../api/http/admission.ts';
+import { createPool } from '../../api/rate-limits/create-pool.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { freshDatabase } from './database.ts';
 import {
   freshNamespace,
@@ -183,3 +184,17 @@ export async function startPunctual(
 
 const rulesIn = (networks: Readonly<Record<string, Network>>): Record<string, Network['rules']> =>
   Object.fromEntries(Object.entries(networks).map(([platform, { rules }]) => [platform, rules]));
+
+/** So many calls a minute that no test is refused for their number. */
+const plenty: RateLimits = { requests: 1_000_000, writes: 1_000_000, wrongKeys: 1_000_000 };
+
+/** What stands before every call of a test's API. @param limits Where the test is about them. */
+export function admission(
+  t: ExecutionContext,
+  databaseUrl: string,
+  limits: Partial<RateLimits> = {},
+): Admission {
+  const pool = createPool(databaseUrl, testLog);
+  t.teardown(() => pool.end());
+  return createAdmission(pool, { ...plenty, ...limits });
+}

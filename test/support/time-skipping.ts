@@ -3,7 +3,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ExecutionContext } from 'ava';
 import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { env } from './env.ts';
-import type { FakeNetwork } from './fake-network.ts';
+import type { FakeNetwork } from './networks.ts';
 import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctual.ts';
 import { installRuntime } from './temporal.ts';
 

@@ -2,14 +2,13 @@ import { Client, ServiceError, type WorkflowClientInterceptor } from '@temporali
 import type { ExecutionContext } from 'ava';
 import { relayOnce, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { storeChannel } from '../api/stored-channel.ts';
+import { storeChannel, storeUntold } from '../support/seed.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startApi } from '../support/punctual.ts';
 import { testLog } from '../support/temporal.ts';
 import { runOf } from './started-with.ts';
-import { storeUntold } from './store-untold.ts';
 
 const test = needs('temporal');
 

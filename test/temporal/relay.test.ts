@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { createOrm } from '../../db/orm.ts';
 import { relayOnce, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
-import { storeChannel } from '../api/stored-channel.ts';
+import { storeChannel, storeUntold } from '../support/seed.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
@@ -11,7 +11,6 @@ import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { testLog } from '../support/temporal.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { runOf, startedWith } from './started-with.ts';
-import { storeUntold } from './store-untold.ts';
 import { needs } from '../support/needs.ts';
 
 const test = needs('temporal');

@@ -1,8 +1,8 @@
 import { Client } from '@temporalio/client';
 import { relayOnce } from '../../worker/relay.ts';
 import { newClient } from '../support/client.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { startApi } from '../support/punctual.ts';
 import { testLog } from '../support/temporal.ts';

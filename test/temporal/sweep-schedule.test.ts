@@ -6,8 +6,8 @@ import { ensureSweepSchedule, keepSweepScheduled } from '../../worker/sweep-sche
 import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { env } from '../support/env.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startPunctual } from '../support/punctual.ts';

@@ -1,12 +1,11 @@
 import type { ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
-import { blueskyAccount } from '../support/bluesky-account.ts';
-import { addBlueskyChannel, networkPorts } from '../support/channels.ts';
+import { blueskyAccount, addBlueskyChannel, networkPorts } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
 import { costOf, type Cost } from '../support/cost-of.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { startApi, startPunctual, startWorkers } from '../support/punctual.ts';
 import { startReceiver } from '../support/receiver.ts';

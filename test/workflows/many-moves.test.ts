@@ -1,7 +1,7 @@
 import { newClient } from '../support/client.ts';
 import { currentDetails } from '../support/current-details.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { ownTemporal } from '../support/own-temporal.ts';
 import { poll } from '../support/poll.ts';

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
 import { newClient } from '../support/client.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startPunctual } from '../support/punctual.ts';

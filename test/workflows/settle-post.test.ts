@@ -1,8 +1,8 @@
 import { settlePost } from '../../api/posts/settle-post.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { newClient } from '../support/client.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { startReceiver } from '../support/receiver.ts';

@@ -1,6 +1,6 @@
 import { newClient } from '../support/client.ts';
-import { addFakeChannel } from '../support/fake-channel.ts';
-import { fakeNetwork } from '../support/fake-network.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { startTimeSkipping } from '../support/time-skipping.ts';

@@ -3,7 +3,7 @@ import { selectChannels, selectSums, type Statement } from '../../../api/analyti
 import { newId } from '../../../db/new-id.ts';
 import { createWorkspace } from '../../../cli/create-workspace.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 

@@ -1,8 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { newClient, type Client, type Reply } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
-import { publishedPost, type PublishedOn } from './published-post.ts';
+import { storeChannel, publishedPost, type PublishedOn } from '../../support/seed.ts';
 
 type Listed = { readonly post_id: string };
 

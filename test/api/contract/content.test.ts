@@ -3,7 +3,7 @@ import { platforms, type Platform } from '../../../domain/platform.ts';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { storeMedia } from '../owned.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { storedRows } from '../stored-rows.ts';
 
 async function world(t: ExecutionContext) {

@@ -2,8 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { ChannelStatus, PostStatus } from '../../../domain/post-status.ts';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
-import { setStatus } from './set-status.ts';
+import { storeChannel, setStatus } from '../../support/seed.ts';
 
 type Shown = { readonly channel_id: string; readonly status: string };
 

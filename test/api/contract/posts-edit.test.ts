@@ -3,8 +3,7 @@ import type { ChannelStatus, PostStatus } from '../../../domain/post-status.ts';
 import { newClient, type Reply } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { storeMedia } from '../owned.ts';
-import { storeChannel } from '../stored-channel.ts';
-import { setStatus } from './set-status.ts';
+import { storeChannel, setStatus } from '../../support/seed.ts';
 
 type Shown = { readonly channel_id: string; readonly status: string; readonly body: string };
 

@@ -2,8 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { postStatuses } from '../../../domain/post-status.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
-import { setStatus } from './set-status.ts';
+import { storeChannel, setStatus } from '../../support/seed.ts';
 
 type Listed = { readonly id: string; readonly status: string };
 

@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import type { Reply } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
-import { temporaryFolder } from '../../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ca, fileServer } from './support/file-server.ts';
 import { libraryProcess } from './support/library-process.ts';
 import { filesOf, upload } from './support/library.ts';

@@ -3,7 +3,7 @@ import { newClient } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
 import { startLibrary } from './support/start-library.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { filesOf, linkTo, upload } from './support/library.ts';
 
 const test = needs('postgres');

@@ -5,7 +5,7 @@ import { AppError } from '../../../domain/errors.ts';
 import type { MediaStorage } from '../../../runtime/storage/media-storage.ts';
 import { diskStorage } from '../../../runtime/storage/disk-storage.ts';
 import { createStaging, createStorage } from '../../../runtime/storage/create-storage.ts';
-import { temporaryFolder } from '../../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { newClient } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';

@@ -8,7 +8,7 @@ import { targetOf, tcpGate } from '../../support/tcp-gate.ts';
 import { freshNamespace, testLog } from '../../support/temporal.ts';
 import { startedWith } from '../../temporal/started-with.ts';
 import { rawCall } from '../raw-call.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { needs } from '../../support/needs.ts';
 
 const test = needs('temporal');

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
-import { storeMedia } from '../stored-media.ts';
+import { storeChannel } from '../../support/seed.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 
 async function world(t: ExecutionContext) {
   const punctual = await startApi(t);

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 
 const texts = [
   `'`,

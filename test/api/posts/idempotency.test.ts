@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { newClient, type Client, type Reply } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { storedRows } from '../stored-rows.ts';
 
 async function world(t: ExecutionContext) {

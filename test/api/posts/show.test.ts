@@ -1,7 +1,7 @@
 import test from 'ava';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 
 const at = '2026-05-01T10:00:00.250Z';
 

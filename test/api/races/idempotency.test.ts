@@ -1,7 +1,7 @@
 import test from 'ava';
 import { clientFor, newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { storedRows } from '../stored-rows.ts';
 import { inRounds, rounds } from './rounds.ts';
 

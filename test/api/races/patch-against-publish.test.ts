@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Claim } from '../../../activities/claim-post.ts';
 import { newClient, type Client, type Reply } from '../../support/client.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { claim, wouldSend } from './claim.ts';
 import { CloseFinish } from './close-finish.ts';
 import { inRounds } from './rounds.ts';

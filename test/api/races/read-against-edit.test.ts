@@ -1,7 +1,7 @@
 import test from 'ava';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { inRounds } from './rounds.ts';
 
 test('a reader sees a post as it was before an edit or as it is after it, never half of it', async (t) => {

@@ -1,8 +1,7 @@
 import test from 'ava';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
-import { endedPost } from './ended-post.ts';
+import { storeChannel, endedPost } from '../../support/seed.ts';
 import { inRounds, rounds } from './rounds.ts';
 
 const count = async (sql: string, run: (sql: string) => Promise<{ n: number }[]>) =>

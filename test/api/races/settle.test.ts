@@ -1,9 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { newClient } from '../../support/client.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
-import { storeChannel } from '../stored-channel.ts';
+import { storeChannel, endedPost } from '../../support/seed.ts';
 import { CloseFinish } from './close-finish.ts';
-import { endedPost } from './ended-post.ts';
 import { inRounds } from './rounds.ts';
 
 const there = 'https://social.test/@ana/1';

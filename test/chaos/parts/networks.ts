@@ -1,7 +1,7 @@
 import { AtpAgent } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
 import type { mastodon } from 'masto';
-import { mastodonAccount } from '../../support/mastodon-account.ts';
+import { mastodonAccount } from '../../support/accounts.ts';
 import { startGoToSocial } from '../../support/services/gotosocial.ts';
 import { startPds } from '../../support/services/pds.ts';
 import type { Platform } from '../plan/faults.ts';

@@ -1,6 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { endedPost } from '../../api/races/ended-post.ts';
-import { storeChannel } from '../../api/stored-channel.ts';
+import { endedPost, storeChannel } from '../../support/seed.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { adminOf, areRefused } from './admin.ts';

@@ -1,10 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../../networks/network.ts';
-import { endedPost } from '../../api/races/ended-post.ts';
-import { storeChannel } from '../../api/stored-channel.ts';
+import { endedPost, storeChannel, addFakeChannel } from '../../support/seed.ts';
 import { newClient } from '../../support/client.ts';
-import { addFakeChannel } from '../../support/fake-channel.ts';
-import { fakeNetwork, type Fate } from '../../support/fake-network.ts';
+import { fakeNetwork, type Fate } from '../../support/networks.ts';
 import { needs } from '../../support/needs.ts';
 import { startApi, startWorkers } from '../../support/punctual.ts';
 import { startReceiver } from '../../support/receiver.ts';

@@ -1,7 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ChannelErrorCode } from '../../../domain/channel-error.ts';
-import { endedPost } from '../../api/races/ended-post.ts';
-import { storeChannel } from '../../api/stored-channel.ts';
+import { endedPost, storeChannel } from '../../support/seed.ts';
 import { storedRows } from '../../api/stored-rows.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';

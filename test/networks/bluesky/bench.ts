@@ -1,7 +1,7 @@
 import { AppBskyEmbedImages, AppBskyFeedPost, type AtpAgent, type BlobRef } from '@atproto/api';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { bluesky } from '../../../networks/bluesky/index.ts';
-import { blueskyAccount } from '../../support/bluesky-account.ts';
+import { blueskyAccount } from '../../support/accounts.ts';
 import { egressTo } from '../connection.ts';
 import type { Bench } from '../suite.ts';
 

@@ -1,6 +1,6 @@
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { bluesky } from '../../../networks/bluesky/index.ts';
-import { blueskyAccount } from '../../support/bluesky-account.ts';
+import { blueskyAccount } from '../../support/accounts.ts';
 import { env } from '../../support/env.ts';
 import { freePort } from '../../support/free-port.ts';
 import { needs } from '../../support/needs.ts';

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import type { Account } from '../../../networks/network.ts';
-import { blueskyAccount, type BlueskyTestAccount } from '../../support/bluesky-account.ts';
+import { blueskyAccount, type BlueskyTestAccount } from '../../support/accounts.ts';
 import { egressTo } from '../connection.ts';
 
 /** A fresh account, connected with its app password. */

@@ -1,6 +1,6 @@
 import { RichText } from '@atproto/api';
 import { bluesky } from '../../../networks/bluesky/index.ts';
-import { blueskyAccount } from '../../support/bluesky-account.ts';
+import { blueskyAccount } from '../../support/accounts.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { needs } from '../../support/needs.ts';
 import { openConnection } from '../connection.ts';

@@ -1,6 +1,6 @@
 import { mastodon } from '../../../networks/mastodon/index.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
-import { mastodonAccount } from '../../support/mastodon-account.ts';
+import { mastodonAccount } from '../../support/accounts.ts';
 import { egressTo } from '../connection.ts';
 import type { Bench } from '../suite.ts';
 

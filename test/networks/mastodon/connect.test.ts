@@ -2,7 +2,7 @@ import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { rules } from '../../../networks/mastodon/rules.ts';
 import { env } from '../../support/env.ts';
 import { freePort } from '../../support/free-port.ts';
-import { mastodonAccount } from '../../support/mastodon-account.ts';
+import { mastodonAccount } from '../../support/accounts.ts';
 import { needs } from '../../support/needs.ts';
 import { egressTo } from '../connection.ts';
 import { against, filesOf, image, textOf, times, video } from '../content.ts';

@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { mastodon } from '../../../networks/mastodon/index.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
-import { defaultScopes, mastodonAccount } from '../../support/mastodon-account.ts';
+import { defaultScopes, mastodonAccount } from '../../support/accounts.ts';
 import { animation } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
 import { egressTo, openConnection } from '../connection.ts';

@@ -3,7 +3,7 @@ import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { mastodon } from '../../../networks/mastodon/index.ts';
 import type { Finding } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
-import { mastodonAccount } from '../../support/mastodon-account.ts';
+import { mastodonAccount } from '../../support/accounts.ts';
 import { needs } from '../../support/needs.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import { nextStep, partsOf, publish, sendStep } from '../publish.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { inspectFile } from '../../../runtime/media/inspect-file.ts';
-import { temporaryFolder } from '../../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { animation, picture, soundOnly, turnedPicture, video } from '../../support/media-files.ts';
 
 /** What is found in these bytes, under a name that says nothing. */

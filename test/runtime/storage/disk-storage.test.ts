@@ -2,7 +2,7 @@ import { readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { diskStorage } from '../../../runtime/storage/disk-storage.ts';
-import { temporaryFolder } from '../../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { newKey, storageSuite } from './suite.ts';
 
 storageSuite(test, 'disk', async (t) => {

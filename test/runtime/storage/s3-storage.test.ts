@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { s3Storage } from '../../../runtime/storage/s3-storage.ts';
-import { temporaryFolder } from '../../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { newBucket } from '../../support/bucket.ts';
 import { needs } from '../../support/needs.ts';
 import { newKey, storageSuite } from './suite.ts';

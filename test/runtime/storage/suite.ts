@@ -3,7 +3,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionContext, TestFn } from 'ava';
 import type { MediaStorage } from '../../../runtime/storage/media-storage.ts';
-import { temporaryFolder } from '../../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 type Open = (t: ExecutionContext) => Promise<{
   readonly storage: MediaStorage;

@@ -1,6 +1,6 @@
 import { CancelledFailure } from '@temporalio/common';
 import { NetworkError, type Network, type SentPart, type Step } from '../../../networks/network.ts';
-import { fakeNetwork } from '../fake-network.ts';
+import { fakeNetwork } from '../networks.ts';
 import type { Random } from './random.ts';
 
 export type Live = { readonly part: number; readonly text: string; readonly sent: SentPart };

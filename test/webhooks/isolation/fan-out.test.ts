@@ -1,5 +1,5 @@
-import { addFakeChannel } from '../../support/fake-channel.ts';
-import { fakeNetwork } from '../../support/fake-network.ts';
+import { addFakeChannel } from '../../support/seed.ts';
+import { fakeNetwork } from '../../support/networks.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { needs } from '../../support/needs.ts';
 import { held, status, type Answer } from '../support/answers.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { createApiKey, createWorkspace } from '../../../../cli/create-workspace.ts';
-import { temporaryFolder } from '../../../scripts/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { clientFor } from '../../../support/client.ts';
 import { freshDatabase } from '../../../support/database.ts';
 import { poll } from '../../../support/poll.ts';

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { CreatePostBody } from '../../../../api/posts/schemas.ts';
 import { NetworkError } from '../../../../networks/network.ts';
-import { fakeNetwork, type FakeNetwork } from '../../../support/fake-network.ts';
+import { fakeNetwork, type FakeNetwork } from '../../../support/networks.ts';
 import { postLife, type Go, type PostLife } from '../../../support/post-life.ts';
 
 export const minute = 60_000;

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { fakeNetwork } from '../../../support/fake-network.ts';
+import { fakeNetwork } from '../../../support/networks.ts';
 import { poll } from '../../../support/poll.ts';
 import { postLife } from '../../../support/post-life.ts';
 import { minute, there } from './doubt.ts';

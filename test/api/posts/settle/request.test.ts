@@ -1,8 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { newClient } from '../../../support/client.ts';
 import { startApi } from '../../../support/punctual.ts';
-import { endedPost } from '../../races/ended-post.ts';
-import { storeChannel } from '../../stored-channel.ts';
+import { endedPost, storeChannel } from '../../../support/seed.ts';
 
 async function world(t: ExecutionContext) {
   const punctual = await startApi(t);

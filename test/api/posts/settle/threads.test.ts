@@ -1,6 +1,5 @@
 import test from 'ava';
-import type { Doubt } from './doubt.ts';
-import { doubt, there } from './doubt.ts';
+import { type Doubt, doubt, there } from './doubt.ts';
 
 const thread = ['One', 'Two', 'Three'];
 const texts = ({ mute }: Doubt): string[] => mute.live.map(({ text }) => text);

@@ -1,9 +1,34 @@
+import path from 'node:path';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import path from 'node:path';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { MediaFile } from '../../db/entities/media-file.ts';
 import { PostMedia } from '../../db/entities/post-media.ts';
+import type { Punctual } from './punctual.ts';
+
+/** Stores the row of an image, as an upload does; its bytes are nowhere. @returns its id. */
+export async function storeMedia(
+  { orm }: Punctual,
+  workspaceId: string,
+  facts: Partial<MediaFile> = {},
+): Promise<string> {
+  const em = orm.em.fork();
+  const file = em.create(MediaFile, {
+    workspaceId,
+    name: 'cat.png',
+    type: 'image/png',
+    sizeBytes: 1000,
+    width: 10,
+    height: 10,
+    durationMs: null,
+    storageKey: crypto.randomUUID(),
+    linkToken: crypto.randomUUID(),
+    deletedAt: null,
+    ...facts,
+  });
+  await em.flush();
+  return file.id;
+}
 
 /** A file for a media library: its bytes, and what is known of them. */
 export type TestFile = {

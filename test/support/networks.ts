@@ -1,9 +1,10 @@
 import { text as readText } from 'node:stream/consumers';
 import type { Rules } from '../../networks/content-rules.ts';
 import {
-  NetworkError,
+  type Connection,
   type Finding,
   type Network,
+  NetworkError,
   type SentPart,
   type Step,
 } from '../../networks/network.ts';
@@ -111,5 +112,62 @@ function publish(network: FakeNetwork, step: Step): SentPart[] {
     const sent = { remoteId: id, url: `https://fake.example/${id}` };
     network.live.push({ key, text, sent });
     return sent;
+  });
+}
+
+/** The fake network that is behind each account of `fakeNetworks`, by the account's id on the network. */
+const behindAccounts = new Map<string, FakeNetwork>();
+
+/** Makes a fake network an account of the one in `fakeNetworks`. @returns the account's id. */
+export function accountOn(network: FakeNetwork): string {
+  const remoteId = crypto.randomUUID();
+  behindAccounts.set(remoteId, network);
+  return remoteId;
+}
+
+function behind({ remoteId }: Connection): FakeNetwork {
+  const network = behindAccounts.get(remoteId) ?? fakeNetwork();
+  behindAccounts.set(remoteId, network);
+  return network;
+}
+
+/**
+ * The networks of an API that many tests share: one network, `fake`, on which each test has accounts of its own, and
+ * behind each account a fake network whose misfortunes it chooses (`accountOn`).
+ */
+export const fakeNetworks: Readonly<Record<string, Network>> = {
+  fake: {
+    id: 'fake',
+    threads: 'sequential',
+    settlingMs: 0,
+    rules: acceptsAll,
+    freeze: (connection, parts, nowMs) => behind(connection).freeze(connection, parts, nowMs),
+    upload: (connection, step) => behind(connection).upload(connection, step),
+    send: (connection, step, files) => behind(connection).send(connection, step, files),
+    reconcile: (connection, step) => behind(connection).reconcile(connection, step),
+  },
+};
+
+export type HeldNetwork = FakeNetwork & {
+  /** Resolves when a send has begun and is held. */
+  readonly held: () => Promise<void>;
+  /** Lets the held send, and all after it, go on. */
+  readonly release: () => void;
+};
+
+/** A fake network that is slow to answer: a send stays under way until the test lets it go on. */
+export function heldNetwork(): HeldNetwork {
+  const network = fakeNetwork();
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const { send } = network;
+  return Object.assign(network, {
+    held: () => begun.promise,
+    release: () => released.resolve(),
+    send: async (...args: Parameters<typeof send>) => {
+      begun.resolve();
+      await released.promise;
+      return send(...args);
+    },
   });
 }

@@ -1,0 +1,130 @@
+import { AtpAgent } from '@atproto/api';
+import { createRestAPIClient, type mastodon } from 'masto';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { connectChannel } from '../../cli/connect-channel.ts';
+import { connectBluesky } from '../../networks/bluesky/connect.ts';
+import { connectMastodon } from '../../networks/mastodon/connect.ts';
+import { env } from './env.ts';
+import { mastodonToken } from './mastodon-token.ts';
+import type { Punctual } from './punctual.ts';
+
+export type BlueskyTestAccount = {
+  readonly baseUrl: string;
+  readonly did: string;
+  readonly handle: string;
+  readonly appPassword: string;
+  /** An unrelated client of the same account, to read back with. */
+  readonly agent: AtpAgent;
+  /** Ends the app password, as the account's owner does in the app's settings. */
+  revokeAppPassword(): Promise<void>;
+  /** What a moderator does to the account. */
+  takeDown(): Promise<void>;
+};
+
+/** Makes an account with an app password on the running PDS. Takes about 0.2 s. */
+export async function blueskyAccount(): Promise<BlueskyTestAccount> {
+  const baseUrl = env('PUNCTUAL_TEST_PDS_URL');
+  const name = `u${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
+  const handle = `${name}.test`;
+  const agent = new AtpAgent({ service: baseUrl });
+  const password = crypto.randomUUID();
+  await agent.createAccount({ handle, email: `${name}@example.com`, password });
+  const did = agent.assertDid;
+  const { server } = agent.com.atproto;
+  const { data } = await server.createAppPassword({ name: 'punctual' });
+  return {
+    baseUrl,
+    did,
+    handle,
+    appPassword: data.password,
+    agent,
+    revokeAppPassword: async () => {
+      await server.revokeAppPassword({ name: 'punctual' });
+    },
+    takeDown: () => takeDown(baseUrl, did),
+  };
+}
+
+async function takeDown(baseUrl: string, did: string): Promise<void> {
+  const password = env('PUNCTUAL_TEST_PDS_ADMIN_PASSWORD');
+  const admin = new AtpAgent({ service: baseUrl });
+  const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
+  await admin.com.atproto.admin.updateSubjectStatus(
+    {
+      subject: { $type: 'com.atproto.admin.defs#repoRef', did },
+      takedown: { applied: true, ref: 'test' },
+    },
+    { headers: { authorization }, encoding: 'application/json' },
+  );
+}
+
+const run = promisify(execFile);
+const password = 'A-long-pass-word-1!';
+
+/** What an adapter needs. */
+export const defaultScopes = 'read:accounts read:statuses write:media write:statuses';
+
+export type MastodonTestAccount = {
+  readonly baseUrl: string;
+  readonly username: string;
+  readonly accessToken: string;
+  /** An unrelated client of the same account, to read back with. */
+  readonly client: mastodon.rest.Client;
+  /** Ends the token, as the account's owner does in the server's settings. */
+  revoke(): Promise<void>;
+};
+
+/** Makes an account on the running GoToSocial and lets its owner grant a token. Takes about 1.5 s. */
+export async function mastodonAccount(scopes = defaultScopes): Promise<MastodonTestAccount> {
+  const baseUrl = env('PUNCTUAL_TEST_GOTOSOCIAL_URL');
+  const username = `u${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
+  const email = `${username}@example.com`;
+  const config = ['--config-path', env('PUNCTUAL_TEST_GOTOSOCIAL_CONFIG')];
+  const person = ['--username', username, '--email', email, '--password', password];
+  await run(env('PUNCTUAL_TEST_GOTOSOCIAL_BINARY'), [
+    ...config,
+    'admin',
+    'account',
+    'create',
+    ...person,
+  ]);
+  const { accessToken, revoke } = await mastodonToken(baseUrl, { email, password, scopes });
+  const client = createRestAPIClient({ url: baseUrl, accessToken });
+  return { baseUrl, username, accessToken, client, revoke };
+}
+
+/** Ports of the real servers, for egress. */
+export const networkPorts = (): number[] =>
+  [process.env['PUNCTUAL_TEST_PDS_URL'], process.env['PUNCTUAL_TEST_GOTOSOCIAL_URL']].flatMap(
+    (url) => (url ? [Number(new URL(url).port)] : []),
+  );
+
+/** Connects a Mastodon account. @param through Another address of its server, such as a proxy's. */
+export async function addMastodonChannel(
+  { orm, deps }: Punctual,
+  workspaceId: string,
+  account: MastodonTestAccount,
+  through?: string,
+): Promise<string> {
+  const { baseUrl, accessToken } = account;
+  const connected = await connectMastodon(deps.egress, { baseUrl, accessToken });
+  const stored = { ...connected, baseUrl: through ?? connected.baseUrl };
+  const channel = await connectChannel(orm.em.fork(), deps.sealer, workspaceId, 'mastodon', stored);
+  return channel.id;
+}
+
+/** Connects a Bluesky account. @param through Another address of its PDS, such as a proxy's. */
+export async function addBlueskyChannel(
+  { orm, deps }: Punctual,
+  workspaceId: string,
+  account: BlueskyTestAccount,
+  through?: string,
+): Promise<string> {
+  const { baseUrl, did, appPassword } = account;
+  const login = { baseUrl, identifier: did, appPassword };
+  const connected = await connectBluesky(deps.egress, login);
+  const stored = { ...connected, baseUrl: through ?? connected.baseUrl };
+  const channel = await connectChannel(orm.em.fork(), deps.sealer, workspaceId, 'bluesky', stored);
+  return channel.id;
+}

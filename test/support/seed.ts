@@ -1,0 +1,211 @@
+import type { ActivityDeps } from '../../activities/deps.ts';
+import type { ApiDeps } from '../../api/deps.ts';
+import { contentOf } from '../../api/posts/post-content.ts';
+import { storePost } from '../../api/posts/store-post.ts';
+import { connectChannel } from '../../cli/connect-channel.ts';
+import { Channel } from '../../db/entities/channel.ts';
+import { newId } from '../../db/new-id.ts';
+import type { Platform } from '../../domain/platform.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import type { Json } from '../../networks/network.ts';
+import { rulesOf } from '../../networks/rules.ts';
+import type { Client } from './client.ts';
+import { accountOn, type FakeNetwork } from './networks.ts';
+import type { Punctual } from './punctual.ts';
+
+export type StoredChannel = {
+  readonly platform?: Platform;
+  readonly handle?: string;
+  readonly settings?: Json;
+};
+
+/** What the database has of the channel's secrets, sealed; no answer may ever hold it. */
+export const channelToken = 'token-of-the-channel';
+
+/** Stores a connected channel as `npm run admin` does, of an account that no server has. @returns its id. */
+export async function storeChannel(
+  { orm, deps }: Punctual,
+  workspaceId: string,
+  { platform = 'mastodon', handle = '@ana@social.test', settings = {} }: StoredChannel = {},
+): Promise<string> {
+  const account = {
+    baseUrl: 'https://social.test',
+    remoteId: crypto.randomUUID(),
+    handle,
+    credentials: { accessToken: channelToken },
+    session: null,
+    settings,
+  };
+  const { id } = await connectChannel(orm.em.fork(), deps.sealer, workspaceId, platform, account);
+  return id;
+}
+
+/** Connects an account of a fake network. @param account Which, when there are several. @returns the channel's id. */
+export async function addFakeChannel(
+  { orm, sealer }: Pick<ActivityDeps, 'orm' | 'sealer'>,
+  workspaceId: string,
+  platform = 'fake',
+  account: { readonly baseUrl?: string; readonly remoteId?: string } = {},
+): Promise<string> {
+  const { id } = await connectChannel(orm.em.fork(), sealer, workspaceId, platform, {
+    baseUrl: 'https://fake.example',
+    remoteId: 'me',
+    handle: '@me',
+    credentials: { token: 'secret' },
+    session: null,
+    settings: {},
+    ...account,
+  });
+  return id;
+}
+
+/** Connects an account behind which is this fake network, on an API whose networks are `fakeNetworks`. @returns the channel's id. */
+export const fakeChannel = (
+  { deps }: Pick<Punctual, 'deps'>,
+  workspaceId: string,
+  network: FakeNetwork,
+): Promise<string> => addFakeChannel(deps, workspaceId, 'fake', { remoteId: accountOn(network) });
+
+/** Makes a post that has ended, its channels with these statuses. @returns its id. */
+export async function endedPost(
+  { orm }: Punctual,
+  client: Client,
+  outcomes: ReadonlyMap<string, 'published' | 'failed' | 'unconfirmed'>,
+): Promise<string> {
+  const channels = [...outcomes.keys()];
+  const post = { body: 'x', channel_ids: channels, schedule_in_minutes: 60 };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const em = orm.em.fork();
+  const failed = [...outcomes.values()].some((status) => status !== 'published');
+  await em.execute(
+    `update posts set status = ?, scheduled_at = now(), published_at = now(), synced_revision = revision where id = ?`,
+    [failed ? 'failed' : 'published', id],
+  );
+  for (const [channel, status] of outcomes) {
+    await em.execute(
+      `update post_channels set status = ?, tries = 5, error = ?, error_code = ?, url = ?, sent_text = ?
+       where post_id = ? and channel_id = ?`,
+      [
+        status,
+        status === 'published' ? null : 'The network was away.',
+        { published: null, failed: 'network_unavailable', unconfirmed: 'unconfirmed' }[status],
+        status === 'published' ? 'https://social.test/1' : null,
+        status === 'published' ? 'x' : null,
+        id,
+        channel,
+      ],
+    );
+  }
+
+  return String(id);
+}
+
+export type PublishedOn = {
+  readonly channel: string;
+  /** Null: they have not been read yet. */
+  readonly metrics?: Readonly<Record<string, number>> | null;
+  /** `published` when left out. */
+  readonly status?: 'published' | 'failed' | 'unconfirmed' | 'publishing';
+};
+
+/** A post that was published at a time, with what its networks said of it since. @returns its id. */
+export async function publishedPost(
+  { orm }: Punctual,
+  client: Client,
+  at: string,
+  results: readonly PublishedOn[],
+  body = 'x',
+): Promise<string> {
+  const channels = results.map(({ channel }) => channel);
+  const post = { body, channel_ids: channels, schedule_in_minutes: 60 };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const em = orm.em.fork();
+  const statuses = results.map(({ status = 'published' }) => status);
+  const isOut = statuses.includes('published');
+  await em.execute('update posts set status = ?, scheduled_at = ?, published_at = ? where id = ?', [
+    statuses.includes('publishing')
+      ? 'publishing'
+      : statuses.every((status) => status === 'published')
+        ? 'published'
+        : 'failed',
+    at,
+    isOut ? at : null,
+    id,
+  ]);
+  for (const { channel, metrics = null, status = 'published' } of results) {
+    const out = status === 'published';
+    await em.execute(
+      `update post_channels set status = ?, published_at = ?, url = ?, metrics = ?, metrics_updated_at = ?
+       where post_id = ? and channel_id = ?`,
+      [
+        status,
+        out ? at : null,
+        out ? `https://social.test/${channel}` : null,
+        metrics === null ? null : JSON.stringify(metrics),
+        metrics === null ? null : '2026-06-01T12:00:00.000Z',
+        id,
+        channel,
+      ],
+    );
+  }
+
+  return String(id);
+}
+
+/** Puts a post and its channels, in their order, into a state that only a worker brings them to. */
+export async function setStatus(
+  { orm }: Punctual,
+  postId: string,
+  status: PostStatus,
+  channels: readonly ChannelStatus[] = [],
+): Promise<void> {
+  const em = orm.em.fork();
+  const isOut = channels.includes('published');
+  await em.execute(
+    `update posts set status = ?, published_at = case when ? then now() else published_at end where id = ?`,
+    [status, isOut, postId],
+  );
+  for (const [position, channelStatus] of channels.entries()) {
+    const hasFailed = ['failed', 'unconfirmed', 'retrying'].includes(channelStatus);
+    await em.execute(
+      `update post_channels set status = ?, error = ?, error_code = ?, retry_at = ?, url = ?, sent_text = ?
+       where post_id = ? and position = ?`,
+      [
+        channelStatus,
+        hasFailed ? 'The network did not answer.' : null,
+        hasFailed
+          ? channelStatus === 'unconfirmed'
+            ? 'unconfirmed'
+            : 'network_unavailable'
+          : null,
+        channelStatus === 'retrying' ? new Date(Date.now() + 60_000) : null,
+        channelStatus === 'published' ? `https://social.test/${position}` : null,
+        channelStatus === 'published' ? 'As it went out' : null,
+        postId,
+        position,
+      ],
+    );
+  }
+}
+
+/**
+ * What an API leaves behind that ends right after its commit: a scheduled post, on all channels of a workspace, that
+ * Temporal was never told of.
+ *
+ * @returns its id.
+ */
+export async function storeUntold(
+  { orm, deps }: Punctual,
+  workspaceId: string,
+  dueAt: string | Date,
+): Promise<string> {
+  const channels = await orm.em.fork().find(Channel, { workspaceId });
+  const id = newId();
+  const content = contentOf({ body: 'secret words' });
+  const post = { id, dueAt: new Date(dueAt), content, mediaIds: [], key: undefined, print: '' };
+  const mine = Object.entries(deps.networks).map(([name, network]) => [name, network.rules]);
+  const rules = { ...rulesOf, ...Object.fromEntries(mine) };
+  const ofTheApi = { ...deps, rules } as unknown as ApiDeps; // No more of them is used.
+  await storePost(ofTheApi, workspaceId, channels, post, []);
+  return id;
+}
