@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { forgetOld } from '../../activities/sweep/forget-old.ts';
 import { storeMany } from '../api/webhooks/query-plan.ts';
-import { storeDelivery } from '../api/webhooks/stored-delivery.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
 import { newClient } from '../support/client.ts';
 import { poll } from '../support/poll.ts';
 import { startApi } from '../support/punctual.ts';

@@ -1,7 +1,7 @@
 import { NetworkError } from '../../networks/network.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { storeDelivery } from '../api/webhooks/stored-delivery.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
 import { fakeNetwork, heldNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';

@@ -3,8 +3,8 @@ import { createApiKey } from '../../cli/create-workspace.ts';
 import { newClient } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
 import { everyRoute } from './every-route.ts';
-import { rawCall } from './raw-call.ts';
-import { storedRows } from './stored-rows.ts';
+import { rawCall } from '../support/raw-call.ts';
+import { storedRows } from '../support/stored-rows.ts';
 
 test('every call refuses a missing key, and says how to send one', async (t) => {
   const { url, orm } = await startApi(t);

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { startApi } from '../support/punctual.ts';
-import { rawCall } from './raw-call.ts';
+import { rawCall } from '../support/raw-call.ts';
 
 test('the docs page and all that it loads are served from here, by type', async (t) => {
   const { url } = await startApi(t);

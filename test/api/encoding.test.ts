@@ -4,8 +4,8 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { newClient, type Reply } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
-import { rawCall } from './raw-call.ts';
-import { storedRows } from './stored-rows.ts';
+import { rawCall } from '../support/raw-call.ts';
+import { storedRows } from '../support/stored-rows.ts';
 
 async function world(t: ExecutionContext) {
   const punctual = await startApi(t);

@@ -6,9 +6,11 @@ import { newClient, type Client, type Reply } from '../support/client.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
 import { idPlaces } from './id-places.ts';
 import { cursorCases, isolationCases, type Ask } from './isolation-cases.ts';
-import { ownedBy, silentPort, storeDelivery, storeMedia } from './owned.ts';
+import { ownedBy, silentPort } from './owned.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
+import { storeMedia } from '../support/seed-media.ts';
 import { storeChannel } from '../support/seed.ts';
-import { storedRows } from './stored-rows.ts';
+import { storedRows } from '../support/stored-rows.ts';
 
 const start = (t: ExecutionContext): Promise<Punctual> => startApi(t, { allowPorts: [silentPort] });
 

@@ -1,14 +1,14 @@
 import test from 'ava';
 import { newClient, type Reply } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
-import { Contract } from './contract.ts';
+import { Contract } from '../support/contract.ts';
 import { filled, type Look } from './openapi-answers/look.ts';
 import { media } from './openapi-answers/media.ts';
 import { posts } from './openapi-answers/posts.ts';
 import { failures, refusals, tooMany, withoutPlan } from './openapi-answers/refusals.ts';
 import { webhooks } from './openapi-answers/webhooks.ts';
 import { ownedBy, silentPort } from './owned.ts';
-import { rawCall } from './raw-call.ts';
+import { rawCall } from '../support/raw-call.ts';
 
 test('every answer that the document describes occurs, and each is as described', async (t) => {
   const punctual = await startApi(t, { allowPorts: [silentPort] });

@@ -4,8 +4,8 @@ import type { ApiDeps } from '../../api/deps.ts';
 import { statusOf } from '../../api/http/statuses.ts';
 import { openAnswers } from '../../api/openapi/open-answers.ts';
 import { errorCodes, type ErrorCode } from '../../domain/errors.ts';
-import { Contract, type Operation } from './contract.ts';
-import { ourDocument } from './our-document.ts';
+import { Contract, type Operation } from '../support/contract.ts';
+import { ourDocument } from '../support/our-document.ts';
 
 const routes = allRoutes({} as ApiDeps);
 const contract = new Contract(ourDocument());

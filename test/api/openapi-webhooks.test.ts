@@ -6,7 +6,7 @@ import type { PublishTarget } from '../../activities/publish-channel/target.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { Contract } from './contract.ts';
+import { Contract } from '../support/contract.ts';
 import { storeChannel } from '../support/seed.ts';
 
 const outcomes = {

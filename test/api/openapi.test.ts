@@ -5,9 +5,9 @@ import type { ApiDeps } from '../../api/deps.ts';
 import { mount } from '../../api/http/mount.ts';
 import { openAnswers } from '../../api/openapi/open-answers.ts';
 import { startApi } from '../support/punctual.ts';
-import { Contract, type Operation } from './contract.ts';
-import { ourDocument } from './our-document.ts';
-import { rawCall } from './raw-call.ts';
+import { Contract, type Operation } from '../support/contract.ts';
+import { ourDocument } from '../support/our-document.ts';
+import { rawCall } from '../support/raw-call.ts';
 
 const document = JSON.parse(JSON.stringify(ourDocument()));
 const published = JSON.parse(JSON.stringify(openAnswers(document)));

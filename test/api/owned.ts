@@ -1,7 +1,7 @@
-import { newId } from '../../db/new-id.ts';
-import { recordEvent } from '../../db/record-event.ts';
 import { newClient, type Client } from '../support/client.ts';
 import type { Punctual } from '../support/punctual.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
+import { storeMedia } from '../support/seed-media.ts';
 import { endedPost, storeChannel } from '../support/seed.ts';
 
 /** A port that the test's API may send webhooks to; nobody listens there. */
@@ -44,36 +44,4 @@ export async function ownedBy(punctual: Punctual): Promise<Owned> {
     webhook,
     delivery: await storeDelivery(punctual, workspaceId),
   };
-}
-
-/** A file of the library as its row has it; its bytes are nowhere. @returns its id. */
-export async function storeMedia(
-  { orm }: Punctual,
-  workspaceId: string,
-  { name = 'cat.png', type = 'image/png', createdAt = new Date() } = {},
-): Promise<string> {
-  const id = newId();
-  await orm.em.fork().execute(
-    `insert into media_files (id, workspace_id, name, type, size_bytes, width, height, storage_key, link_token, created_at)
-     values (?, ?, ?, ?, 1000, 100, 100, ?, ?, ?)`,
-    [id, workspaceId, name, type, `nowhere/${id}`, `token-${id}`, createdAt],
-  );
-  return id;
-}
-
-/** A delivery that was given up, to each endpoint that subscribed to failed posts. @returns the first one's id. */
-export async function storeDelivery(
-  { orm }: Punctual,
-  workspaceId: string,
-  createdAt = new Date(),
-): Promise<string> {
-  return orm.em.fork().transactional(async (em) => {
-    const event = { workspaceId, type: 'post.failed', createdAt, data: {} } as const;
-    const [id = ''] = await recordEvent(em, event);
-    await em.execute(
-      `update deliveries set status = 'failed', next_attempt_at = null where workspace_id = ?`,
-      [workspaceId],
-    );
-    return id;
-  });
 }

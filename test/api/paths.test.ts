@@ -2,7 +2,7 @@ import test from 'ava';
 import { newClient, type Reply } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
 import { everyRoute } from './every-route.ts';
-import { rawCall } from './raw-call.ts';
+import { rawCall } from '../support/raw-call.ts';
 
 test('a path in another case or with a slash at its end is another path, and there is none', async (t) => {
   const punctual = await startApi(t);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
-import { storeDelivery } from '../api/webhooks/stored-delivery.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { startApi } from '../support/punctual.ts';
 import { startReceiver } from '../support/receiver.ts';

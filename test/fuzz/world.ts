@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { networks } from '../../networks/index.ts';
-import { storeDelivery } from '../api/owned.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
 import { storeMedia } from '../support/seed-media.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { addFakeChannel } from '../support/seed.ts';

@@ -1,7 +1,7 @@
 import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
 import { createApiKey, createWorkspace } from '../../cli/create-workspace.ts';
 import type { PostView } from '../../domain/post-view.ts';
-import { checkAnswer } from '../api/check-answer.ts';
+import { checkAnswer } from './check-answer.ts';
 import { poll } from './poll.ts';
 import type { Punctual } from './punctual.ts';
 

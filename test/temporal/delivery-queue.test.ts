@@ -1,7 +1,7 @@
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
-import { storeDelivery } from '../api/webhooks/stored-delivery.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
 import { newClient } from '../support/client.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import { fakeNetwork } from '../support/networks.ts';

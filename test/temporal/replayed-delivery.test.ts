@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { beginRound } from '../../api/webhooks/begin-round.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
-import { storeDelivery } from '../api/webhooks/stored-delivery.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';

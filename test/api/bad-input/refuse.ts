@@ -2,8 +2,8 @@ import type { ExecutionContext } from 'ava';
 import type { Reply } from '../../support/client.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
 import { ownedBy, silentPort, type Owned } from '../owned.ts';
-import { rawCall } from '../raw-call.ts';
-import { storedRows } from '../stored-rows.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 
 /** One request that must be refused. */
 export type BadCall = {

@@ -3,8 +3,8 @@ import test, { type ExecutionContext } from 'ava';
 import { newClient } from '../../support/client.ts';
 import { poll } from '../../support/poll.ts';
 import { startApi } from '../../support/punctual.ts';
-import { rawCall } from '../raw-call.ts';
-import { storedRows } from '../stored-rows.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 import { rawSocket } from './raw-socket.ts';
 import { statuses } from './refuse.ts';
 

@@ -2,9 +2,9 @@ import test, { type ExecutionContext } from 'ava';
 import { platforms, type Platform } from '../../../domain/platform.ts';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeMedia } from '../owned.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';
-import { storedRows } from '../stored-rows.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 
 async function world(t: ExecutionContext) {
   const punctual = await startApi(t);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { startApi } from '../../support/punctual.ts';
 import { ownedBy, silentPort } from '../owned.ts';
-import { storedRows } from '../stored-rows.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 
 test('without a plan creating, editing and retrying are 402, drafts included, and nothing changes', async (t) => {
   const punctual = await startApi(t, { allowPorts: [silentPort] });

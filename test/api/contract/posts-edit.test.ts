@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { ChannelStatus, PostStatus } from '../../../domain/post-status.ts';
 import { newClient, type Reply } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeMedia } from '../owned.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel, setStatus } from '../../support/seed.ts';
 
 type Shown = { readonly channel_id: string; readonly status: string; readonly body: string };

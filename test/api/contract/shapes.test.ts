@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { startApi } from '../../support/punctual.ts';
 import { ownedBy, silentPort } from '../owned.ts';
-import { rawCall } from '../raw-call.ts';
+import { rawCall } from '../../support/raw-call.ts';
 
 const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/v;
 const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/v;

@@ -8,8 +8,8 @@ import { freePort } from '../../support/free-port.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
 import { testLog } from '../../support/temporal.ts';
-import type { Contract } from '../contract.ts';
-import { rawCall } from '../raw-call.ts';
+import type { Contract } from '../../support/contract.ts';
+import { rawCall } from '../../support/raw-call.ts';
 import { filled, json, type Look } from './look.ts';
 
 type OneCall = { readonly method: string; readonly path: string };

@@ -7,10 +7,10 @@ import { emptyDatabase, freshDatabase } from '../../support/database.ts';
 import { poll } from '../../support/poll.ts';
 import { targetOf, tcpGate, throughGate, type TcpGate } from '../../support/tcp-gate.ts';
 import { freshNamespace } from '../../support/temporal.ts';
-import { rawCall } from '../raw-call.ts';
-import { storedRows } from '../stored-rows.ts';
-import { startApiProcess, type ApiProcess } from './api-process.ts';
-import { holdLock } from './hold-lock.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { storedRows } from '../../support/stored-rows.ts';
+import { startApiProcess, type ApiProcess } from '../../support/api-process.ts';
+import { holdLock } from '../../support/hold-lock.ts';
 
 const settings = async (databaseUrl: string, gate: TcpGate): Promise<Record<string, string>> => ({
   ...(await freshNamespace()),

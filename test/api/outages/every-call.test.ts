@@ -6,10 +6,10 @@ import { poll } from '../../support/poll.ts';
 import { targetOf, tcpGate, throughGate } from '../../support/tcp-gate.ts';
 import { freshNamespace } from '../../support/temporal.ts';
 import { everyRoute } from '../every-route.ts';
-import { rawCall } from '../raw-call.ts';
-import { storedRows } from '../stored-rows.ts';
-import { startApiProcess } from './api-process.ts';
-import { holdLock } from './hold-lock.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { storedRows } from '../../support/stored-rows.ts';
+import { startApiProcess } from '../../support/api-process.ts';
+import { holdLock } from '../../support/hold-lock.ts';
 
 /** An API process behind a gate; the test itself reaches the database past it. */
 async function world(t: ExecutionContext) {

@@ -1,6 +1,6 @@
 import { poll } from '../../support/poll.ts';
 import { startApi, startWorkers } from '../../support/punctual.ts';
-import { rawCall } from '../raw-call.ts';
+import { rawCall } from '../../support/raw-call.ts';
 import { needs } from '../../support/needs.ts';
 
 const test = needs('temporal');

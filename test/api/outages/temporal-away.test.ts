@@ -7,7 +7,7 @@ import { startApi, type Punctual } from '../../support/punctual.ts';
 import { targetOf, tcpGate } from '../../support/tcp-gate.ts';
 import { freshNamespace, testLog } from '../../support/temporal.ts';
 import { startedWith } from '../../temporal/started-with.ts';
-import { rawCall } from '../raw-call.ts';
+import { rawCall } from '../../support/raw-call.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { needs } from '../../support/needs.ts';
 

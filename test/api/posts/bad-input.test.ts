@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { newClient, type Client, type Reply } from '../../support/client.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
-import { rawCall } from '../raw-call.ts';
+import { rawCall } from '../../support/raw-call.ts';
 import { storeChannel } from '../../support/seed.ts';
-import { storedRows } from '../stored-rows.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 import { malformed, type BadInput, type Ids } from './bad-input-cases.ts';
 import { unfit } from './unfit-cases.ts';
 

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { newClient, type Client, type Reply } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { storeChannel } from '../../support/seed.ts';
-import { storedRows } from '../stored-rows.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 
 async function world(t: ExecutionContext) {
   const punctual = await startApi(t);

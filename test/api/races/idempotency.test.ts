@@ -2,7 +2,7 @@ import test from 'ava';
 import { clientFor, newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { storeChannel } from '../../support/seed.ts';
-import { storedRows } from '../stored-rows.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 import { inRounds, rounds } from './rounds.ts';
 
 const clientCount = 20;

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storedRows } from '../stored-rows.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 import { inRounds, rounds } from './rounds.ts';
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };

@@ -3,8 +3,8 @@ import test from 'ava';
 import { createApiKey } from '../../../cli/create-workspace.ts';
 import { clientFor, newClient, type Reply } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { rawCall } from '../raw-call.ts';
-import { storedRows } from '../stored-rows.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 
 const statuses = (replies: readonly Reply[]): number[] => replies.map(({ status }) => status);
 

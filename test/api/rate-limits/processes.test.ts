@@ -7,8 +7,8 @@ import { poll } from '../../support/poll.ts';
 import { startApi } from '../../support/punctual.ts';
 import { targetOf, tcpGate, throughGate } from '../../support/tcp-gate.ts';
 import { freshNamespace } from '../../support/temporal.ts';
-import { startApiProcess } from '../outages/api-process.ts';
-import { rawCall } from '../raw-call.ts';
+import { startApiProcess } from '../../support/api-process.ts';
+import { rawCall } from '../../support/raw-call.ts';
 
 /** Two API processes on one database, and a client of each with the same key. */
 async function twoProcesses(t: ExecutionContext, limits: Record<string, string>) {

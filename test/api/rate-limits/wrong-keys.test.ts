@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { newClient, type Reply } from '../../support/client.ts';
 import { startApi, type ApiOptions } from '../../support/punctual.ts';
-import { rawCall } from '../raw-call.ts';
+import { rawCall } from '../../support/raw-call.ts';
 
 /** An API that takes two wrong keys a minute, and calls from addresses that a proxy names. */
 async function world(t: ExecutionContext, options: ApiOptions = {}) {

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { newClient, type Client, type Reply } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storedRows } from '../stored-rows.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 
 /** Ports that the test's API may send webhooks to; nobody listens there. */
 const allowPorts = [18_443];

@@ -5,7 +5,7 @@ import { newClient } from '../../support/client.ts';
 import { needs } from '../../support/needs.ts';
 import { startApi, startPunctual } from '../../support/punctual.ts';
 import { startReceiver } from '../../support/receiver.ts';
-import { storeDelivery } from './stored-delivery.ts';
+import { storeDelivery } from '../../support/seed-deliveries.ts';
 
 const testWithTemporal = needs('temporal');
 const events = ['post.failed'];

@@ -3,7 +3,7 @@ import { listDeliveries } from '../../../api/webhooks/list-deliveries.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { planOf, storeMany, watched } from './query-plan.ts';
-import { storeDelivery, storeEvent } from './stored-delivery.ts';
+import { storeDelivery, storeEvent } from '../../support/seed-deliveries.ts';
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 

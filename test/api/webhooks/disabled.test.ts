@@ -5,7 +5,7 @@ import type { DeliveryView } from '../../../api/webhooks/delivery-view.ts';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { startReceiver } from '../../support/receiver.ts';
-import { storeAttempt, storeDelivery, storeEvent } from './stored-delivery.ts';
+import { storeAttempt, storeDelivery, storeEvent } from '../../support/seed-deliveries.ts';
 
 const began = '2027-03-01T09:00:00.000Z';
 const hour = 3_600_000;

@@ -3,7 +3,7 @@ import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-de
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { startReceiver } from '../../support/receiver.ts';
-import { storeDelivery, storeEvent } from './stored-delivery.ts';
+import { storeDelivery, storeEvent } from '../../support/seed-deliveries.ts';
 
 const first = { url: 'https://8.8.8.8/hook', events: ['post.failed'], description: 'Ours' };
 

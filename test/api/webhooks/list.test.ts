@@ -3,7 +3,7 @@ import { loadEndpoints } from '../../../api/webhooks/load-endpoints.ts';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { planOf, storeMany, watched } from './query-plan.ts';
-import { storeDelivery } from './stored-delivery.ts';
+import { storeDelivery } from '../../support/seed-deliveries.ts';
 
 const hook = (name: string, events = ['post.failed']): object => ({
   url: `https://8.8.8.8/${name}`,

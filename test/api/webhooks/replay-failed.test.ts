@@ -3,7 +3,7 @@ import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { planOf, storeMany, watched } from './query-plan.ts';
 import { beginRound } from '../../../api/webhooks/begin-round.ts';
-import { storeDelivery } from './stored-delivery.ts';
+import { storeDelivery } from '../../support/seed-deliveries.ts';
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 const since = '2027-03-01T09:00:00.000Z';

@@ -5,7 +5,7 @@ import type { DeliveryView } from '../../../api/webhooks/delivery-view.ts';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../../support/receiver.ts';
-import { storeDelivery } from './stored-delivery.ts';
+import { storeDelivery } from '../../support/seed-deliveries.ts';
 
 const minute = 60_000;
 

@@ -4,7 +4,7 @@ import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-de
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { isSignedWith, startReceiver, type Received } from '../../support/receiver.ts';
-import { storeDelivery } from './stored-delivery.ts';
+import { storeDelivery } from '../../support/seed-deliveries.ts';
 
 const began = Date.parse('2027-03-01T09:00:00.000Z');
 const day = 24 * 3_600_000;

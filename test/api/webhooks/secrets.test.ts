@@ -7,7 +7,7 @@ import { poll } from '../../support/poll.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 import { spawnWorker } from '../../support/worker-process.ts';
-import { startApiProcess } from '../outages/api-process.ts';
+import { startApiProcess } from '../../support/api-process.ts';
 
 const test = needs('temporal');
 

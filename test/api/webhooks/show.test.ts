@@ -1,7 +1,7 @@
 import test from 'ava';
 import { newClient } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
-import { storeAttempt, storeEvent } from './stored-delivery.ts';
+import { storeAttempt, storeEvent } from '../../support/seed-deliveries.ts';
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.published', 'post.failed'] };
 

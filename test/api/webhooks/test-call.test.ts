@@ -5,7 +5,7 @@ import { freePort } from '../../support/free-port.ts';
 import { startApi } from '../../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../../support/receiver.ts';
 import { answering } from './answering.ts';
-import { storeDelivery } from './stored-delivery.ts';
+import { storeDelivery } from '../../support/seed-deliveries.ts';
 
 const events = ['post.published'];
 

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ChannelErrorCode } from '../../../domain/channel-error.ts';
 import { endedPost, storeChannel } from '../../support/seed.ts';
-import { storedRows } from '../../api/stored-rows.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { startApi } from '../../support/punctual.ts';
 import { adminOf, areRefused } from './admin.ts';

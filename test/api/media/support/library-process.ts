@@ -6,7 +6,7 @@ import { clientFor } from '../../../support/client.ts';
 import { freshDatabase } from '../../../support/database.ts';
 import { poll } from '../../../support/poll.ts';
 import { noTemporal } from './start-library.ts';
-import { startApiProcess } from '../../outages/api-process.ts';
+import { startApiProcess } from '../../../support/api-process.ts';
 
 type Options = {
   readonly mediaDir?: string;

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import type { Client, Reply } from '../../../support/client.ts';
 import type { Punctual } from '../../../support/punctual.ts';
-import { rawCall } from '../../raw-call.ts';
+import { rawCall } from '../../../support/raw-call.ts';
 
 /** What an upload is made of: the file's bytes, and what is said about it. */
 export type Upload = {

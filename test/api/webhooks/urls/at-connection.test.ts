@@ -5,7 +5,7 @@ import { createResolver } from '../../../../runtime/egress/resolver.ts';
 import { dnsServer } from '../../../runtime/egress/support/dns-server.ts';
 import { ownUrls, privateAnswers, refusedUrls } from '../../../runtime/egress/support/urls.ts';
 import { answering } from '../answering.ts';
-import { storeDelivery } from '../stored-delivery.ts';
+import { storeDelivery } from '../../../support/seed-deliveries.ts';
 import { events, good, urlWorld, type UrlWorld } from './world.ts';
 
 const minuteMs = 60_000;

@@ -7,7 +7,7 @@ import {
   privateAnswers,
   refusedUrls,
 } from '../../../runtime/egress/support/urls.ts';
-import { storedRows } from '../../stored-rows.ts';
+import { storedRows } from '../../../support/stored-rows.ts';
 import { events, good, urlWorld, type UrlWorld } from './world.ts';
 
 /** Registers an endpoint there, and sends another endpoint there: the answers of both. */

@@ -1,8 +1,8 @@
-import type { DeliveryStatus } from '../../../db/entities/delivery.ts';
-import { newId } from '../../../db/new-id.ts';
-import { recordEvent } from '../../../db/record-event.ts';
-import type { EventType } from '../../../domain/events.ts';
-import type { Punctual } from '../../support/punctual.ts';
+import type { DeliveryStatus } from '../../db/entities/delivery.ts';
+import { newId } from '../../db/new-id.ts';
+import { recordEvent } from '../../db/record-event.ts';
+import type { EventType } from '../../domain/events.ts';
+import type { Punctual } from './punctual.ts';
 
 /** Stores an event as the worker does. @returns its delivery's id, if anybody subscribed. */
 export async function storeEvent(
@@ -34,7 +34,7 @@ export const storeAttempt = (
 export async function storeDelivery(
   punctual: Punctual,
   workspaceId: string,
-  status: DeliveryStatus,
+  status: DeliveryStatus = 'failed',
   createdAt = new Date(),
 ): Promise<string> {
   const id = await storeEvent(punctual, workspaceId, 'post.failed', createdAt);

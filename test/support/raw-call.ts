@@ -1,4 +1,4 @@
-import type { Reply } from '../support/client.ts';
+import type { Reply } from './client.ts';
 import { checkAnswer } from './check-answer.ts';
 
 /** One request as it is written here: no key, no content type, no JSON unless given. Its answer is checked. */

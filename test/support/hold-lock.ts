@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { Orm } from '../../../db/orm.ts';
+import type { Orm } from '../../db/orm.ts';
 
 export type HeldLock = {
   /** How many sessions wait for a lock in this database. */

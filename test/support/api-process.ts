@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { freePort } from '../../support/free-port.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { freePort } from './free-port.ts';
 
 const main = fileURLToPath(new URL('../../../api/main.ts', import.meta.url));
 

@@ -2,7 +2,7 @@ import { deepEqual } from 'node:assert/strict';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { openAnswers } from '../../api/openapi/open-answers.ts';
-import type { Reply } from '../support/client.ts';
+import type { Reply } from './client.ts';
 import { ourDocument } from './our-document.ts';
 
 type Located = { readonly $ref?: string };

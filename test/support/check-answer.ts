@@ -1,4 +1,4 @@
-import type { Reply } from '../support/client.ts';
+import type { Reply } from './client.ts';
 import { Contract } from './contract.ts';
 import { ourDocument } from './our-document.ts';
 
