@@ -31,8 +31,9 @@ async function untilDone(world: LedgerWorld, post: LedgerPost) {
       return { waits, status: outcome.status };
     }
 
-    waits.push(outcome.inMs / minute);
-    world.pass(outcome.inMs);
+    const { inMs } = outcome;
+    waits.push((inMs ?? Number.NaN) / minute);
+    world.pass(inMs ?? Number.NaN);
   }
 }
 

@@ -149,7 +149,7 @@ export class ModelWorkflow {
     if (sending.stopped || (outcome.kind === 'done' && !isLost)) {
       sending.tries.delete(channel);
     } else {
-      sending.tries.set(channel, nowMs + (outcome.kind === 'again' ? outcome.inMs : 1000));
+      sending.tries.set(channel, nowMs + ((outcome.kind === 'again' && outcome.inMs) || 1000));
     }
   }
 

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import type { ExecutionContext } from 'ava';
+import type { ActivityDeps } from '../../activities/deps.ts';
+import type { Network } from '../../networks/network.ts';
+import { createEgress } from '../../runtime/egress/create-egress.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import { createStorage } from '../../runtime/storage/create-storage.ts';
+import type { HeldClock } from './database-clock.ts';
+import { noWorkflows } from './no-workflows.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { testLog } from './temporal.ts';
+
+// A failed attempt is what most of these tests are about; it is no news.
+const logger = new DefaultLogger('ERROR');
+
+/** What came of one attempt: what the activity returned, or what it asks of Temporal. */
+export type Attempted<Result> =
+  | ({ readonly kind: 'done' } & (Result extends string ? { readonly status: Result } : Result))
+  | {
+      readonly kind: 'again';
+      readonly code: string;
+      /** Null where Temporal's own policy says when. */
+      readonly inMs: number | null;
+    };
+
+/** Runs an activity once, as Temporal would. @throws whatever the activity does not say by an ApplicationFailure. */
+export async function attempt<Request, Result>(
+  activity: (deps: ActivityDeps, request: Request) => Promise<Result>,
+  deps: ActivityDeps,
+  request: Request,
+): Promise<Attempted<Result>> {
+  try {
+    const environment = new MockActivityEnvironment(undefined, { logger });
+    const result: Result = await environment.run(activity, deps, request);
+    const done = typeof result === 'string' ? { status: result } : result;
+    return { kind: 'done', ...done } as Attempted<Result>;
+  } catch (error) {
+    if (error instanceof ApplicationFailure) {
+      const inMs = typeof error.nextRetryDelay === 'number' ? error.nextRetryDelay : null;
+      return { kind: 'again', code: error.type ?? '', inMs };
+    }
+
+    throw error;
+  }
+}
+
+/** When the clocks of `activityDeps` begin. */
+export const clockStartMs = Date.parse('2026-05-01T12:00:00Z');
+
+/** What activities work with: real but for the networks and the clock, and without a Temporal. */
+export async function activityDeps(
+  t: ExecutionContext,
+  networks: Readonly<Record<string, Network>>,
+  { orm, now }: HeldClock,
+): Promise<ActivityDeps> {
+  const egress = createEgress({ allow: [] });
+  t.teardown(() => egress.close());
+  return {
+    orm,
+    now,
+    networks,
+    egress,
+    sealer: createSealer(randomBytes(32).toString('hex')),
+    storage: createStorage({ mediaDir: await temporaryFolder(t), s3: null }),
+    publicUrl: 'https://punctual.example',
+    workflows: noWorkflows,
+    log: testLog,
+  };
+}

@@ -1,0 +1,116 @@
+import type { ExecutionContext } from 'ava';
+import type { ActivityDeps } from '../../activities/deps.ts';
+import {
+  publishChannel,
+  type ChannelOutcome,
+} from '../../activities/publish-channel/publish-channel.ts';
+import { createWorkspace } from '../../cli/create-workspace.ts';
+import { PostChannel } from '../../db/entities/post-channel.ts';
+import { Post } from '../../db/entities/post.ts';
+import { createOrm } from '../../db/orm.ts';
+import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
+import { heldClock } from './database-clock.ts';
+import type { FakeNetwork } from './networks.ts';
+import { addFakeChannel } from './seed.ts';
+import { attachFiles, storeFile, type TestFile } from './seed-media.ts';
+
+/** A channel on a fake network, in a workspace of its own, and a clock that the test moves. */
+export type ClockedChannel = {
+  readonly deps: ActivityDeps;
+  readonly workspaceId: string;
+  readonly channelId: string;
+  /** Moves the clock of all that follows. In milliseconds. */
+  readonly pass: (ms: number) => void;
+  /** A post that is due now and was claimed. @param channelId Where it goes, when not to this channel. */
+  readonly newPost: (
+    texts: readonly string[],
+    files?: readonly TestFile[],
+    channelId?: string,
+  ) => Promise<ClaimedPost>;
+  /** Another worker on the same database. @param differently What it is made of instead. */
+  readonly newWorker: (differently?: Partial<ActivityDeps>) => ActivityDeps;
+};
+
+export type ClaimedPost = {
+  readonly postId: string;
+  /** Tries once to publish it. @param by Another worker than the first one. */
+  readonly attempt: (by?: ActivityDeps) => Promise<Attempted<ChannelOutcome>>;
+  readonly row: () => Promise<PostChannel>;
+};
+
+/** @param databaseUrl A migrated database, which others may use too. */
+export async function clockedChannel(
+  t: ExecutionContext,
+  network: FakeNetwork,
+  databaseUrl: string,
+): Promise<ClockedChannel> {
+  const clock = await heldClock(t, databaseUrl, clockStartMs);
+  const deps = await activityDeps(t, { fake: network }, clock);
+  const workspaceId = await createWorkspace(deps.orm.em.fork(), 'Test');
+  const channelId = await addFakeChannel(deps, workspaceId);
+  return {
+    deps,
+    workspaceId,
+    channelId,
+    pass: clock.pass,
+    newWorker: (differently = {}) => {
+      const own = createOrm(clock.url, { poolSize: 5 });
+      t.teardown(() => own.close());
+      return { ...deps, orm: own, ...differently };
+    },
+    newPost: async (texts, files = [], channel = channelId) => {
+      const request = await storeClaimedPost(deps, workspaceId, channel, texts);
+      const ids = [];
+      for (const file of files) {
+        ids.push(await storeFile(deps, workspaceId, file));
+      }
+
+      await attachFiles(deps, workspaceId, request.postId, ids);
+      return {
+        postId: request.postId,
+        attempt: async (by = deps) => {
+          await clock.caughtUp();
+          return attempt(publishChannel, by, request);
+        },
+        row: () => deps.orm.em.fork().findOneOrFail(PostChannel, request.postChannelId),
+      };
+    },
+  };
+}
+
+async function storeClaimedPost(
+  { orm, now }: ActivityDeps,
+  workspaceId: string,
+  channelId: string,
+  texts: readonly string[],
+): Promise<Parameters<typeof publishChannel>[1]> {
+  const em = orm.em.fork();
+  const common = { workspaceId, warning: null, publishedAt: null };
+  const post = em.create(Post, {
+    ...common,
+    body: texts[0] ?? null,
+    thread: texts.length > 1 ? texts : null,
+    scheduledAt: now(),
+    status: 'publishing',
+    retriedAt: null,
+    video: null,
+  });
+  await em.flush();
+  const channel = em.create(PostChannel, {
+    ...common,
+    postId: post.id,
+    channelId,
+    position: 0,
+    body: null,
+    status: 'scheduled',
+    url: null,
+    error: null,
+    errorCode: null,
+    retryAt: null,
+    sentText: null,
+    metrics: null,
+    metricsUpdatedAt: null,
+  });
+  await em.flush();
+  return { workspaceId, postId: post.id, postChannelId: channel.id };
+}

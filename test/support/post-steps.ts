@@ -1,0 +1,162 @@
+import type { ExecutionContext } from 'ava';
+import { claimPost, type Claim } from '../../activities/claim-post.ts';
+import type { ActivityDeps } from '../../activities/deps.ts';
+import { finalizePost } from '../../activities/finalize-post.ts';
+import type { Finalized } from '../../activities/post-end.ts';
+import {
+  publishChannel,
+  type ChannelOutcome,
+} from '../../activities/publish-channel/publish-channel.ts';
+import type { ApiDeps } from '../../api/deps.ts';
+import { cancelPost } from '../../api/posts/cancel-post.ts';
+import { createPost } from '../../api/posts/create-post.ts';
+import { editPost } from '../../api/posts/edit-post.ts';
+import { retryPost } from '../../api/posts/retry-post.ts';
+import { settlePost } from '../../api/posts/settle-post.ts';
+import type { CreatePostBody, EditPostBody } from '../../api/posts/schemas.ts';
+import { showPost } from '../../api/posts/show-post.ts';
+import { createWorkspace } from '../../cli/create-workspace.ts';
+import type { PostView } from '../../domain/post-view.ts';
+import type { Network } from '../../networks/network.ts';
+import type { PostToSync } from '../../temporal/sync-post.ts';
+import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
+import { heldClock } from './database-clock.ts';
+import { addFakeChannel } from './seed.ts';
+
+/** A claim that found something to publish. */
+export type Go = Claim & { readonly kind: 'go' };
+
+/**
+ * Every step that the API and the workers take with a post, and nobody between them: a test is their Temporal. In a
+ * workspace of its own, with a channel of each network and a clock that the test moves.
+ */
+export type PostSteps = {
+  readonly deps: ActivityDeps;
+  readonly workspaceId: string;
+  /** The channels' ids by the names of their networks. */
+  readonly channels: Readonly<Record<string, string>>;
+  /** What the API would have told Temporal, in order. */
+  readonly told: PostToSync[];
+  /** Moves the clock of all that follows. In milliseconds. */
+  readonly pass: (ms: number) => void;
+  /** @returns the post's id. */
+  readonly create: (request: CreatePostBody) => Promise<string>;
+  readonly edit: (post: string, request: EditPostBody) => Promise<void>;
+  /** @returns how many channels are being sent. */
+  readonly cancel: (post: string) => Promise<number>;
+  readonly retry: (post: string) => Promise<string[]>;
+  /** Somebody looked. @param url Where the post is; null when it is not there. */
+  readonly settle: (post: string, channel: string, url: string | null) => Promise<void>;
+  readonly show: (post: string) => Promise<PostView>;
+  readonly claim: (post: string) => Promise<Claim>;
+  /** Claims a post that is due. @throws Error when there is nothing to publish. */
+  readonly mustClaim: (post: string) => Promise<Go>;
+  /** Tries once to publish a post on one channel. */
+  readonly attempt: (post: string, postChannelId: string) => Promise<Attempted<ChannelOutcome>>;
+  /** Tries each channel of a claim once, one after the other. */
+  readonly attemptAll: (post: string, claimed: Go) => Promise<void>;
+  /** @param claimed What the workflow had claimed. @param heard The highest revision that it knows of. */
+  readonly finalize: (
+    post: string,
+    claimed: Go,
+    how?: { readonly canceled?: boolean; readonly heard?: number },
+  ) => Promise<Finalized>;
+  /** The types of the post's events, in order. */
+  readonly events: (post: string) => Promise<string[]>;
+};
+
+/** @param databaseUrl A migrated database, which others may use too. */
+export async function postSteps(
+  t: ExecutionContext,
+  networks: Readonly<Record<string, Network>>,
+  databaseUrl: string,
+): Promise<PostSteps> {
+  const clock = await heldClock(t, databaseUrl, clockStartMs);
+  const deps = await activityDeps(t, networks, clock);
+  const workspaceId = await createWorkspace(deps.orm.em.fork(), 'Test');
+  const channels: Record<string, string> = {};
+  for (const name of Object.keys(networks)) {
+    channels[name] = await addFakeChannel(deps, workspaceId, name);
+  }
+
+  const told: PostToSync[] = [];
+  const tries = {
+    attempt: async (postId: string, postChannelId: string) => {
+      await clock.caughtUp();
+      return attempt(publishChannel, deps, { workspaceId, postId, postChannelId });
+    },
+    attemptAll: async (postId: string, { targets }: Go) => {
+      for (const { postChannelId } of targets) {
+        await tries.attempt(postId, postChannelId);
+      }
+    },
+  };
+  const calls = apiCalls(deps, workspaceId, told);
+  return {
+    deps,
+    workspaceId,
+    channels,
+    told,
+    pass: clock.pass,
+    ...calls,
+    ...workerSteps(deps, workspaceId),
+    ...tries,
+    settle: async (...args) => {
+      await clock.caughtUp();
+      await calls.settle(...args);
+    },
+  };
+}
+
+type ApiCall = 'create' | 'edit' | 'cancel' | 'retry' | 'settle' | 'show';
+
+/** What the API does with posts of a workspace. */
+function apiCalls(
+  deps: ActivityDeps,
+  workspaceId: string,
+  told: PostToSync[],
+): Pick<PostSteps, ApiCall> {
+  const rules = Object.fromEntries(
+    Object.entries(deps.networks).map(([name, network]) => [name, network.rules]),
+  );
+  const tellTemporal = (message: PostToSync) => void told.push(message);
+  const api = { ...deps, media: {}, rules, tellTemporal, tellDelivery: () => undefined };
+  const apiDeps = api as unknown as ApiDeps; // Without what only calls with files use.
+  const caller = { workspaceId, plan: 'standard' };
+  return {
+    create: async (request) => (await createPost(apiDeps, caller, request, undefined)).postId,
+    edit: (postId, request) => editPost(apiDeps, caller, postId, request),
+    cancel: (postId) => cancelPost(apiDeps, { workspaceId, postId }),
+    retry: (postId) => retryPost(apiDeps, caller, postId),
+    settle: async (postId, channelId, url) =>
+      void (await settlePost(apiDeps, { workspaceId, postId }, { channelId, url })),
+    show: async (postId) => (await showPost(apiDeps, workspaceId, postId)).post,
+  };
+}
+
+/** What the worker does with posts of a workspace before and after they are tried. */
+function workerSteps(
+  deps: ActivityDeps,
+  workspaceId: string,
+): Pick<PostSteps, 'claim' | 'mustClaim' | 'finalize' | 'events'> {
+  const claim = (postId: string): Promise<Claim> =>
+    claimPost(deps, { workspaceId, postId, nowMs: deps.now().getTime() });
+  return {
+    claim,
+    mustClaim: async (postId) => {
+      const claimed = await claim(postId);
+      if (claimed.kind !== 'go') {
+        throw new Error(`The claim said ${claimed.kind}.`);
+      }
+
+      return claimed;
+    },
+    finalize: (postId, { revision: claimed }, { canceled = false, heard = claimed } = {}) =>
+      finalizePost(deps, { workspaceId, postId, revision: heard, canceled, claimed }),
+    events: async (postId) => {
+      const sql = 'select type from events where post_id = ? order by id';
+      const rows = await deps.orm.em.fork().execute<{ type: string }[]>(sql, [postId]);
+      return rows.map(({ type }) => type);
+    },
+  };
+}
