@@ -1,9 +1,12 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import { createOrm, type Orm } from '../../db/orm.ts';
+import { beforeTests } from './before-tests.ts';
 import { newClient, type Client } from './client.ts';
 import { freshDatabase } from './database.ts';
 import { fakeNetworks } from './networks.ts';
 import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctual.ts';
+
+export { beforeTests, fileScope } from './before-tests.ts';
 
 // What the tests of one file share. Each of them makes a workspace of its own in it: every table carries its
 // workspace, so that tests which run side by side are also a test of isolation.
@@ -44,41 +47,6 @@ function shared(test: TestFn, start: (scope: ExecutionContext) => Promise<Punctu
 /** One migrated database for all tests of a file that need no API. @returns how to get it while tests run. */
 export const sharedDatabase = (test: TestFn): (() => { readonly url: string; readonly orm: Orm }) =>
   beforeTests(test, freshDatabase);
-
-/**
- * Starts something before the tests of a file and ends it after them. Call it before the first test.
- *
- * @returns how to get what was started; throws before it was.
- */
-export function beforeTests<T>(
-  test: TestFn,
-  start: (scope: ExecutionContext) => Promise<T>,
-): () => T {
-  const scope = fileScope(test);
-  let started: { readonly value: T } | undefined;
-  test.before(async () => {
-    started = { value: await start(scope) };
-  });
-  return () => {
-    if (!started) {
-      throw new Error('It is started before the first test, and not while the file is loaded.');
-    }
-
-    return started.value;
-  };
-}
-
-/** The life of a test file, for parts that register their end on a test. Ends come in reverse order. */
-export function fileScope(test: TestFn): ExecutionContext {
-  const ends: (() => unknown)[] = [];
-  test.after.always(async () => {
-    for (const end of ends.toReversed()) {
-      await end();
-    }
-  });
-  const scope: Pick<ExecutionContext, 'teardown'> = { teardown: (end) => void ends.push(end) };
-  return scope as ExecutionContext;
-}
 
 /** Another pool on the same database. */
 export function ownPool(t: ExecutionContext, url: string): Orm {
