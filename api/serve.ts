@@ -15,7 +15,10 @@ const longestGoodbyeMs = 10_000;
 export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void> {
   const { log } = deps;
   const server = createApp(deps).listen(port, host, () => {
-    log.info({ address: `http://${host}:${port}` }, 'listening');
+    // Where the setting is 0, the system has chosen one.
+    const bound = server.address();
+    const chosen = typeof bound === 'object' && bound ? bound.port : port;
+    log.info({ address: `http://${host}:${chosen}` }, 'listening');
   });
   // Node's own five minutes are short for 200 MB over a slow line; silence is noticed sooner.
   server.requestTimeout = 30 * 60_000;

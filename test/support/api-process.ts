@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { temporaryFolder } from './temporary-folder.ts';
-import { freePort } from './free-port.ts';
 
-const main = fileURLToPath(new URL('../../../api/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../api/main.ts', import.meta.url));
 
 export type ApiProcess = {
   /** Without a trailing slash. */
@@ -25,7 +24,6 @@ export async function startApiProcess(
   settings: Readonly<Record<string, string>>,
   wrapper: readonly string[] = [],
 ): Promise<ApiProcess> {
-  const port = String(await freePort());
   const [program = '', ...args] = [...wrapper, process.execPath, main];
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -37,7 +35,7 @@ export async function startApiProcess(
       PUNCTUAL_RATE_LIMIT_WRITES: '100000',
       ...settings,
       HOST: '127.0.0.1',
-      PORT: port,
+      PORT: '0',
     },
   });
   const gone = once(child, 'exit');
@@ -47,17 +45,17 @@ export async function startApiProcess(
   });
 
   let output = '';
-  const listens = new Promise<void>((resolve, reject) => {
+  const url = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString('utf8');
-      if (output.includes('"msg":"listening"')) {
-        resolve();
+      const [, address] = /"address":"([^"]+)","msg":"listening"/v.exec(output) ?? [];
+      if (address !== undefined) {
+        resolve(address);
       }
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
     void gone.then(() => reject(new Error(`The API ended: ${output.slice(-2000)}`)));
   });
-  await listens;
-  return { url: `http://127.0.0.1:${port}`, child, log: () => output };
+  return { url, child, log: () => output };
 }
