@@ -1,5 +1,6 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { PlainError } from './plain-error.ts';
 
 /** A port that something needs. */
@@ -67,17 +68,22 @@ export async function isFree(port: number, host = loopback): Promise<boolean> {
   );
 }
 
-/** A port of the loopback that nobody listened on a moment ago. */
-export function freePort(): Promise<number> {
-  return listenOn(0, loopback);
+/** Below what kernels hand out by themselves: from 32768 on Linux, from 49152 elsewhere. */
+const ownPorts = { from: 20_000, below: 32_768 };
+
+/**
+ * A port of the loopback that nobody listened on a moment ago. It is none that a kernel gives to whoever asks for any
+ * port: one of those may be given to somebody else before its user listens on it.
+ */
+export async function freePort(): Promise<number> {
+  const port = randomInt(ownPorts.from, ownPorts.below);
+  return (await isFree(port)) ? port : freePort();
 }
 
-async function listenOn(wanted: number, host: string): Promise<number> {
+async function listenOn(port: number, host: string): Promise<void> {
   const server = createServer();
-  server.listen(wanted, host);
+  server.listen(port, host);
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
-  return port;
 }
