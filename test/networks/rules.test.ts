@@ -1,12 +1,12 @@
 import test from 'ava';
 import { hasThreads, platforms } from '../../domain/platform.ts';
-import type { Content } from '../../networks/content-rules.ts';
+import type { Content, MediaFacts } from '../../networks/content-rules.ts';
+import type { Json } from '../../networks/network.ts';
 import { rulesOf } from '../../networks/rules.ts';
 import { contentOf, family, filesOf, image, textOf, video } from './content.ts';
-import { oddContents } from './odd-content.ts';
 
 /** What YouTube needs beside a text, and no other network minds. */
-const options = { title: 'A film', made_for_kids: false };
+const youtubeOptions = { title: 'A film', made_for_kids: false };
 const everyFact = { width: null, height: null, durationMs: null };
 
 for (const platform of platforms) {
@@ -18,7 +18,7 @@ for (const platform of platforms) {
   });
 
   test(`${platform}: a text and a video go out without a word`, (t) => {
-    const content = contentOf({ texts: ['Look'], media: [video()], video: options });
+    const content = contentOf({ texts: ['Look'], media: [video()], video: youtubeOptions });
     const { errors, warnings, texts } = rules.judge(content, {});
     t.deepEqual({ errors, warnings }, { errors: [], warnings: [] });
     t.like(texts, [{ length: 4 }]);
@@ -26,23 +26,26 @@ for (const platform of platforms) {
 
   test(`${platform}: neither a text nor a file is nothing to publish`, (t) => {
     for (const texts of [[], [''], [' \n\t'], ['', '']]) {
-      t.regex(errorsOf(contentOf({ texts, video: options }))[0] ?? '', /neither a text nor a file/);
+      t.regex(
+        errorsOf(contentOf({ texts, video: youtubeOptions }))[0] ?? '',
+        /neither a text nor a file/,
+      );
     }
   });
 
   test(`${platform}: files may go out without a text`, (t) => {
-    t.deepEqual(errorsOf(contentOf({ texts: [''], media: [video()], video: options })), []);
-    t.deepEqual(errorsOf(contentOf({ media: [video()], video: options })), []);
+    t.deepEqual(errorsOf(contentOf({ texts: [''], media: [video()], video: youtubeOptions })), []);
+    t.deepEqual(errorsOf(contentOf({ media: [video()], video: youtubeOptions })), []);
   });
 
   test(`${platform}: a file of which little is known is not refused`, (t) => {
-    const unknown = contentOf({ texts: ['Hi'], media: [video(everyFact)], video: options });
+    const unknown = contentOf({ texts: ['Hi'], media: [video(everyFact)], video: youtubeOptions });
     t.deepEqual(errorsOf(unknown), []);
   });
 
   test(`${platform}: a text that is too long is refused with its limit and its length`, (t) => {
     const [error = '', ...more] = errorsOf(
-      contentOf({ texts: ['x'.repeat(20_000)], media: [video()], video: options }),
+      contentOf({ texts: ['x'.repeat(20_000)], media: [video()], video: youtubeOptions }),
     );
     const [measure] = rules.judge(textOf('x'.repeat(20_000)), {}).texts;
     t.regex(error, new RegExp(`takes ${measure?.limit} [a-z].*this is 20000\\.$`));
@@ -106,3 +109,55 @@ const slowTexts = [
   ['日', 'é.', '👩\u200D', '🇫', '\u0301', '\u200D', '\uD83D', '\uFEFF', family],
   [`http://${'a.'.repeat(2000)} `],
 ].flat();
+
+const pieces = [
+  ['a', 'Hello', ' ', '\n', '\r\n', '\t', '.', '<', '>', '#', '#tag', '@me', '@me@a.example'],
+  ['https://a.example/b?c', 'a.co', '$AAPL', '$', '日本', 'é', '\u0301', family, '🇫', '1️⃣'],
+  ['\uD83D', '\uDC69', '\u0000', '\uFEFF', '\uFFFF', '\u2028', '__proto__', 'x'.repeat(300)],
+].flat();
+
+const types = [
+  ['image/jpeg', 'image/png', 'image/gif', 'image/heic', 'video/mp4', 'video/quicktime'],
+  ['video/webm', 'audio/mpeg', '', '/', '__proto__', 'constructor', 'image/*', 'video/'],
+].flat();
+
+const amounts = [null, 0, 1, -1, 0.5, 1920, 140_000, 1e9, 1e300, NaN, Infinity];
+
+const oddSettings: readonly Json[] = [
+  null,
+  {},
+  [],
+  'x',
+  { maxVideoBytes: 1 },
+  { maxVideoBytes: null },
+  { mediaTypes: ['image/png', 'video/x-matroska'], maxMediaAttachments: 0, maxImageBytes: 1 },
+  { charactersReservedPerUrl: 0, maxCharacters: 5, mediaTypes: ['image/__proto__'] },
+];
+
+/** Things to judge as nobody would send them; the same ones in every run. */
+function* oddContents(count: number): Generator<{ content: Content; settings: Json }> {
+  let state = 1;
+  const below = (limit: number): number => {
+    // Lehmer's generator: bad enough for a lottery, good enough to mix.
+    state = (state * 48_271) % 2_147_483_647;
+    return state % limit;
+  };
+  const pick = <T>(items: readonly T[]): T => items[below(items.length)] as T;
+  const some = <T>(most: number, make: () => T): T[] =>
+    Array.from({ length: below(most + 1) }, make);
+  const text = (): string => some(12, () => pick(pieces)).join('');
+  const file = (): MediaFacts => ({
+    name: text(),
+    type: pick(types),
+    sizeBytes: pick(amounts) ?? 0,
+    width: pick(amounts),
+    height: pick(amounts),
+    durationMs: pick(amounts),
+  });
+  const options = () => pick([null, {}, { title: text() }, { title: text(), made_for_kids: true }]);
+
+  for (let made = 0; made < count; made += 1) {
+    const content = { texts: some(4, text), media: some(6, file), video: options() };
+    yield { content, settings: pick(oddSettings) };
+  }
+}

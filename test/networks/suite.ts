@@ -6,7 +6,7 @@ import {
   type Network,
   type SentPart,
 } from '../../networks/network.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../../scripts/ports.ts';
 import { lossyProxy, type Mishap, type Target } from '../support/lossy-proxy.ts';
 import { openConnection } from './connection.ts';
 import { carriesMedia } from './media-suite.ts';

@@ -1,11 +1,22 @@
 import { AppBskyEmbedImages, AppBskyFeedPost, type AtpAgent, type BlobRef } from '@atproto/api';
+import type { ExecutionContext } from 'ava';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { bluesky } from '../../../networks/bluesky/index.ts';
 import { blueskyAccount } from '../../support/accounts.ts';
-import { egressTo } from '../connection.ts';
+import { egressTo, openConnection } from '../connection.ts';
 import type { Bench } from '../suite.ts';
 
 const collection = 'app.bsky.feed.post';
+
+/** An account of the test's own, connected with its app password and opened for one try. */
+export async function connected(t: ExecutionContext) {
+  const person = await blueskyAccount();
+  const { baseUrl, handle: identifier, appPassword, agent } = person;
+  const login = { baseUrl, identifier, appPassword };
+  const account = await connectBluesky(egressTo(t, baseUrl), login);
+  const records = () => recordsOf(agent);
+  return { person, account, records, connection: openConnection(t, account) };
+}
 
 /** Bluesky's own PDS, read back with `@atproto/api`. */
 export const bench: Bench = {
@@ -17,18 +28,16 @@ export const bench: Bench = {
   resetHeaders: (resetAtMs) => ({ 'ratelimit-reset': String(resetAtMs / 1000) }),
 
   async makeAccount(t) {
-    const { baseUrl, handle: identifier, appPassword, agent } = await blueskyAccount();
-    const login = { baseUrl, identifier, appPassword };
+    const { account, person, records } = await connected(t);
+    const { agent } = person;
     return {
-      account: await connectBluesky(egressTo(t, baseUrl), login),
-      posts: async () => {
-        const records = await recordsOf(agent);
-        return records.map(({ uri, record }) => ({
+      account,
+      posts: async () =>
+        (await records()).map(({ uri, record }) => ({
           remoteId: uri,
           text: record.text,
           parentId: record.reply?.parent.uri ?? null,
-        }));
-      },
+        })),
       textAt: async (url) => {
         // The page itself lies outside; what it shows is the record that its address names.
         const [, repo = '', rkey = ''] =
@@ -38,8 +47,7 @@ export const bench: Bench = {
         return AppBskyFeedPost.isRecord(data.value) ? String(data.value['text']) : '';
       },
       filesOf: async (uri) => {
-        const records = await recordsOf(agent);
-        const { embed } = records.find((record) => record.uri === uri)?.record ?? {};
+        const { embed } = (await records()).find((record) => record.uri === uri)?.record ?? {};
         const images = AppBskyEmbedImages.isMain(embed) ? embed.images : [];
         return Promise.all(images.map(({ image }) => blobBytes(agent, image)));
       },

@@ -1,8 +1,17 @@
-import { mastodon } from '../../../networks/mastodon/index.ts';
+import type { ExecutionContext } from 'ava';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
-import { mastodonAccount } from '../../support/accounts.ts';
-import { egressTo } from '../connection.ts';
+import { mastodon } from '../../../networks/mastodon/index.ts';
+import { defaultScopes, mastodonAccount } from '../../support/accounts.ts';
+import { egressTo, openConnection } from '../connection.ts';
 import type { Bench } from '../suite.ts';
+
+/** An account of the test's own, connected with its token and opened for one try. */
+export async function connected(t: ExecutionContext, scopes = defaultScopes) {
+  const person = await mastodonAccount(scopes);
+  const { baseUrl, accessToken, client } = person;
+  const account = await connectMastodon(egressTo(t, baseUrl), { baseUrl, accessToken });
+  return { person, client, account, connection: openConnection(t, account) };
+}
 
 /** Mastodon's API by GoToSocial, read back with `masto`. */
 export const bench: Bench = {
@@ -14,8 +23,7 @@ export const bench: Bench = {
   resetHeaders: (resetAtMs) => ({ 'x-ratelimit-reset': new Date(resetAtMs).toISOString() }),
 
   async makeAccount(t) {
-    const { baseUrl, accessToken, client } = await mastodonAccount();
-    const account = await connectMastodon(egressTo(t, baseUrl), { baseUrl, accessToken });
+    const { account, client } = await connected(t);
     return {
       account,
       posts: async () => {

@@ -1,5 +1,7 @@
 import test from 'ava';
 import { rules } from '../../../networks/mastodon/rules.ts';
+import { isSameContent, isSameSource } from '../../../networks/mastodon/same-text.ts';
+import { mastodonSettings, settingsOf } from '../../../networks/mastodon/settings.ts';
 import { statusLength } from '../../../networks/mastodon/status-length.ts';
 import { against, contentOf, filesOf, image, textOf, times, video } from '../content.ts';
 
@@ -156,4 +158,125 @@ test('a GIF that many servers find too large comes with a warning', (t) => {
     tall,
     'Many Mastodon servers take GIFs of up to 921,600 pixels only, and "cat.gif" has 922,880 (1280 × 721).',
   );
+});
+
+// What a server says of its limits.
+
+test('a server that tells nothing of its limits has those of Mastodon', (t) => {
+  for (const instance of [{}, { configuration: {} }, { configuration: { statuses: {} } }]) {
+    t.deepEqual(settingsOf(instance), {});
+  }
+  t.like(mastodonSettings({}), { maxCharacters: 500, maxMediaAttachments: 4 });
+});
+
+test('every limit that a server tells is kept', (t) => {
+  const settings = settingsOf({
+    configuration: {
+      statuses: {
+        max_characters: 1,
+        max_media_attachments: 2,
+        characters_reserved_per_url: 3,
+      },
+      media_attachments: {
+        supported_mime_types: ['image/png'],
+        image_size_limit: 4,
+        image_matrix_limit: 5,
+        video_size_limit: 6,
+        video_frame_rate_limit: 7,
+        video_matrix_limit: 8,
+      },
+    },
+  });
+  t.deepEqual(settings, {
+    maxCharacters: 1,
+    maxMediaAttachments: 2,
+    charactersReservedPerUrl: 3,
+    mediaTypes: ['image/png'],
+    maxImageBytes: 4,
+    maxImagePixels: 5,
+    maxVideoBytes: 6,
+    maxVideoPixels: 8,
+  });
+  t.deepEqual(mastodonSettings(settings), settings);
+});
+
+test('a limit that a server tells wrong is left out, and its other limits are kept', (t) => {
+  const settings = settingsOf({
+    configuration: {
+      statuses: {
+        max_characters: 1000,
+        max_media_attachments: -1,
+        characters_reserved_per_url: '23',
+      },
+      media_attachments: {
+        supported_mime_types: [],
+        image_size_limit: 1.5,
+        image_matrix_limit: 0,
+        video_size_limit: 1024,
+        video_matrix_limit: null,
+      },
+    },
+  });
+  t.deepEqual(settings, { maxCharacters: 1000, maxVideoBytes: 1024 });
+});
+
+test('of the types that a server takes, images and videos are kept', (t) => {
+  const typesIn = (told: unknown) =>
+    settingsOf({ configuration: { media_attachments: { supported_mime_types: told } } }).mediaTypes;
+  const told = ['audio/ogg', 'image/png', 7, null, { toString: 1 }, 'text/html', 'video/mp4'];
+  t.deepEqual(typesIn(told), ['image/png', 'video/mp4']);
+  for (const useless of [undefined, 'image/png', ['audio/ogg'], [`image/${'x'.repeat(1000)}`]]) {
+    t.is(typesIn(useless), undefined);
+  }
+  t.is(typesIn(Array.from({ length: 100_000 }, () => 'image/png')), undefined);
+});
+
+// Whether a status says what was sent.
+
+const page = (content: string) => ({ id: '1', uri: 'https://a.example/1', content });
+
+test('a source is the text that was sent, but for what servers trim and compose', (t) => {
+  t.true(isSameSource('Cafe\u0301 now\r\nor later', ' Café now\nor later\n'));
+  t.false(isSameSource('Café now', 'Café now!'));
+});
+
+test('a page says the same as the text, whatever became of its marks', (t) => {
+  const shortened =
+    '<p>Read <a href="https://example.com/a/long/path?x=1&amp;y=2" rel="nofollow">' +
+    '<span class="invisible">https://</span><span class="ellipsis">example.com/a/lo</span></a> — “now”</p>';
+  t.true(isSameContent(page(shortened), 'Read https://example.com/a/long/path?x=1&y=2 -- "now"'));
+
+  const mention =
+    '<p><span class="h-card"><a href="https://b.example/@bob" class="u-url mention">@<span>bob</span></a></span> hi ' +
+    '<a href="https://a.example/tags/cats" class="mention hashtag" rel="tag">#<span>cats</span></a></p>';
+  t.true(isSameContent(page(mention), '@bob@b.example hi #cats'));
+
+  const lines = '<p>One &lt;b&gt;<br>two</p><p>3 &gt; 2 &#39;&#x61;&#39;</p>';
+  t.true(isSameContent(page(lines), "One <b>\ntwo\n\n3 > 2 'a'"));
+});
+
+test('a page that says something else is another post', (t) => {
+  t.false(isSameContent(page('<p>Part 1</p>'), 'Part 2'));
+  t.false(isSameContent(page('<p>See https://a.example</p>'), 'See https://b.example'));
+  t.false(isSameContent({ id: '1', uri: 'https://a.example/1' }, 'Part 2'));
+});
+
+test('texts of emoji alone are told apart', (t) => {
+  t.true(isSameContent(page('<p>👋 🌍</p>'), '👋 🌍'));
+  t.false(isSameContent(page('<p>👋 🌍</p>'), '👋 🌎'));
+});
+
+test('a page made to be slow is judged all the same', (t) => {
+  for (const piece of [
+    '<',
+    '<a ',
+    '<a href="',
+    '<a href="x">',
+    '&#1',
+    '@a',
+    '@a@',
+    '<a class="m',
+  ]) {
+    t.false(isSameContent(page(piece.repeat(200_000)), 'Hello'));
+  }
 });

@@ -1,5 +1,0 @@
-import { needs } from '../../support/needs.ts';
-import { passesAsNetwork } from '../suite.ts';
-import { bench } from './bench.ts';
-
-passesAsNetwork(needs('gotosocial'), bench);
