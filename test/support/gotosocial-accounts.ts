@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, rm, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { env } from './env.ts';
+
+const run = promisify(execFile);
+const password = 'A-long-pass-word-1!';
+/** Of that password, with bcrypt's lowest cost: tests sign in often. */
+const passwordHash = '$2b$04$abcdefghijklmnopqrstuu.q4tNH7tEHKZ9NU07n90mjght8pyNWC';
+
+/**
+ * So many accounts are imported at once. Each run of GoToSocial's program takes 2 s of processor time, whatever it
+ * does: it compiles SQLite from WebAssembly, for which it has no cache.
+ */
+const batchSize = 50;
+
+export type GoToSocialAccount = {
+  readonly username: string;
+  readonly email: string;
+  readonly password: string;
+};
+
+/**
+ * Hands out an account of the running GoToSocial that nobody else has, in whichever process the tests run: a file
+ * beside the server's settings stands for each free account, and who removes it has the account.
+ */
+export async function takeGoToSocialAccount(): Promise<GoToSocialAccount> {
+  const folder = path.join(path.dirname(env('PUNCTUAL_TEST_GOTOSOCIAL_CONFIG')), 'free-accounts');
+  await mkdir(folder, { recursive: true });
+  for (;;) {
+    for (const username of await readdir(folder)) {
+      if (await remove(path.join(folder, username))) {
+        return { username, email: emailOf(username), password };
+      }
+    }
+
+    await importBatch(folder);
+  }
+}
+
+/** @returns whether it was there and is not any more because of this call. */
+const remove = (file: string): Promise<boolean> =>
+  unlink(file).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') {
+        return false;
+      }
+
+      throw error;
+    },
+  );
+
+let underWay: Promise<void> | undefined;
+
+/** Imports accounts, once for all tests of this process that wait for one. */
+function importBatch(folder: string): Promise<void> {
+  underWay ??= importAccounts(folder).finally(() => {
+    underWay = undefined;
+  });
+  return underWay;
+}
+
+/** Makes a batch of accounts as an administrator does who moves a server: from a file of its own format. */
+async function importAccounts(folder: string): Promise<void> {
+  const keys = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'pkcs1', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  });
+  const usernames = Array.from({ length: batchSize }, () => `u${randomBytes(8).toString('hex')}`);
+  const entries = usernames.flatMap((username) => entriesOf(username, keys));
+  const given = await mkdtemp(path.join(tmpdir(), 'punctual-accounts-'));
+  try {
+    const file = path.join(given, 'accounts.json');
+    await writeFile(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    const config = ['--config-path', env('PUNCTUAL_TEST_GOTOSOCIAL_CONFIG')];
+    const action = ['admin', 'import', '--path', file];
+    await run(env('PUNCTUAL_TEST_GOTOSOCIAL_BINARY'), [...config, ...action]);
+  } finally {
+    await rm(given, { recursive: true });
+  }
+
+  await Promise.all(usernames.map((username) => writeFile(path.join(folder, username), '')));
+}
+
+/** An account and its user in the format of GoToSocial's `admin export` (its `internal/trans/model`, 0.19). */
+function entriesOf(username: string, keys: { publicKey: string; privateKey: string }): object[] {
+  const baseUrl = env('PUNCTUAL_TEST_GOTOSOCIAL_URL');
+  const uri = `${baseUrl}/users/${username}`;
+  const createdAt = new Date().toISOString();
+  const account = {
+    type: 'account',
+    id: newUlid(),
+    createdAt,
+    username,
+    displayName: username,
+    locked: false,
+    discoverable: false,
+    uri,
+    url: `${baseUrl}/@${username}`,
+    inboxURI: `${uri}/inbox`,
+    outboxURI: `${uri}/outbox`,
+    followingUri: `${uri}/following`,
+    followersUri: `${uri}/followers`,
+    featuredCollectionUri: `${uri}/collections/featured`,
+    actorType: 4, // A person.
+    publicKeyUri: `${uri}/main-key`,
+    ...keys,
+  };
+  const user = {
+    type: 'user',
+    id: newUlid(),
+    createdAt,
+    accountID: account.id,
+    email: emailOf(username),
+    encryptedPassword: passwordHash,
+    confirmedAt: createdAt,
+    approved: true,
+    moderator: false,
+    admin: false,
+    disabled: false,
+  };
+  return [account, user];
+}
+
+const emailOf = (username: string): string => `${username}@example.com`;
+
+/** 26 digits of Crockford's alphabet, of which hexadecimal ones are a part; the first two keep it within 128 bits. */
+const newUlid = (): string => `01${randomBytes(12).toString('hex').toUpperCase()}`;
