@@ -1,48 +1,101 @@
-import { addMastodonChannel, networkPorts, mastodonAccount } from '../support/accounts.ts';
+import { upload } from '../support/media-library.ts';
+import { pictureFile, pixelsOf } from '../networks/files.ts';
+import { addMastodonChannel, mastodonAccount, networkPorts } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
-import { lossyProxy } from '../support/lossy-proxy.ts';
+import { env } from '../support/env.ts';
+import { beforeTests } from '../support/kit.ts';
+import { lossyProxy, type LossyProxy, type Target } from '../support/lossy-proxy.ts';
+import { needs } from '../support/needs.ts';
 import { startApi } from '../support/punctual.ts';
 import { killed, startWorkerProcess } from '../support/worker-process.ts';
-import { needs } from '../support/needs.ts';
+import { statusesOf } from './live-posts.ts';
 
 const test = needs('temporal', 'gotosocial');
 
-test('the worker is killed in the middle of a thread: after a restart every part is there once, in order', async (t) => {
-  const account = await mastodonAccount();
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const allowPorts = [...networkPorts(), Number(new URL(proxy.url).port)];
-  const punctual = await startApi(t, { allowPorts });
-  const client = await newClient(punctual);
-  const channel = await addMastodonChannel(punctual, client.workspaceId, account, proxy.url);
-  const first = await startWorkerProcess(t, punctual, allowPorts);
-  const statuses = { method: 'POST', path: /\/api\/v1\/statuses/v };
-  const secondTaken = new Promise<void>((taken) => {
-    proxy.plan(statuses, { kind: 'delayed', delayMs: 0 });
-    proxy.plan(statuses, { kind: 'held', taken });
-  });
+const statuses = { method: 'POST', path: /\/api\/v1\/statuses/v };
+const uploads = { method: 'POST', path: /\/api\/v2\/media/v };
 
-  const { body } = await client.post('/posts', {
+/** Resolves when the server has taken the next request of this kind; its answer never arrives. */
+const held = (line: LossyProxy, target: Target): Promise<void> =>
+  new Promise((taken) => line.plan(target, { kind: 'held', taken }));
+
+/** A worker that is killed in the middle of two posts, a thread and one with pictures, and another that goes on with both. */
+const shared = beforeTests(test, async (scope) => {
+  const line = await lossyProxy(scope, env('PUNCTUAL_TEST_GOTOSOCIAL_URL'));
+  const allowPorts = [...networkPorts(), Number(new URL(line.url).port)];
+  const punctual = await startApi(scope, { allowPorts });
+  const client = await newClient(punctual);
+  const channel = async () => {
+    const account = await mastodonAccount();
+    const id = await addMastodonChannel(punctual, client.workspaceId, account, line.url);
+    return { account, id };
+  };
+  const [ofThread, ofPicture] = [await channel(), await channel()];
+  const files = [await pictureFile('a.png', 30, 20), await pictureFile('b.png', 20, 40)];
+  const mediaIds: string[] = [];
+  for (const { bytes, name } of files) {
+    const { body } = await upload(punctual, client, { bytes, fileName: name });
+    mediaIds.push(body.media.id);
+  }
+
+  const first = await startWorkerProcess(scope, punctual, allowPorts);
+  // The picture's post does not come as far as a status: its upload is held.
+  line.plan(statuses, { kind: 'delayed', delayMs: 0 });
+  const inTheMiddle = Promise.all([held(line, statuses), held(line, uploads)]);
+  const { body: thread } = await client.post('/posts', {
     thread: ['One', 'Two', 'Three'],
-    channel_ids: [channel],
+    channel_ids: [ofThread.id],
     schedule_in_minutes: 0,
   });
-  await secondTaken;
+  const { body: picture } = await client.post('/posts', {
+    body: 'Survives',
+    media_ids: mediaIds,
+    channel_ids: [ofPicture.id],
+    schedule_in_minutes: 0,
+  });
+  await inTheMiddle;
   await killed(first);
-  await startWorkerProcess(t, punctual, allowPorts);
-  const post = await client.finalPost(body.post.id, 90_000);
+  const attempts = await punctual.orm.em
+    .fork()
+    .execute('select state from publish_attempts where channel_id = ?', [ofPicture.id]);
+  await startWorkerProcess(scope, punctual, allowPorts);
+  return {
+    client,
+    thread: { id: thread.post.id, account: ofThread.account },
+    picture: { id: picture.post.id, account: ofPicture.account, attempts, files },
+  };
+});
+
+test('the worker is killed in the middle of a thread: after a restart every part is there once, in order', async (t) => {
+  const { client, thread } = shared();
+  const post = await client.finalPost(thread.id);
 
   t.is(post.status, 'published');
-  const me = await account.client.v1.accounts.verifyCredentials();
-  const listed = await account.client.v1.accounts.$select(me.id).statuses.list();
-  const chain = listed.toReversed();
-  const sources = await Promise.all(
-    chain.map(({ id }) => account.client.v1.statuses.$select(id).source.fetch()),
-  );
+  const chain = await statusesOf(thread.account);
   t.deepEqual(
-    sources.map(({ text }) => text),
+    chain.map(({ text }) => text),
     ['One', 'Two', 'Three'],
   );
   t.is(chain[1]?.inReplyToId, chain[0]?.id);
   t.is(chain[2]?.inReplyToId, chain[1]?.id);
   t.is(chain[0]?.url, post.channels[0]?.url);
+});
+
+test('the worker is killed while a picture is on its way: after a restart the post is there once, with it', async (t) => {
+  const { client, picture } = shared();
+  const post = await client.finalPost(picture.id);
+
+  t.deepEqual(picture.attempts, []); // Nobody has to wait or to ask for a post that was never sent.
+  t.is(post.status, 'published');
+  const live = await statusesOf(picture.account);
+  t.deepEqual(
+    live.map(({ url, text, pictures }) => ({ url, text, pictures })),
+    [
+      {
+        url: post.channels[0]?.url,
+        text: 'Survives',
+        pictures: await Promise.all(picture.files.map(({ bytes }) => pixelsOf(bytes))),
+      },
+    ],
+  );
 });

@@ -1,30 +1,56 @@
+import { lateAfterMs } from '../../domain/late-posts.ts';
 import {
-  blueskyAccount,
   addBlueskyChannel,
   addMastodonChannel,
-  networkPorts,
+  blueskyAccount,
   mastodonAccount,
+  networkPorts,
 } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
+import { env } from '../support/env.ts';
+import { beforeTests } from '../support/kit.ts';
+import { lossyProxy } from '../support/lossy-proxy.ts';
+import { needs } from '../support/needs.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
-import { needs } from '../support/needs.ts';
+import { postsOf, statusesOf } from './live-posts.ts';
 
 const test = needs('temporal', 'gotosocial', 'pds');
 
-test('a scheduled post is live on Mastodon and Bluesky at its time, where its results say', async (t) => {
-  const punctual = await startPunctual(t, { allowPorts: networkPorts() });
+/**
+ * One Punctual for all tests. Egress is opened when it starts, and so the receivers and the lines to the servers are
+ * there before it; each of them is used by one test alone.
+ */
+const shared = beforeTests(test, async (scope) => {
+  const lines = {
+    mastodon: await lossyProxy(scope, env('PUNCTUAL_TEST_GOTOSOCIAL_URL')),
+    bluesky: await lossyProxy(scope, env('PUNCTUAL_TEST_PDS_URL')),
+  };
+  const receivers = { refused: await startReceiver(scope), revoked: await startReceiver(scope) };
+  const urls = [...Object.values(lines), ...Object.values(receivers)].map(({ url }) => url);
+  const allowPorts = [...networkPorts(), ...urls.map((url) => Number(new URL(url).port))];
+  return { lines, receivers, punctual: await startPunctual(scope, { allowPorts }) };
+});
+
+/** A workspace with an account of its own on each network. */
+async function workspace() {
+  const { punctual } = shared();
   const client = await newClient(punctual);
   const [mastodon, bluesky] = await Promise.all([mastodonAccount(), blueskyAccount()]);
-  const ids = [
-    await addMastodonChannel(punctual, client.workspaceId, mastodon),
-    await addBlueskyChannel(punctual, client.workspaceId, bluesky),
-  ];
+  const channels = {
+    mastodon: await addMastodonChannel(punctual, client.workspaceId, mastodon),
+    bluesky: await addBlueskyChannel(punctual, client.workspaceId, bluesky),
+  };
+  return { punctual, client, channels, mastodon, bluesky };
+}
+
+test('a scheduled post is live on Mastodon and Bluesky at its time, where its results say', async (t) => {
+  const { client, channels, mastodon, bluesky } = await workspace();
   const dueAt = new Date(Date.now() + 3000);
 
   const created = await client.post('/posts', {
     body: 'On time, see https://example.com #punctual',
-    channel_ids: ids,
+    channel_ids: Object.values(channels),
     scheduled_at: dueAt.toISOString(),
   });
   t.is(created.status, 201);
@@ -32,86 +58,63 @@ test('a scheduled post is live on Mastodon and Bluesky at its time, where its re
   const post = await client.finalPost(created.body.post.id);
 
   t.like(post, { status: 'published', summary: { published: 2, failed: 0, pending: 0 } });
-  const statuses = await mastodon.client.v1.accounts
-    .$select((await mastodon.client.v1.accounts.verifyCredentials()).id)
-    .statuses.list();
+  const statuses = await statusesOf(mastodon);
   t.is(statuses.length, 1);
   t.is(statuses[0]?.url, post.channels[0]?.url);
-  const { data } = await bluesky.agent.com.atproto.repo.listRecords({
-    repo: bluesky.did,
-    collection: 'app.bsky.feed.post',
-  });
-  t.is(data.records.length, 1);
-  t.is(data.records[0]?.value['text'], 'On time, see https://example.com #punctual');
-  const rkey = data.records[0]?.uri.split('/').at(-1);
+  const records = await postsOf(bluesky);
+  t.is(records.length, 1);
+  t.is(records[0]?.text, 'On time, see https://example.com #punctual');
+  const rkey = records[0]?.uri.split('/').at(-1);
   t.is(post.channels[1]?.url, `https://bsky.app/profile/${bluesky.did}/post/${rkey}`);
-  for (const at of [statuses[0]?.createdAt, data.records[0]?.value['createdAt']]) {
+  for (const at of [statuses[0]?.createdAt, records[0]?.createdAt]) {
     const lateMs = Date.parse(String(at)) - dueAt.getTime();
-    t.true(lateMs > -1000 && lateMs < 5000, `${lateMs} ms late`); // GoToSocial cuts the milliseconds.
+    t.true(lateMs > -1000 && lateMs < lateAfterMs, `${lateMs} ms late`); // GoToSocial cuts the milliseconds.
   }
 });
 
 test('a thread of three is on both networks as a chain, in order', async (t) => {
-  const punctual = await startPunctual(t, { allowPorts: networkPorts() });
-  const client = await newClient(punctual);
-  const [mastodon, bluesky] = await Promise.all([mastodonAccount(), blueskyAccount()]);
-  const ids = [
-    await addMastodonChannel(punctual, client.workspaceId, mastodon),
-    await addBlueskyChannel(punctual, client.workspaceId, bluesky),
-  ];
-
+  const { client, channels, mastodon, bluesky } = await workspace();
   const { body } = await client.post('/posts', {
     thread: ['One', 'Two', 'Three'],
-    channel_ids: ids,
+    channel_ids: Object.values(channels),
     schedule_in_minutes: 0,
   });
   const post = await client.finalPost(body.post.id);
 
   t.is(post.status, 'published');
-  const me = await mastodon.client.v1.accounts.verifyCredentials();
-  const statuses = await mastodon.client.v1.accounts.$select(me.id).statuses.list();
-  const chain = statuses.toReversed();
+  const chain = await statusesOf(mastodon);
   t.is(chain.length, 3);
   t.is(chain[0]?.url, post.channels[0]?.url);
   t.is(chain[1]?.inReplyToId, chain[0]?.id);
   t.is(chain[2]?.inReplyToId, chain[1]?.id);
-  const { data } = await bluesky.agent.com.atproto.repo.listRecords({
-    repo: bluesky.did,
-    collection: 'app.bsky.feed.post',
-    reverse: true,
-  });
+  const records = await postsOf(bluesky);
   t.deepEqual(
-    data.records.map(({ value }) => value['text']),
+    records.map(({ text }) => text),
     ['One', 'Two', 'Three'],
   );
-  t.like(data.records[2]?.value, {
-    reply: {
-      root: { uri: data.records[0]?.uri, cid: data.records[0]?.cid },
-      parent: { uri: data.records[1]?.uri, cid: data.records[1]?.cid },
-    },
+  t.like(records[2]?.reply, {
+    root: { uri: records[0]?.uri, cid: records[0]?.cid },
+    parent: { uri: records[1]?.uri, cid: records[1]?.cid },
   });
 });
 
 test('when one of two networks refuses, the post fails, one channel is published and one signed post.partial says so', async (t) => {
-  const receiver = await startReceiver(t);
-  const punctual = await startPunctual(t, { allowPorts: [...networkPorts(), receiver.port] });
-  const client = await newClient(punctual);
-  const [mastodon, bluesky] = await Promise.all([mastodonAccount(), blueskyAccount()]);
-  const mastodonId = await addMastodonChannel(punctual, client.workspaceId, mastodon);
-  const blueskyId = await addBlueskyChannel(punctual, client.workspaceId, bluesky);
+  const { punctual, client, channels } = await workspace();
+  const receiver = shared().receivers.refused;
   // The server's own limit is lower than the one that the channel remembers, as after a change there.
-  await punctual.orm.em.execute(
-    `update channels set settings = '{"maxCharacters": 9000}' where id = ?`,
-    [mastodonId],
-  );
+  await punctual.orm.em
+    .fork()
+    .execute(`update channels set settings = '{"maxCharacters": 9000}' where id = ?`, [
+      channels.mastodon,
+    ]);
   const events = ['post.published', 'post.partial', 'post.failed'];
   const hook = await client.post('/webhooks', { url: receiver.url, events });
   t.is(hook.status, 201);
 
   const { body } = await client.post('/posts', {
     body: 'x'.repeat(6000),
-    channel_bodies: { [blueskyId]: 'short enough' },
-    channel_ids: [mastodonId, blueskyId],
+    channel_bodies: { [channels.bluesky]: 'short enough' },
+    channel_ids: Object.values(channels),
     schedule_in_minutes: 0,
   });
   const post = await client.finalPost(body.post.id);
@@ -131,4 +134,89 @@ test('when one of two networks refuses, the post fails, one channel is published
   const delivery = await client.finalDelivery(hook.body.webhook.id);
   t.like(delivery, { status: 'delivered', event_id: event.id, response_status: 204 });
   t.is(receiver.received.length, 1);
+});
+
+test('a token that its owner revoked: the post fails with the reason, the channel asks for reconnecting, and both are told', async (t) => {
+  const { client, channels, mastodon } = await workspace();
+  const receiver = shared().receivers.revoked;
+  const events = ['post.partial', 'channel.needs_reconnect'];
+  const { body: hook } = await client.post('/webhooks', { url: receiver.url, events });
+  await mastodon.revoke();
+
+  const { body } = await client.post('/posts', {
+    body: 'Knock knock',
+    channel_ids: Object.values(channels),
+    schedule_in_minutes: 0,
+  });
+  const post = await client.finalPost(body.post.id);
+
+  t.is(post.status, 'failed');
+  t.like(post.channels[0], { status: 'failed', error_code: 'access_lost' });
+  t.is(post.channels[1]?.status, 'published');
+  await receiver.nth(2);
+  const told = new Map(
+    receiver.received.map((request) => [request.headers['service-event-type'], request]),
+  );
+  t.deepEqual([...told.keys()].toSorted(), ['channel.needs_reconnect', 'post.partial']);
+  for (const request of told.values()) {
+    t.true(await isSignedWith(hook.webhook.secret, request));
+  }
+
+  const { body: list } = await client.get('/channels');
+  const channel = list.channels.find(({ id }: { id: string }) => id === channels.mastodon);
+  t.is(channel.state, 'needs_reconnect');
+  t.truthy(channel.error);
+  const event = JSON.parse(told.get('channel.needs_reconnect')?.body ?? '{}');
+  const { id, platform, handle, error } = channel;
+  t.deepEqual(event.data, { channel: { id, platform, handle, error } });
+
+  const again = { body: 'Again', channel_ids: [channels.mastodon] };
+  await client.post('/posts', { ...again, schedule_in_minutes: 0 });
+  const draft = await client.post('/posts', again);
+  t.regex(draft.body.post.warning, /needs reconnecting/v);
+});
+
+/** Answers that are lost: the server takes a thread of two, and Punctual does not hear of the first part or of both. */
+const thread = { thread: ['Lost & found', 'Second part'], schedule_in_minutes: 0 };
+
+test('Mastodon: the answer is lost after the server took the post: it is there once, and published', async (t) => {
+  const { punctual, lines } = shared();
+  const { url, plan, seen } = lines.mastodon;
+  const client = await newClient(punctual);
+  const account = await mastodonAccount();
+  const channel = await addMastodonChannel(punctual, client.workspaceId, account, url);
+  plan({ method: 'POST', path: /\/api\/v1\/statuses/v }, { kind: 'lost' });
+
+  const { body } = await client.post('/posts', { ...thread, channel_ids: [channel] });
+  const post = await client.finalPost(body.post.id);
+
+  t.is(post.status, 'published');
+  const statuses = await statusesOf(account);
+  t.is(statuses.length, 2);
+  t.is(statuses[0]?.url, post.channels[0]?.url);
+  t.is(statuses[1]?.inReplyToId, statuses[0]?.id);
+  const sends = seen.filter(({ method, path }) => method === 'POST' && path.endsWith('/statuses'));
+  t.is(sends.length, 2); // One per part: nothing was sent again.
+  t.is(new Set(sends.map(({ headers }) => headers['idempotency-key'])).size, 2);
+});
+
+test('Bluesky: the answer is lost after the server took the thread: each part is there once, and published', async (t) => {
+  const { punctual, lines } = shared();
+  const { url, plan, seen } = lines.bluesky;
+  const client = await newClient(punctual);
+  const account = await blueskyAccount();
+  const channel = await addBlueskyChannel(punctual, client.workspaceId, account, url);
+  plan({ method: 'POST', path: /applyWrites/v }, { kind: 'lost' });
+
+  const { body } = await client.post('/posts', { ...thread, channel_ids: [channel] });
+  const post = await client.finalPost(body.post.id);
+
+  t.is(post.status, 'published');
+  const records = await postsOf(account);
+  t.deepEqual(
+    records.map(({ text }) => text),
+    thread.thread,
+  );
+  t.is(post.channels[0]?.url?.split('/').at(-1), records[0]?.uri.split('/').at(-1));
+  t.is(seen.filter(({ path }) => path.includes('applyWrites')).length, 1);
 });
