@@ -15,7 +15,7 @@ export type HeldClock = {
 /**
  * Connections to a database whose `clock_timestamp()` is the test's clock, which stands still until the test moves
  * it. Other connections to the same database keep their own clocks: each clock is a schema, and a connection finds
- * the function by its search path.
+ * the function by its search path, which is that of its role.
  */
 export async function heldClock(
   t: ExecutionContext,
@@ -23,26 +23,33 @@ export async function heldClock(
   startMs: number,
 ): Promise<HeldClock> {
   const schema = `clock_${crypto.randomUUID().replaceAll('-', '')}`;
-  const url = new URL(databaseUrl);
-  url.searchParams.set('options', `-c search_path=${schema},pg_catalog,public`);
-  const orm = createOrm(url.href, { poolSize: 5 });
-  let nowMs = startMs;
+  const owner = createOrm(databaseUrl, { poolSize: 1 });
+  t.teardown(() => owner.close());
   const make = [
     `create schema ${schema}`,
     `create table ${schema}.at as select timestamptz '${new Date(startMs).toISOString()}' as at`,
     `create function ${schema}.clock_timestamp() returns timestamptz language sql volatile
      as 'select at from ${schema}.at'`,
+    // MikroORM leaves a URL's parameters out, so that the settings are those of a role, which is in the URL too.
+    `create role ${schema} login superuser password '${schema}'`,
+    `alter role ${schema} set search_path = ${schema}, pg_catalog, public`,
+    `alter role ${schema} set application_name = ${schema}`, // So that `untilBlocked` tells its connections from others.
   ];
-  let told: Promise<unknown> = Promise.resolve();
   for (const statement of make) {
-    told = told.then(() => orm.em.fork().execute(statement));
+    await owner.em.fork().execute(statement);
   }
 
+  t.teardown(() => owner.em.fork().execute(`drop role ${schema}`));
+  const url = new URL(databaseUrl);
+  url.username = schema;
+  url.password = schema;
+  const orm = createOrm(url.href, { poolSize: 5 });
+  let nowMs = startMs;
+  let told: Promise<unknown> = Promise.resolve();
   t.teardown(async () => {
     await told; // A pool that is closed while somebody waits for a connection never closes.
     await orm.close();
   });
-  await told;
   return {
     orm,
     url: url.href,
