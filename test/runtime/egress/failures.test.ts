@@ -1,12 +1,22 @@
 import { connect as dial, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import test from 'ava';
-import { egressTo, failure, get, post, testEgress } from './support/egress.ts';
-import { answering, okay, rawServer } from './support/servers.ts';
-import { neverEnding } from './support/never-ending.ts';
+import type { buildConnector } from 'undici';
+import { poll } from '../../support/poll.ts';
+import {
+  egressTo,
+  failure,
+  file,
+  get,
+  post,
+  testEgress,
+  turns,
+  watchedEgress,
+} from './support/egress.ts';
+import { answering, at, httpServer, okay, rawServer } from './support/servers.ts';
+import { answeringServer, neverEnding, silentServer, stopClock } from './support/silence.ts';
 
-const at = ({ port }: { port: number }) => `http://127.0.0.1:${port}/`;
-const head = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n';
-/** Long enough for a busy machine to send the request first, short enough for a quick test. */
+const beginning = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbeginning';
 const soon = { timeoutMs: 1000 };
 
 test('a port where nobody listens: refused, certainly not sent', async (t) => {
@@ -17,48 +27,64 @@ test('a port where nobody listens: refused, certainly not sent', async (t) => {
 
 const silent = { ...neverEnding, 'half a status line': answering('HTTP/1.1 20') };
 for (const [name, serve] of Object.entries(silent)) {
-  test(`a receiver that answers ${name}: a timeout on time, maybe sent, and it is left`, async (t) => {
-    const left = Promise.withResolvers<void>();
-    const server = await rawServer(t, (socket) => {
-      socket.on('close', () => left.resolve());
-      socket.resume();
-      serve(socket);
-    });
-    const egress = egressTo(t, server);
-    const startedMs = performance.now();
+  test.serial(
+    `a receiver that answers ${name}: a timeout on time, maybe sent, and it is left`,
+    async (t) => {
+      const { pass } = stopClock(t);
+      const { server, asked, left } = await silentServer(t, serve);
+      const { egress, came } = watchedEgress(t, server);
+      const outcome = failure(t, egress.request(post(at(server), soon)));
+      await asked;
+      await came(name === 'nothing at all' ? 0 : 11);
 
-    t.is(await failure(t, egress.request(post(at(server), soon))), 'timeout, maybe sent');
-    await left.promise;
-    t.true(performance.now() - startedMs < 4000);
-    t.is(server.connections, 1);
-  });
+      pass(999);
+      t.is(await Promise.race([outcome, turns()]), undefined);
+      pass(1);
+      t.is(await outcome, 'timeout, maybe sent');
+      await left;
+      t.is(server.connections, 1);
+    },
+  );
 }
 
-const bodies: Readonly<Record<string, (socket: Socket) => void>> = {
-  stalls: answering(`${head}beginning`),
-  drips: (socket) => {
-    socket.write(`${head}beginning`);
-    const timer = setInterval(() => socket.write('.'), 50);
-    socket.on('close', () => clearInterval(timer));
+type Begun = { readonly socket: Socket; readonly came: (bytes: number) => Promise<void> };
+const endings: Readonly<Record<string, (begun: Begun, pass: (ms: number) => void) => unknown>> = {
+  stalls: (_, pass) => pass(soon.timeoutMs),
+  drips: async ({ socket, came }, pass) => {
+    for (let count = 1; count <= 3; count += 1) {
+      socket.write('.');
+      await came(beginning.length + count);
+    }
+    pass(soon.timeoutMs);
   },
-  'breaks off': (socket) => {
-    socket.once('data', () => socket.end(`${head}beginning`));
-  },
-  'is reset': (socket) => {
-    socket.once('data', () =>
-      socket.write(`${head}beginning`, () => setTimeout(() => socket.resetAndDestroy(), 300)),
-    );
-  },
+  'breaks off': ({ socket }) => socket.end(),
+  'is reset': ({ socket }) => socket.resetAndDestroy(),
 };
-for (const [name, serve] of Object.entries(bodies)) {
-  test(`a body that ${name} after the status line is cut: the status decides`, async (t) => {
-    const server = await rawServer(t, serve);
-    const answer = await egressTo(t, server).request(post(at(server), soon));
+for (const [name, end] of Object.entries(endings)) {
+  test.serial(`a body that ${name} after the status line is cut: the status decides`, async (t) => {
+    const { pass } = stopClock(t);
+    const { server, answered } = await answeringServer(t, beginning);
+    const { egress, came } = watchedEgress(t, server);
+    const answer = egress.request(post(at(server), soon));
+    const socket = await answered;
+    await came(beginning.length);
+    await end({ socket, came }, pass);
 
-    t.like(answer, { status: 200, truncated: true });
-    t.regex(answer.body.toString(), /^beginning/v);
+    t.like(await answer, { status: 200, truncated: true });
+    t.regex((await answer).body.toString(), /^beginning/v);
   });
 }
+
+test('a signal after the status line cuts the body: the status decides', async (t) => {
+  const controller = new AbortController();
+  const server = await rawServer(t, answering(beginning));
+  const { egress, came } = watchedEgress(t, server);
+  const answer = egress.request(post(at(server), { signal: controller.signal }));
+  await came(beginning.length);
+  controller.abort();
+
+  t.like(await answer, { status: 200, truncated: true });
+});
 
 const resets: Readonly<Record<string, (socket: Socket) => void>> = {
   'resets after it read': (socket) => socket.once('data', () => socket.resetAndDestroy()),
@@ -69,11 +95,9 @@ const resets: Readonly<Record<string, (socket: Socket) => void>> = {
 for (const [name, serve] of Object.entries(resets)) {
   test(`a receiver that ${name}: one connection, maybe sent`, async (t) => {
     const server = await rawServer(t, serve);
+    const answer = egressTo(t, server).request(post(at(server)));
 
-    t.is(
-      await failure(t, egressTo(t, server).request(post(at(server)))),
-      'connection_reset, maybe sent',
-    );
+    t.is(await failure(t, answer), 'connection_reset, maybe sent');
     t.is(server.connections, 1);
   });
 }
@@ -86,46 +110,68 @@ test('a receiver that resets at once is not tried again', async (t) => {
   t.is(server.connections, 1);
 });
 
-test('a name server that never answers: a timeout on time, certainly not sent', async (t) => {
-  const egress = testEgress(t, { resolve: () => new Promise(() => {}) });
-  const request = post('https://hook.example.com/', { timeoutMs: 50 });
+test.serial(
+  'a name server that never answers: a timeout on time, certainly not sent',
+  async (t) => {
+    const { pass } = stopClock(t);
+    const asked = Promise.withResolvers<void>();
+    const resolve = () => (asked.resolve(), new Promise<never>(() => {}));
+    const request = post('https://hook.example.com/', { timeoutMs: 50 });
+    const outcome = failure(t, testEgress(t, { resolve }).request(request));
+    await asked.promise;
 
-  t.is(await failure(t, egress.request(request)), 'timeout');
-});
+    pass(49);
+    t.is(await Promise.race([outcome, turns()]), undefined);
+    pass(1);
+    t.is(await outcome, 'timeout');
+  },
+);
 
-test('a connection that is never made: a timeout on time, certainly not sent', async (t) => {
+test.serial('a connection that is never made: a timeout on time, certainly not sent', async (t) => {
+  const { pass } = stopClock(t);
   const server = await rawServer(t, answering(okay));
+  const dialled = Promise.withResolvers<buildConnector.Callback>();
   const egress = testEgress(t, {
     allow: `127.0.0.1/32:${server.port}`,
-    connect: (_options, callback) => {
-      const error = Object.assign(new Error('refused late'), { code: 'ECONNREFUSED' });
-      setTimeout(() => callback(error, null), 200);
-    },
+    connect: (_options, callback) => dialled.resolve(callback),
   });
+  const outcome = failure(t, egress.request(post(at(server), { timeoutMs: 50 })));
+  const fail = await dialled.promise;
 
-  t.is(await failure(t, egress.request(post(at(server), { timeoutMs: 50 }))), 'timeout');
+  pass(49);
+  t.is(await Promise.race([outcome, turns()]), undefined);
+  pass(1);
+  t.is(await outcome, 'timeout');
+  fail(Object.assign(new Error('refused late'), { code: 'ECONNREFUSED' }), null);
   t.is(server.connections, 0);
 });
 
-test('a request that was given up while it connected is not sent when the connection comes', async (t) => {
-  const received: string[] = [];
-  const server = await rawServer(t, (socket) =>
-    socket.on('data', (chunk) => received.push(`${chunk}`)),
-  );
-  const connected = Promise.withResolvers<Socket>();
-  const egress = testEgress(t, {
-    allow: `127.0.0.1/32:${server.port}`,
-    connect: ({ port }, callback) => {
-      const socket = dial(Number(port), '127.0.0.1');
-      setTimeout(() => callback(null, socket), 200);
-      socket.on('close', () => connected.resolve(socket));
-    },
-  });
-
-  t.is(await failure(t, egress.request(post(at(server), { timeoutMs: 50 }))), 'timeout');
-  await connected.promise;
-  t.deepEqual(received, []);
-});
+test.serial(
+  'a request that was given up while it connected is not sent when the connection comes',
+  async (t) => {
+    const { pass } = stopClock(t);
+    const received: string[] = [];
+    const server = await rawServer(t, (socket) =>
+      socket.on('data', (chunk) => received.push(`${chunk}`)),
+    );
+    const dialled = Promise.withResolvers<{ socket: Socket; connected: () => void }>();
+    const egress = testEgress(t, {
+      allow: `127.0.0.1/32:${server.port}`,
+      connect: ({ port }, callback) => {
+        const socket = dial(Number(port), '127.0.0.1', () =>
+          dialled.resolve({ socket, connected: () => callback(null, socket) }),
+        );
+      },
+    });
+    const outcome = failure(t, egress.request(post(at(server), { timeoutMs: 50 })));
+    const { socket, connected } = await dialled.promise;
+    pass(50);
+    t.is(await outcome, 'timeout');
+    connected();
+    await new Promise((resolve) => socket.once('close', resolve));
+    t.deepEqual(received, []);
+  },
+);
 
 test('the signal of the caller ends a request like the end of its time, and says why', async (t) => {
   const server = await rawServer(t, (socket) =>
@@ -147,14 +193,78 @@ test('a signal that has aborted already: nothing is dialled', async (t) => {
   t.is(server.connections, 0);
 });
 
-test('a signal after the status line cuts the body: the status decides', async (t) => {
-  const controller = new AbortController();
-  const server = await rawServer(t, (socket) => {
-    socket.once('data', () => {
-      socket.write(`${head}beginning`, () => setTimeout(() => controller.abort(), 300));
-    });
-  });
-  const answer = await egressTo(t, server).request(post(at(server), { signal: controller.signal }));
+for (const [name, serve] of Object.entries(neverEnding)) {
+  test.serial(`a server that answers ${name} is left after the silence`, async (t) => {
+    const { pass } = stopClock(t);
+    const { server, asked, left } = await silentServer(t, serve);
+    const { egress, came } = watchedEgress(t, server);
+    const outcome = failure(t, egress.download(file(at(server), { stallMs: 300 })));
+    await asked;
+    await came(name === 'nothing at all' ? 0 : 11);
 
-  t.like(answer, { status: 200, truncated: true });
+    pass(299);
+    t.is(await Promise.race([outcome, turns()]), undefined);
+    pass(1);
+    t.is(await outcome, 'timeout, maybe sent');
+    await left;
+  });
+}
+
+test.serial('a body that falls silent fails; one that comes slowly does not', async (t) => {
+  const { pass } = stopClock(t);
+  const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n';
+  const begin = async () => {
+    const { server, answered } = await answeringServer(t, head);
+    const { egress, came } = watchedEgress(t, server);
+    const { body } = await egress.download(file(at(server), { stallMs: 700 }));
+    return { body, socket: await answered, came };
+  };
+
+  const slow = await begin();
+  const whole = buffer(slow.body);
+  for (let count = 1; count <= 10; count += 1) {
+    pass(699);
+    slow.socket.write('x');
+    await slow.came(head.length + count);
+  }
+  t.is((await whole).length, 10);
+
+  const stalled = await begin();
+  const outcome = failure(t, buffer(stalled.body));
+  stalled.socket.write('xxx');
+  await stalled.came(head.length + 3);
+  pass(699);
+  t.is(await Promise.race([outcome, turns()]), undefined);
+  pass(1);
+  t.is(await outcome, 'timeout, maybe sent');
+});
+
+test.serial('a reader that is slow is no silence of the server', async (t) => {
+  const { pass } = stopClock(t);
+  const server = await httpServer(t, (_request, response) =>
+    response.end(Buffer.alloc(1_000_000, 'x')),
+  );
+  const found = await egressTo(t, server).download(
+    file(at(server), { maxBytes: 1_000_000, stallMs: 300 }),
+  );
+  await poll(
+    async () => found.body.readableLength,
+    (bytes) => bytes >= found.body.readableHighWaterMark,
+  );
+  pass(900);
+
+  t.is((await buffer(found.body)).length, 1_000_000);
+});
+
+test.serial('a server that drips for ever is left when the whole time is up', async (t) => {
+  const { pass } = stopClock(t);
+  const server = await rawServer(t, (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    const timer = setInterval(() => socket.write('x'), 20);
+    socket.on('close', () => clearInterval(timer));
+  });
+  const found = await egressTo(t, server).download(file(at(server), { timeoutMs: 500 }));
+  pass(500);
+
+  t.is(await failure(t, buffer(found.body)), 'timeout, maybe sent');
 });

@@ -1,9 +1,26 @@
 import test from 'ava';
-import { dns, failure, get, post, recordingConnector, testEgress } from './support/egress.ts';
+import { parseAllowList } from '../../../runtime/egress/allow-list.ts';
+import { checkDestination } from '../../../runtime/egress/check-url.ts';
+import {
+  dns,
+  failure,
+  get,
+  noDns,
+  post,
+  recordingConnector,
+  testEgress,
+} from './support/egress.ts';
 import { answering, okay, rawServer } from './support/servers.ts';
-import { acceptedUrls, privateAnswers, refusedUrls } from './support/urls.ts';
+import {
+  acceptedUrls,
+  otherUrls,
+  ownUrl,
+  ownUrls,
+  privateAnswers,
+  refusedUrls,
+} from './support/urls.ts';
 
-const url = 'https://hook.example.com/';
+const hook = 'https://hook.example.com/';
 
 test('no connection is attempted to any refused URL', async (t) => {
   const { dialled, connect } = recordingConnector();
@@ -43,7 +60,7 @@ for (const [id, answers] of Object.entries(privateAnswers)) {
     const { dialled, connect } = recordingConnector();
     const egress = testEgress(t, { connect, resolve: dns({ 'hook.example.com': answers }) });
 
-    t.is(await failure(t, egress.request(post(url))), 'blocked_destination');
+    t.is(await failure(t, egress.request(post(hook))), 'blocked_destination');
     t.deepEqual(dialled, []);
   });
 }
@@ -71,7 +88,7 @@ test('what DNS leaves open is a DNS error, and nothing is dialled', async (t) =>
     },
   ]) {
     const egress = testEgress(t, { connect, resolve });
-    t.is(await failure(t, egress.request(post(url))), 'dns_error');
+    t.is(await failure(t, egress.request(post(hook))), 'dns_error');
   }
 
   t.deepEqual(dialled, []);
@@ -82,7 +99,7 @@ test('the next address of a name is tried when the first does not answer', async
   const addresses = ['93.184.216.34', '2606:4700:4700::1111', '8.8.8.8'];
   const egress = testEgress(t, { connect, resolve: async () => addresses });
 
-  t.is(await failure(t, egress.request(post(url))), 'connection_refused');
+  t.is(await failure(t, egress.request(post(hook))), 'connection_refused');
   t.deepEqual(dialled, ['93.184.216.34', '2606:4700:4700::1111']);
 });
 
@@ -110,7 +127,77 @@ test('plain http to an address that is not allowed is refused', async (t) => {
 
 test('a refusal tells nothing of the inside', async (t) => {
   const egress = testEgress(t, { resolve: async () => ['10.1.2.3'] });
-  const error = await t.throwsAsync(egress.request(post(url)));
+  const error = await t.throwsAsync(egress.request(post(hook)));
 
   t.is(error?.message, 'The host of the URL does not lead to a public address.');
+});
+
+const itself = 'The URL leads to this service itself.';
+const open = async () => ['93.184.216.34'];
+
+test('R56: the service’s own host is refused in every spelling and at every port, and DNS is not asked', async (t) => {
+  for (const url of ownUrls) {
+    t.is(await checkDestination(url, { allow: [], resolve: noDns, ownUrl }), itself, url);
+  }
+});
+
+test('R56: other hosts are none of its own, nor is any where the service knows none', async (t) => {
+  for (const url of otherUrls) {
+    t.is(await checkDestination(url, { allow: [], resolve: open, ownUrl }), null, url);
+  }
+  for (const url of ownUrls) {
+    t.is(await checkDestination(url, { allow: [], resolve: open }), null, url);
+  }
+});
+
+test('R56: an address of its own is refused in every spelling', async (t) => {
+  const own = { allow: [], resolve: noDns, ownUrl: 'https://93.184.216.34' };
+  for (const url of [
+    'https://93.184.216.34/',
+    'https://1572395042/h',
+    'https://0x5db8d822:8443/',
+  ]) {
+    t.is(await checkDestination(url, own), itself, url);
+  }
+  t.is(await checkDestination('https://93.184.216.35/', own), null);
+});
+
+test('R56: a request that must not lead back to the service does not', async (t) => {
+  const { dialled, connect } = recordingConnector();
+  const egress = testEgress(t, { ownUrl, connect, resolve: open });
+
+  for (const url of ownUrls) {
+    t.is(await failure(t, egress.request(post(url, { notToSelf: true }))), 'blocked_destination');
+  }
+  t.deepEqual(dialled, []);
+
+  for (const url of otherUrls) {
+    const answer = egress.request(post(url, { notToSelf: true }));
+    t.is(await failure(t, answer), 'connection_refused', url);
+  }
+  t.is(dialled.length, otherUrls.length);
+});
+
+test('R56: another request may: a file of the service’s own library, or a network on the same host', async (t) => {
+  const { dialled, connect } = recordingConnector();
+  const egress = testEgress(t, { ownUrl, connect, resolve: open });
+
+  t.is(await failure(t, egress.request(post(ownUrl))), 'connection_refused');
+  t.is(dialled.length, 1);
+});
+
+test('R56: an operator may open the service’s own host by its address', async (t) => {
+  const server = await rawServer(t, answering(okay));
+  const list = `127.0.0.1/32:${server.port}`;
+  const own = {
+    ownUrl: 'https://punctual.internal',
+    resolve: dns({ 'punctual.internal': ['127.0.0.1'] }),
+  };
+  const url = `http://punctual.internal:${server.port}/`;
+
+  t.is(await checkDestination(url, { allow: parseAllowList(list), ...own }), null);
+  const egress = testEgress(t, { allow: list, ...own });
+  t.like(await egress.request(post(url, { notToSelf: true })), { status: 200 });
+  const elsewhere = { ...own, resolve: dns({ 'punctual.internal': ['93.184.216.34'] }) };
+  t.is(await checkDestination(url, { allow: parseAllowList(list), ...elsewhere }), itself);
 });

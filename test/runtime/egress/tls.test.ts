@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { buildConnector } from 'undici';
-import { dns, egressTo, failure, post, testEgress } from './support/egress.ts';
 import { createAuthority, selfSigned } from './support/certificates.ts';
-import { answering, okay, rawServer, tlsServer } from './support/servers.ts';
+import { dns, egressTo, failure, post, testEgress } from './support/egress.ts';
+import { answering, httpServer, okay, rawServer, tlsServer } from './support/servers.ts';
 
 const authority = createAuthority();
 const dayMs = 86_400_000;
@@ -149,4 +151,43 @@ test('an answer over TLS is complete', async (t) => {
   );
 
   t.like(answer, { status: 200, truncated: false, body: { length: 1000 } });
+});
+
+const source = (name: string) =>
+  new URL(`../../../runtime/egress/${name}.ts`, import.meta.url).href;
+
+/** Asks for a URL in a process with this environment; the answer's body, or the code of the failure. */
+async function ask(url: string, port: number, env: Readonly<Record<string, string>>) {
+  const script = `
+    import { createEgress } from '${source('create-egress')}';
+    import { parseAllowList } from '${source('allow-list')}';
+
+    const egress = createEgress({ allow: parseAllowList('127.0.0.1/32:${port}') });
+    const request = { method: 'GET', url: '${url}', timeoutMs: 60000, maxBytes: 100 };
+    process.stdout.write(await egress.request(request).then(({ body }) => body, ({ code }) => code));
+    await egress.close();
+  `;
+  const args = ['--input-type=module', '--eval', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    env: { PATH: process.env['PATH'], ...env },
+  });
+  return stdout;
+}
+
+test('proxies of the environment are not used', async (t) => {
+  const proxy = await httpServer(t, (_request, response) => response.end('proxy'));
+  const server = await httpServer(t, (_request, response) => response.end('receiver'));
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy'];
+  const proxies = names.map((name) => [name, `http://127.0.0.1:${proxy.port}`]);
+  const env = { NODE_USE_ENV_PROXY: '1', ...Object.fromEntries(proxies) };
+
+  t.is(await ask(`http://127.0.0.1:${server.port}/`, server.port, env), 'receiver');
+  t.is(proxy.connections, 0);
+});
+
+test('the environment cannot switch the look at certificates off', async (t) => {
+  const { port } = await tlsServer(t, selfSigned('127.0.0.1'));
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+
+  t.is(await ask(`https://127.0.0.1:${port}/`, port, env), 'tls_error');
 });

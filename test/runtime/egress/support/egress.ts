@@ -1,10 +1,12 @@
-import { connect as dial } from 'node:net';
+import { connect as dial, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import type { buildConnector } from 'undici';
+import { buildConnector } from 'undici';
 import { parseAllowList } from '../../../../runtime/egress/allow-list.ts';
 import { createEgress, type EgressOptions } from '../../../../runtime/egress/create-egress.ts';
+import type { DownloadRequest } from '../../../../runtime/egress/download.ts';
 import { EgressError, type EgressRequest } from '../../../../runtime/egress/egress.ts';
 import type { Resolve } from '../../../../runtime/egress/resolver.ts';
+import { poll } from '../../../support/poll.ts';
 
 type Overrides = Partial<Omit<EgressOptions, 'allow'>> & { allow?: string };
 
@@ -47,10 +49,32 @@ export function recordingConnector(port?: number) {
   return { dialled, connect };
 }
 
+/** An egress to this server; `came` resolves when so many bytes have come on its only connection, and were read. */
+export function watchedEgress(t: ExecutionContext, { port }: { port: number }) {
+  const sockets: Socket[] = [];
+  const connect = buildConnector({ allowH2: false });
+  const egress = testEgress(t, {
+    allow: `127.0.0.1/32:${port}`,
+    connect: (options, callback) =>
+      connect(options, (...result) => {
+        sockets.push(...(result[1] ? [result[1]] : []));
+        callback(...result);
+      }),
+  });
+  const came = async (bytes: number): Promise<void> => {
+    await poll(
+      async () => sockets[0]?.bytesRead ?? 0,
+      (count) => count >= bytes,
+    );
+    await turns();
+  };
+  return { egress, came };
+}
+
 export const get = (url: string, options: Partial<EgressRequest> = {}): EgressRequest => ({
   method: 'GET',
   url,
-  timeoutMs: 5000,
+  timeoutMs: 60_000,
   maxBytes: 2048,
   ...options,
 });
@@ -58,8 +82,24 @@ export const get = (url: string, options: Partial<EgressRequest> = {}): EgressRe
 export const post = (url: string, options: Partial<EgressRequest> = {}): EgressRequest =>
   get(url, { method: 'POST', body: '{"a":1}', ...options });
 
+export const file = (url: string, options: Partial<DownloadRequest> = {}): DownloadRequest => ({
+  url,
+  maxBytes: 1000,
+  stallMs: 60_000,
+  timeoutMs: 60_000,
+  maxRedirects: 3,
+  ...options,
+});
+
 /** The failure of a request as `code` or, when bytes may have left, `code, maybe sent`. */
 export async function failure(t: ExecutionContext, answer: Promise<unknown>): Promise<string> {
   const error = await t.throwsAsync(answer, { instanceOf: EgressError });
   return `${error?.code}${error?.maybeSent ? ', maybe sent' : ''}`;
+}
+
+/** Turns of the event loop. In each of them every connection goes on, so they measure time on any machine alike. */
+export async function turns(count = 1): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    await new Promise(setImmediate);
+  }
 }

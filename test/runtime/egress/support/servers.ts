@@ -66,6 +66,9 @@ export function tlsServer(
   return listen(t, server);
 }
 
+export const at = ({ port }: { readonly port: number }, path = '/'): string =>
+  `http://127.0.0.1:${port}${path}`;
+
 export const okay = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 /** Waits for the first bytes of a request, then writes these. */

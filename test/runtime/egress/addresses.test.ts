@@ -1,0 +1,243 @@
+import { BlockList } from 'node:net';
+import test from 'ava';
+import { isPublicAddress } from '../../../runtime/egress/address-policy.ts';
+import { parseAddress } from '../../../runtime/egress/address.ts';
+import { checkUrl } from '../../../runtime/egress/check-url.ts';
+import { randomBits } from './support/random.ts';
+import { dotted, grouped, spellingsOf, withDottedTail, wrappers } from './support/spell.ts';
+
+const isPublic = (text: string): boolean => {
+  const address = parseAddress(text);
+  if (!address) {
+    throw new Error(`${text} is not an address.`);
+  }
+
+  return isPublicAddress(address);
+};
+
+const edges: readonly (readonly [before: string, first: string, last: string, after: string])[] = [
+  ['9.255.255.255', '10.0.0.0', '10.255.255.255', '11.0.0.0'],
+  ['100.63.255.255', '100.64.0.0', '100.127.255.255', '100.128.0.0'],
+  ['126.255.255.255', '127.0.0.0', '127.255.255.255', '128.0.0.0'],
+  ['168.63.129.15', '168.63.129.16', '168.63.129.16', '168.63.129.17'],
+  ['169.253.255.255', '169.254.0.0', '169.254.255.255', '169.255.0.0'],
+  ['172.15.255.255', '172.16.0.0', '172.31.255.255', '172.32.0.0'],
+  ['191.255.255.255', '192.0.0.0', '192.0.0.255', '192.0.1.0'],
+  ['192.0.1.255', '192.0.2.0', '192.0.2.255', '192.0.3.0'],
+  ['192.88.98.255', '192.88.99.0', '192.88.99.255', '192.88.100.0'],
+  ['192.167.255.255', '192.168.0.0', '192.168.255.255', '192.169.0.0'],
+  ['198.17.255.255', '198.18.0.0', '198.19.255.255', '198.20.0.0'],
+  ['198.51.99.255', '198.51.100.0', '198.51.100.255', '198.51.101.0'],
+  ['203.0.112.255', '203.0.113.0', '203.0.113.255', '203.0.114.0'],
+  ['223.255.255.255', '224.0.0.0', '255.255.255.255', '1.0.0.0'],
+  ['1.0.0.0', '0.0.0.0', '0.255.255.255', '1.0.0.0'],
+  ['2001:200::', '2001::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff', '2001:200::'],
+  ['2001:db7:ffff::1', '2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', '2001:db9::'],
+  ['2001:ffff::1', '2002::', '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '2003::'],
+  ['2620:4f:7fff::1', '2620:4f:8000::', '2620:4f:8000:ffff:ffff:ffff:ffff:ffff', '2620:4f:8001::'],
+  ['3ffd::1', '3ffe::', '3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '3fff:1000::'],
+  ['3fff:1000::', '3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff', '3fff:1000::'],
+];
+
+for (const [before, first, last, after] of edges) {
+  test(`${first} to ${last} is not public, its neighbours are`, (t) => {
+    t.true(isPublic(before), before);
+    t.false(isPublic(first), first);
+    t.false(isPublic(last), last);
+    t.true(isPublic(after), after);
+  });
+}
+
+test('only the plain spellings of an address are read', (t) => {
+  for (const text of [
+    '',
+    '127.1',
+    '0x7f.0.0.1',
+    '0177.0.0.1',
+    '127.0.0.01',
+    '1.2.3',
+    '1.2.3.4.5',
+    '256.1.1.1',
+    '2130706433',
+    '[::1]',
+    'fe80::1%eth0',
+    '::1%lo',
+    ':::1',
+    '1.2.3.4/8',
+    'example.com',
+  ]) {
+    t.is(parseAddress(text), null, text);
+  }
+  t.like(parseAddress('::ffff:1.2.3.4'), { family: 6, bits: 0xffff_0102_0304n });
+  t.like(parseAddress('2001:DB8:0:0::1'), { text: '2001:db8::1' });
+});
+
+/**
+ * What may not be dialled, written down a second time from the policy, and looked up by Node's own `BlockList`: neither
+ * its reader of addresses nor its comparison is the product's.
+ */
+const refused4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+  192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32`;
+const refused6 = '2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3ffe::/16 3fff::/20';
+
+const rangesOf = (text: string): [net: string, prefix: number][] =>
+  text.split(/\s+/v).map((range) => {
+    const [net = '', prefix] = range.split('/');
+    return [net, Number(prefix)];
+  });
+
+function listOf(family: 'ipv4' | 'ipv6', text: string): BlockList {
+  const list = new BlockList();
+  for (const [net, prefix] of rangesOf(text)) {
+    list.addSubnet(net, prefix, family);
+  }
+  return list;
+}
+
+const list4 = listOf('ipv4', refused4);
+const list6 = listOf('ipv6', refused6);
+const global6 = listOf('ipv6', '2000::/3');
+
+const mayBeDialled = {
+  4: (text: string) => !list4.check(text, 'ipv4'),
+  6: (text: string) => global6.check(text, 'ipv6') && !list6.check(text, 'ipv6'),
+} as const;
+
+const widths = { 4: 32, 6: 128 } as const;
+const spell = { 4: dotted, 6: grouped } as const;
+
+/** Both ends of each range, what lies just outside of them, and addresses within; and as many from anywhere. */
+function* cases(family: 4 | 6, ranges: string, each: number): Generator<string> {
+  const width = widths[family];
+  const random = randomBits(width);
+  const all = 1n << BigInt(width);
+  for (const [net, prefix] of rangesOf(ranges)) {
+    const first = parseAddress(net)?.bits ?? 0n;
+    const size = 1n << BigInt(width - prefix);
+    const bounds = [
+      first - 1n,
+      first,
+      first + 1n,
+      first + size - 2n,
+      first + size - 1n,
+      first + size,
+    ];
+    for (const bits of bounds) {
+      yield spell[family]((bits + all) % all);
+    }
+    for (let count = 0; count < each; count += 1) {
+      yield spell[family](first + (random(width) % size));
+      yield spell[family](random(width));
+    }
+  }
+}
+
+for (const [family, ranges, each] of [
+  [4, refused4, 150],
+  [6, `${refused6} 2000::/3 2001::/16 2620::/16`, 300],
+] as const) {
+  test(`of thousands of IPv${family} addresses, those are public that another reading of the policy says`, (t) => {
+    const wrong: string[] = [];
+    let [dialled, refused] = [0, 0];
+    for (const text of cases(family, ranges, each)) {
+      const expected = mayBeDialled[family](text);
+      const address = parseAddress(text);
+      dialled += expected ? 1 : 0;
+      refused += expected ? 0 : 1;
+      if (!address || isPublicAddress(address) !== expected) {
+        wrong.push(`${text} should be ${expected ? 'public' : 'refused'}`);
+      }
+    }
+
+    t.deepEqual(wrong, []);
+    t.true(dialled > 1000 && refused > 1000, `${dialled} public, ${refused} not`);
+  });
+}
+
+const isAccepted = (host: string): boolean => checkUrl(`https://${host}/`, []) === null;
+
+/** First octets of what is not public, which chance alone would seldom meet. */
+const privateStarts = [0n, 10n, 127n, 224n, 255n];
+const privatePrefixes = [0xa9fen, 0xc0a8n, 0xac10n, 0x6440n, 0xc612n];
+
+/** Addresses of which half are not public. */
+function addresses(seed: number, count: number): bigint[] {
+  const random = randomBits(seed);
+  return Array.from({ length: count }, (_, index) => {
+    const start = privateStarts[index % privateStarts.length] ?? 0n;
+    const prefix = privatePrefixes[index % privatePrefixes.length] ?? 0n;
+    const kinds = [
+      random(32),
+      (start << 24n) | random(24),
+      random(32),
+      (prefix << 16n) | random(16),
+    ];
+    return kinds[index % 4] ?? 0n;
+  });
+}
+
+test('every spelling of an IPv4 address in a URL gets the verdict of the address', (t) => {
+  const [laxer, stricter]: string[][] = [[], []];
+  let [judged, refused] = [0, 0];
+  for (const bits of addresses(5, 200)) {
+    const isRight = isAccepted(dotted(bits));
+    refused += isRight ? 0 : 1;
+    for (const spelling of spellingsOf(bits)) {
+      judged += 1;
+      if (isAccepted(spelling) !== isRight) {
+        (isRight ? stricter : laxer)?.push(`${spelling} for ${dotted(bits)}`);
+      }
+    }
+  }
+
+  t.deepEqual({ laxer, stricter }, { laxer: [], stricter: [] });
+  t.true(judged > 5000 && refused > 50 && refused < 150);
+});
+
+test('no way to wrap an IPv4 address in IPv6 makes it public', (t) => {
+  const random = randomBits(4);
+  const accepted: string[] = [];
+  let judged = 0;
+  for (const v4 of addresses(6, 300)) {
+    for (const [name, wrap] of Object.entries(wrappers)) {
+      const bits = wrap(v4, random(128));
+      for (const text of [grouped(bits), withDottedTail(bits)]) {
+        judged += 1;
+        if (isAccepted(`[${text}]`)) {
+          accepted.push(`${name}: ${text} for ${dotted(v4)}`);
+        }
+      }
+    }
+  }
+
+  t.deepEqual(accepted, []);
+  t.true(judged > 5000);
+});
+
+test('no IPv6 address outside 2000::/3 is public', (t) => {
+  const random = randomBits(3);
+  const accepted: string[] = [];
+  let outside = 0;
+  for (let count = 0; count < 6000; count += 1) {
+    const bits = random(128);
+    if (bits >> 125n !== 1n) {
+      outside += 1;
+      if (isAccepted(`[${grouped(bits)}]`)) {
+        accepted.push(grouped(bits));
+      }
+    }
+  }
+
+  t.deepEqual(accepted, []);
+  t.true(outside > 4000);
+  t.false(isAccepted('[1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]'));
+  t.false(isAccepted('[4000::]'));
+});
+
+test('what a URL accepts by its address, the address alone is public by too', (t) => {
+  const random = randomBits(7);
+  for (let count = 0; count < 2000; count += 1) {
+    const text = count % 2 ? dotted(random(32)) : grouped((1n << 125n) | (random(128) >> 3n));
+    t.is(isAccepted(count % 2 ? text : `[${text}]`), isPublic(text), text);
+  }
+});

@@ -1,0 +1,263 @@
+import test from 'ava';
+import { parseAddress } from '../../../runtime/egress/address.ts';
+import { isAllowed, parseAllowList } from '../../../runtime/egress/allow-list.ts';
+import { checkDestination, checkUrl } from '../../../runtime/egress/check-url.ts';
+import { normalUrl } from '../../../runtime/egress/normal-url.ts';
+import { parseUrl } from '../../../runtime/egress/target.ts';
+import { dns, noDns } from './support/egress.ts';
+import { acceptedUrls, normalForms, privateAnswers, refusedUrls } from './support/urls.ts';
+
+const allows = (list: string, address: string, port: number): boolean => {
+  const parsed = parseAddress(address);
+  return parsed !== null && isAllowed(parseAllowList(list), parsed, port);
+};
+
+test('an empty list allows nothing', (t) => {
+  t.deepEqual(parseAllowList(''), []);
+  t.deepEqual(parseAllowList('  '), []);
+  t.false(allows('', '127.0.0.1', 80));
+});
+
+test('an entry allows its addresses at its port', (t) => {
+  const list = '127.0.0.1/32:8080, [::1]/128:9000 ,10.0.0.0/8:443,[fd00::]/8:443';
+
+  t.true(allows(list, '127.0.0.1', 8080));
+  t.true(allows(list, '::1', 9000));
+  t.true(allows(list, '10.255.0.1', 443));
+  t.true(allows(list, 'fdff::1', 443));
+});
+
+test('an entry allows neither other ports, nor other addresses, nor another family', (t) => {
+  const list = '127.0.0.1/32:8080,[::1]/128:9000,[::]/0:1';
+
+  t.false(allows(list, '127.0.0.1', 9000));
+  t.false(allows(list, '127.0.0.2', 8080));
+  t.false(allows(list, '::ffff:127.0.0.1', 8080));
+  t.false(allows(list, '127.0.0.1', 1));
+  t.true(allows(list, '::ffff:127.0.0.1', 1));
+});
+
+for (const entry of [
+  '127.0.0.1',
+  '127.0.0.1:8080',
+  '127.0.0.1/32',
+  '127.0.0.1/33:80',
+  '127.0.0.1/032:80',
+  '127.0.0.1/32:0',
+  '127.0.0.1/32:65536',
+  '127.0.0.1/32:*',
+  '127.1/32:80',
+  '10.0.0.5/8:80',
+  '[127.0.0.1]/32:80',
+  '::1/128:80',
+  '[::1]:80',
+  '[::1]/129:80',
+  '[fe80::1%eth0]/128:80',
+  'localhost/32:80',
+  'http://127.0.0.1/32:80',
+]) {
+  test(`the entry "${entry}" is an error that names it`, (t) => {
+    t.true(
+      t
+        .throws(() => parseAllowList(`10.0.0.0/8:443,${entry}`))
+        ?.message.startsWith(`"${entry}" is not`),
+    );
+  });
+}
+
+test('an empty place in a list is an error', (t) => {
+  t.throws(() => parseAllowList('127.0.0.1/32:80,,127.0.0.1/32:81'));
+  t.throws(() => parseAllowList('127.0.0.1/32:80,'));
+});
+
+for (const [id, urls] of Object.entries(refusedUrls)) {
+  test(`${id} is refused with a sentence`, (t) => {
+    for (const url of urls) {
+      t.regex(checkUrl(url, []) ?? 'accepted', /^[A-Z].+\.$/v, url);
+    }
+  });
+}
+
+for (const [id, urls] of Object.entries(acceptedUrls)) {
+  test(`${id} is accepted`, (t) => {
+    for (const url of urls) {
+      t.is(checkUrl(url, []), null, url);
+    }
+  });
+}
+
+test('the reason says what is wrong with the URL', (t) => {
+  t.is(checkUrl('http://example.com/', []), 'The URL does not begin with https://.');
+  t.is(checkUrl('https://10.0.0.1/', []), 'The host of the URL does not lead to a public address.');
+  t.is(
+    checkUrl('https://example.com:22/', []),
+    'Requests do not go to port 22; 443 and 8443 are good ones.',
+  );
+  t.is(checkUrl('https://postgres/', []), 'The host of the URL is not a public name.');
+});
+
+test('an address that the operator allows is open at its port, for plain http too', (t) => {
+  const allow = parseAllowList('127.0.0.1/32:8080,10.1.0.0/16:22,[::1]/128:9000');
+
+  t.is(checkUrl('http://127.0.0.1:8080/', allow), null);
+  t.is(checkUrl('https://127.0.0.1:8080/', allow), null);
+  t.is(checkUrl('http://2130706433:8080/', allow), null);
+  t.is(checkUrl('http://10.1.200.3:22/', allow), null);
+  t.is(checkUrl('http://[::1]:9000/', allow), null);
+});
+
+test('an allowed address opens nothing beside it', (t) => {
+  const allow = parseAllowList('127.0.0.1/32:8080,[::1]/128:9000,10.0.0.5/32:80');
+
+  for (const url of [
+    'http://127.0.0.1:8081/',
+    'https://127.0.0.1/',
+    'http://127.0.0.2:8080/',
+    'http://[::ffff:127.0.0.1]:8080/',
+    'http://[::2]:9000/',
+    'http://93.184.216.34:8080/',
+    'http://user@127.0.0.1:8080/',
+    'ftp://127.0.0.1:8080/',
+    'http://example.com/\t',
+  ]) {
+    t.not(checkUrl(url, allow), null, url);
+  }
+  t.is(checkUrl('http://10.0.0.5/', allow), null);
+});
+
+test('a name waits for DNS where only an allowed address can excuse it', (t) => {
+  const allow = parseAllowList('10.0.0.5/32:3000');
+
+  t.is(checkUrl('http://mastodon.internal:3000/', allow), null);
+  t.is(checkUrl('http://localhost:3000/', allow), null);
+  t.not(checkUrl('http://mastodon.internal:3001/', allow), null);
+  t.not(checkUrl('https://mastodon.internal/', allow), null);
+});
+
+test('a URL is taken in its normal form', (t) => {
+  t.like(parseUrl('HTTPS://EXAMPLE.com./Hook?a=1#part'), {
+    origin: 'https://example.com:443',
+    path: '/Hook?a=1',
+    target: { host: 'example.com', port: 443, secure: true },
+  });
+  t.like(parseUrl('http://bücher.example.com:8080'), {
+    origin: 'http://xn--bcher-kva.example.com:8080',
+    path: '/',
+  });
+});
+
+for (const [id, forms] of Object.entries(normalForms)) {
+  test(`${id} is kept in its normal form`, (t) => {
+    for (const [typed, kept] of Object.entries(forms)) {
+      t.is(normalUrl(typed), kept, typed);
+    }
+  });
+}
+
+test('a normal form is one of itself, and leads to the same place', (t) => {
+  for (const url of Object.values(acceptedUrls).flat()) {
+    const normal = normalUrl(url);
+    t.is(normalUrl(normal), normal);
+    t.is(checkUrl(normal, []), null, normal);
+    const [typed, kept] = [new URL(url), new URL(normal)];
+    t.is(kept.hostname, typed.hostname.replace(/\.$/v, ''));
+    t.is(kept.port, typed.port);
+    t.is(kept.pathname + kept.search, typed.pathname + typed.search);
+    t.is(kept.hash, '');
+  }
+});
+
+test('a URL of another scheme or with a space has no normal form', (t) => {
+  for (const url of [
+    'ftp://example.com/',
+    'https://exam ple.com/',
+    '',
+    'https://a:b@example.com/',
+  ]) {
+    t.throws(() => normalUrl(url), { instanceOf: TypeError }, url);
+  }
+});
+
+test('a host that is longer in punycode than as it was typed counts at its full length', (t) => {
+  const host = `${'ü'.repeat(40)}.example.com`;
+  const [start, end] = [`https://${host}/`, 'x'];
+  const fits = 2048 - normalUrl(start).length;
+
+  t.is(checkUrl(start + end.repeat(fits), []), null);
+  t.is(checkUrl(start + end.repeat(fits + 1), []), 'The URL is longer than 2048 characters.');
+});
+
+const hook = 'https://hook.example.com/';
+const notPublic = 'The host of the URL does not lead to a public address.';
+
+for (const [id, answers] of Object.entries(privateAnswers)) {
+  test(`${id}: a name that leads to ${answers.join(' and ')} is refused`, async (t) => {
+    const resolve = dns({ 'hook.example.com': answers });
+
+    t.is(await checkDestination(hook, { resolve, allow: [] }), notPublic);
+  });
+}
+
+test('R69: a name with more than 64 addresses is refused', async (t) => {
+  const many = Array.from({ length: 65 }, (_, index) => `93.184.216.${index}`);
+
+  t.is(
+    await checkDestination(hook, { resolve: async () => many, allow: [] }),
+    'The host of the URL has too many addresses.',
+  );
+  t.is(await checkDestination(hook, { resolve: async () => many.slice(1), allow: [] }), null);
+});
+
+test('A18: a name with nothing but a public IPv6 address is accepted', async (t) => {
+  const resolve = dns({ 'hook.example.com': ['2606:4700:4700::1111'] });
+
+  t.is(await checkDestination(hook, { resolve, allow: [] }), null);
+});
+
+test('A19: a name that cannot be resolved yet is accepted', async (t) => {
+  t.is(await checkDestination(hook, { resolve: dns({}), allow: [] }), null);
+  t.is(await checkDestination(hook, { resolve: noDns, allow: [] }), null);
+});
+
+test('a name server that does not answer holds nobody up for more than a few seconds', async (t) => {
+  const startedMs = performance.now();
+
+  t.is(await checkDestination(hook, { resolve: () => new Promise(() => {}), allow: [] }), null);
+  // A lookup ends after 5 s. Ten times that is no matter of how fast the machine is.
+  t.true(performance.now() - startedMs < 50_000);
+});
+
+test('what its text refuses, and an address in it, asks no DNS', async (t) => {
+  t.not(await checkDestination('https://metadata/', { resolve: noDns, allow: [] }), null);
+  t.not(await checkDestination('https://10.0.0.1/', { resolve: noDns, allow: [] }), null);
+  t.is(await checkDestination('https://93.184.216.34/', { resolve: noDns, allow: [] }), null);
+});
+
+test('plain http and local names are open when all of their addresses are allowed', async (t) => {
+  const allow = parseAllowList('10.0.0.0/24:3000');
+  const check = (typed: string, answers: readonly string[]) =>
+    checkDestination(typed, { resolve: async () => answers, allow });
+
+  t.is(await check('http://mastodon.internal:3000/', ['10.0.0.5']), null);
+  t.is(await check('https://mastodon:3000/', ['10.0.0.5', '10.0.0.6']), null);
+  t.is(await check('https://hook.example.com:3000/', ['10.0.0.5', '93.184.216.34']), null);
+
+  t.not(await check('http://mastodon.internal:3000/', ['10.0.0.5', '10.0.1.5']), null);
+  t.not(await check('http://hook.example.com:3000/', ['10.0.0.5', '93.184.216.34']), null);
+  t.not(await check('http://hook.example.com:3000/', ['93.184.216.34']), null);
+  t.not(await check('http://hook.example.com:3000/', []), null);
+});
+
+test('localhost is the loopback address that the operator allows, whatever DNS would say', async (t) => {
+  const cases = [
+    { typed: 'http://localhost:3000/', list: '127.0.0.1/32:3000', isOpen: true },
+    { typed: 'http://localhost.:3000/', list: '[::1]/128:3000', isOpen: true },
+    { typed: 'http://localhost:3001/', list: '127.0.0.1/32:3000', isOpen: false },
+    { typed: 'http://localhost:3000/', list: '10.0.0.5/32:3000', isOpen: false },
+  ];
+
+  for (const { typed, list, isOpen } of cases) {
+    const reason = await checkDestination(typed, { resolve: noDns, allow: parseAllowList(list) });
+    t.is(reason === null, isOpen, `${typed} with ${list}`);
+  }
+});
