@@ -1,7 +1,73 @@
-import test from 'ava';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import test, { type ExecutionContext } from 'ava';
 import { describeError } from '../../runtime/describe-error.ts';
+import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 
+const logger = new URL('../../runtime/logger.ts', import.meta.url).href;
+
+/** A process that logs. */
+function program(t: ExecutionContext, code: string): ChildProcess {
+  const lines = `import { createLogger } from ${JSON.stringify(logger)};
+    const log = createLogger('test', 'info');
+    ${code}`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', lines], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  return child;
+}
+
+async function output(t: ExecutionContext, code: string): Promise<string> {
+  const { stdout } = program(t, code);
+  return stdout ? text(stdout) : '';
+}
+
+test('a line is JSON with its name, and the last one before an exit is not lost', async (t) => {
+  const written = await output(
+    t,
+    `log.info({ post: 1 }, 'first'); log.warn('last'); process.exit(0);`,
+  );
+  const lines = written
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  t.is(lines.length, 2);
+  t.like(lines[0], { name: 'test', level: 30, post: 1, msg: 'first' });
+  t.like(lines[1], { level: 40, msg: 'last' });
+});
+
+test('what is below the level is not written, and a credential that slips in is hidden', async (t) => {
+  const written = await output(
+    t,
+    `log.debug('quiet');
+     log.info({ a: { authorization: 'hidden-1', accessToken: 'hidden-2', password: 'hidden-3' } }, 'x');
+     log.info({ a: { appPassword: 'hidden-4', secret: 'hidden-5' } }, 'x');`,
+  );
+  t.is(written.trim().split('\n').length, 2);
+  t.notRegex(written, /hidden|quiet/v);
+});
+
+test('a process whose log nobody reads any more still ends when it is told to', async (t) => {
+  const child = program(
+    t,
+    `process.once('SIGTERM', () => { log.info('stopping'); log.info('stopped'); process.exit(0); });
+     setInterval(() => undefined, 1000);
+     log.info('ready');`,
+  );
+  const ended = once(child, 'exit');
+  await once(child.stdout ?? child, 'data');
+  child.stdout?.destroy();
+  await new Promise((resolve) => child.stdout?.once('close', resolve));
+
+  child.kill('SIGTERM');
+
+  t.deepEqual(await ended, [0, null]);
+});
+
+const database = beforeTests(test, freshDatabase);
 const marker = 'words of a post';
 
 const thrown = async (work: () => Promise<unknown>): Promise<unknown> => {
@@ -15,7 +81,7 @@ const thrown = async (work: () => Promise<unknown>): Promise<unknown> => {
 };
 
 test('what a log has of a database error quotes no value, however the statement fails', async (t) => {
-  const { orm } = await freshDatabase(t);
+  const { orm } = database();
   const id = crypto.randomUUID();
   const run = (sql: string, values: unknown[] = []): Promise<unknown> =>
     orm.em.fork().execute(sql, values);
@@ -48,7 +114,7 @@ test('what a log has of a database error quotes no value, however the statement 
 });
 
 test('a database error still says what kind it is and which table, column or rule', async (t) => {
-  const { orm } = await freshDatabase(t);
+  const { orm } = database();
   const run = (sql: string): Promise<unknown> => thrown(() => orm.em.fork().execute(sql));
   const twice = `insert into workspaces (id, created_at) values ('${crypto.randomUUID()}', now())`;
   await orm.em.fork().execute(twice);
@@ -72,7 +138,7 @@ test('any other error is described by its name, message, code and place', (t) =>
   const error = Object.assign(new TypeError('No such thing.'), { code: 'ENOTHING' });
   const description = describeError(error);
   t.like(description, { name: 'TypeError', message: 'No such thing.', code: 'ENOTHING' });
-  t.regex(description.stack ?? '', /describe-error\.test\.ts/v);
+  t.regex(description.stack ?? '', /logs\.test\.ts/v);
 });
 
 test('what is thrown and is no error is named by its kind only', (t) => {

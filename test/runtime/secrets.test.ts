@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import test from 'ava';
+import { createSealer } from '../../runtime/sealer.ts';
+import { hashApiKey, newApiKey, newSigningSecret } from '../../runtime/token.ts';
+import { webhookSignature } from '../../runtime/webhook-signature.ts';
+import { isSignedWith } from '../support/receiver.ts';
+
+const key = randomBytes(32).toString('hex');
+const purpose = 'channel/1/credentials';
+
+test('what was sealed opens under the same key and purpose, whatever it is', (t) => {
+  const sealer = createSealer(key);
+  for (const secret of ['', 'token', '{"a":"ü 😀 \u2028"}', 'x'.repeat(100_000)]) {
+    t.is(sealer.open(sealer.seal(secret, purpose), purpose), secret);
+    t.is(createSealer(key.toUpperCase()).open(sealer.seal(secret, purpose), purpose), secret);
+  }
+});
+
+test('the same secret never looks the same twice, and never shows', (t) => {
+  const sealer = createSealer(key);
+  const sealed = Array.from({ length: 100 }, () => sealer.seal('my-token', purpose));
+  t.is(new Set(sealed).size, 100);
+  const nonces = sealed.map((text) => text.split('.')[2]);
+  t.is(new Set(nonces).size, 100);
+  t.false(sealed.some((text) => text.includes('my-token') || text.includes(btoa('my-token'))));
+});
+
+test('another key opens nothing, and the message names neither key nor secret', (t) => {
+  const other = randomBytes(32).toString('hex');
+  const sealed = createSealer(key).seal('my-token', purpose);
+  const error = t.throws(() => createSealer(other).open(sealed, purpose), {
+    message: /another SECRET_KEY/v,
+  });
+  t.false([key, other, 'my-token'].some((word) => error?.message.includes(word)));
+});
+
+test('a secret of one row cannot be opened as another row’s', (t) => {
+  const sealer = createSealer(key);
+  const sealed = sealer.seal('my-token', purpose);
+  for (const other of ['channel/2/credentials', 'channel/1/session', '', `${purpose} `]) {
+    t.throws(() => sealer.open(sealed, other), undefined, other);
+  }
+});
+
+test('a changed byte anywhere is noticed', (t) => {
+  const sealer = createSealer(key);
+  const parts = sealer.seal('my-token', purpose).split('.');
+  for (const index of [2, 3, 4]) {
+    const bytes = Buffer.from(parts[index] ?? '', 'base64url');
+    for (let place = 0; place < bytes.length; place += 1) {
+      const changed = Buffer.from(bytes);
+      changed[place] = (changed[place] ?? 0) ^ 1;
+      const text = parts.with(index, changed.toString('base64url')).join('.');
+      t.throws(() => sealer.open(text, purpose), undefined, `byte ${place} of part ${index}`);
+    }
+  }
+});
+
+test('a shortened tag, a missing part or another text is not opened', (t) => {
+  const sealer = createSealer(key);
+  const parts = sealer.seal('my-token', purpose).split('.');
+  const shortTag = Buffer.from(parts[3] ?? '', 'base64url').subarray(0, 4);
+  const broken = [
+    parts.with(3, shortTag.toString('base64url')).join('.'),
+    parts.with(3, '').join('.'),
+    parts.slice(0, 4).join('.'),
+    parts.with(0, 'v2').join('.'),
+    parts.with(1, 'deadbeef').join('.'),
+    '',
+    'my-token',
+    '....',
+  ];
+  for (const text of broken) {
+    t.throws(() => sealer.open(text, purpose), undefined, text);
+  }
+});
+
+test('keys and secrets have their prefix and 32 characters, and use every letter and digit', (t) => {
+  for (const [make, shape] of [
+    [newApiKey, /^svc_live_[0-9A-Za-z]{32}$/v],
+    [newSigningSecret, /^whsec_[0-9A-Za-z]{32}$/v],
+  ] as const) {
+    const made = Array.from({ length: 500 }, make);
+    t.true(made.every((token) => shape.test(token)));
+    t.is(new Set(made).size, 500);
+    const letters = new Set(made.map((token) => token.split('_').at(-1)).join(''));
+    t.is(letters.size, 62);
+  }
+});
+
+test('a key is kept as the SHA-256 of the whole of it', (t) => {
+  const apiKey = newApiKey();
+  t.is(hashApiKey(apiKey), createHash('sha256').update(apiKey).digest('hex'));
+  t.not(hashApiKey(apiKey), hashApiKey(apiKey.slice('svc_live_'.length)));
+});
+
+const bodies = [
+  '',
+  'hello !',
+  '{"id":"evt_1","type":"post.published"}',
+  '{"text":"héllo 🌍 日本"}',
+  'line\r\nline\n\ttab . dots ... \\ "quotes"',
+  '\u2028\u2029\u0000',
+  'x'.repeat(100_000),
+];
+
+test('the signature is that of a published vector of the same construction', (t) => {
+  // Hook0's v0 scheme: output-worker/src/work.rs.
+  t.is(
+    webhookSignature('secret', 1_636_936_200, 'hello !'),
+    'sha256=1b3d69df55f1e52f05224ba94a5162abeb17ef52cd7f4948c390f810d6a87e98',
+  );
+});
+
+test('Web Crypto, and openssl where a machine has it, agree on every body', async (t) => {
+  const secret = 'whsec_0123456789abcdefghijABCDEFGHIJ01';
+  const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+  t.log(hasOpenssl ? 'compared with openssl too' : 'no openssl on this machine');
+  for (const body of bodies) {
+    const signature = webhookSignature(secret, 1_700_000_000, body);
+    const headers = { 'service-timestamp': '1700000000', 'service-signature': signature };
+    t.true(await isSignedWith(secret, { headers, body }), body.slice(0, 40));
+    if (hasOpenssl) {
+      const input = `1700000000.${body}`;
+      const { stdout } = spawnSync('openssl', ['dgst', '-sha256', '-hmac', secret], { input });
+      const hex = stdout.toString('utf8').trim().split(' ').at(-1);
+      t.is(signature, `sha256=${hex}`, body.slice(0, 40));
+    }
+  }
+});
+
+test('another secret, time or body signs otherwise', (t) => {
+  const signatures = [
+    webhookSignature('whsec_a', 1_700_000_000, 'x'),
+    webhookSignature('whsec_b', 1_700_000_000, 'x'),
+    webhookSignature('a', 1_700_000_000, 'x'),
+    webhookSignature('whsec_a', 1_700_000_001, 'x'),
+    webhookSignature('whsec_a', 1_700_000_000, 'y'),
+    webhookSignature('whsec_a', 170_000_000, '0.x'),
+  ];
+  t.is(new Set(signatures).size, signatures.length);
+  t.true(signatures.every((signature) => /^sha256=[0-9a-f]{64}$/v.test(signature)));
+});
