@@ -1,4 +1,13 @@
-import test from 'ava';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import type { Post } from '../../sandbox/post.ts';
+import { openStore } from '../../sandbox/store.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import {
   blueskyClient,
   mastodonClient,
@@ -167,4 +176,106 @@ test('more threads than fit on a page are reached by paging', async (t) => {
   t.is(threadsOf(first).length, 50);
   t.regex(first, /<a href="\?page=2">Older<\/a>/v);
   t.deepEqual(threadsOf(second), [['status 0']]);
+});
+
+const main = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url));
+
+/** A sandbox in a process of its own; `url` is undefined when it ended without getting ready. */
+async function spawnSandbox(t: ExecutionContext, settings: Record<string, string>) {
+  const child = spawn(process.execPath, [main], { env: { ...process.env, ...settings } });
+  t.teardown(() => child.kill('SIGKILL'));
+  let output = '';
+  const exited = once(child, 'close');
+  const url = await new Promise<string | undefined>((resolve) => {
+    const listen = (chunk: Buffer) => {
+      output += chunk.toString();
+      const ready = /ready at (?<url>\S+)\n/v.exec(output);
+      if (ready) {
+        resolve(ready.groups?.['url']);
+      }
+    };
+    child.stdout.on('data', listen);
+    child.stderr.on('data', listen);
+    child.on('close', () => resolve(undefined));
+  });
+  const stop = async () => {
+    child.kill('SIGTERM');
+    const [code] = await exited;
+    return code as number | null;
+  };
+  return { url: url ?? '', stop, exited, output: () => output };
+}
+
+const withKey = { requestInit: { headers: { 'Idempotency-Key': 'k' } } };
+
+/** A sandbox that was posted to and then told to stop, while somebody looked at its page. */
+const stopped = beforeTests(test, async (scope) => {
+  const dataFile = path.join(await temporaryFolder(scope), 'posts.json');
+  const { url, stop } = await spawnSandbox(scope, { PUNCTUAL_SANDBOX_DATA: dataFile });
+  const agent = await blueskyClient(url);
+  const status = await mastodonClient(url).v1.statuses.create({ status: 'one' }, withKey);
+  const { cid } = await agent.post({ text: 'two' });
+  const events = await fetch(`${url}/events`);
+  return { dataFile, agent, status, cid, events, code: await stop() };
+});
+
+test('posts, keys and sessions survive a restart', async (t) => {
+  const { dataFile, agent, status, cid, code } = stopped();
+  const { url } = await openSandbox(t, { dataFile });
+  const page = await readPage(url);
+  const again = await mastodonClient(url).v1.statuses.create({ status: 'one' }, withKey);
+  const headers = { authorization: `Bearer ${agent.session?.accessJwt}` };
+  const session = await fetch(`${url}/xrpc/com.atproto.server.getSession`, { headers });
+
+  t.is(code, 0);
+  t.true(page.includes(`id="mastodon-${status.id}"`) && page.includes(`data-v="${cid}"`));
+  t.is(again.id, status.id);
+  t.is(session.status, 200);
+});
+
+test('it stops at once with open pages, and with success', async (t) => {
+  // A page leaves only when it is sent away: a stop that waits for it would never end.
+  t.is(stopped().code, 0);
+  await t.notThrowsAsync(stopped().events.text(), 'The stream ends and does not break.');
+});
+
+test('a taken port and a foreign data file are named', async (t) => {
+  const { url } = await openSandbox(t);
+  const file = path.join(await temporaryFolder(t), 'posts.json');
+  await writeFile(file, '{"something":"else"}');
+  const port = new URL(url).port;
+
+  const refused = [
+    [{ PORT: port }, `Port ${port} is in use`],
+    [{ PUNCTUAL_SANDBOX_DATA: file }, file],
+    [{ PORT: 'http' }, 'PORT must be a number'],
+  ] as const;
+  await Promise.all(
+    refused.map(async ([settings, words]) => {
+      const sandbox = await spawnSandbox(t, settings);
+      const [code] = await sandbox.exited;
+      t.is(code, 1);
+      t.true(sandbox.output().includes(words), sandbox.output());
+    }),
+  );
+});
+
+test('the newest thousand posts are kept', async (t) => {
+  const store = await openStore(undefined);
+  const posts = Array.from({ length: 1005 }, (_, n): Post => ({
+    network: 'mastodon',
+    id: String(n),
+    text: 'x',
+    createdAt: new Date(n).toISOString(),
+    replyTo: null,
+    visibility: 'public',
+    language: null,
+    key: null,
+  }));
+  for (const post of posts) {
+    await store.put([post]);
+  }
+
+  t.is(store.all().length, 1000);
+  t.deepEqual([store.all().at(0)?.id, store.all().at(-1)?.id], ['5', '1004']);
 });
