@@ -8,6 +8,11 @@ import { programFile } from './program-file.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const scripts = fileURLToPath(new URL('../../scripts', import.meta.url));
+// Plain JavaScript, which has no types here.
+const { currentStamp, isInstalled, setToInstall } = await import(
+  path.join(scripts, 'install', 'stamp.mjs')
+);
+const { withInstallLock } = await import(path.join(scripts, 'install', 'install-lock.mjs'));
 
 /** A copy of the project's outermost layer, in which `set` was installed from the lock file that lies there. */
 async function project(t: ExecutionContext, set?: 'production' | 'full'): Promise<string> {
@@ -39,15 +44,14 @@ async function project(t: ExecutionContext, set?: 'production' | 'full'): Promis
 }
 
 /** Nobody listens on port 1, so an install that asks for a package fails, and says so. */
-function install(root: string, ...flags: string[]) {
-  return runCommand(process.execPath, [path.join(root, 'scripts', 'install.mjs'), ...flags], {
+const install = (root: string, ...flags: string[]) =>
+  runCommand(process.execPath, [path.join(root, 'scripts', 'install.mjs'), ...flags], {
     env: {
       ...process.env,
       npm_config_registry: 'http://127.0.0.1:1',
       npm_config_cache: path.join(root, 'cache'),
     },
   });
-}
 
 const registryAway = /The package registry could not be reached \(ECONNREFUSED\)/v;
 
@@ -68,13 +72,6 @@ test('what was installed to start is not enough for the tests', async (t) => {
   t.regex(stderr, registryAway);
 });
 
-test('a lock file that changed is installed anew', async (t) => {
-  const root = await project(t, 'full');
-  const lock = path.join(root, 'package-lock.json');
-  await writeFile(lock, `${await readFile(lock, 'utf8')}\n`);
-  t.false((await install(root, '--production')).ok);
-});
-
 test('a machine without the package registry is told so, not shown a stack', async (t) => {
   const root = await project(t);
   const { ok, stderr } = await install(root, '--production');
@@ -83,10 +80,19 @@ test('a machine without the package registry is told so, not shown a stack', asy
   t.notRegex(stderr, /install\.mjs:\d/v);
 });
 
+test('a lock file that changed is installed anew', async (t) => {
+  const root = await project(t, 'full');
+  t.true(isInstalled(root, currentStamp(root), 'production'));
+  const lock = path.join(root, 'package-lock.json');
+  await writeFile(lock, `${await readFile(lock, 'utf8')}\n`);
+  t.false(isInstalled(root, currentStamp(root), 'production'));
+});
+
 test('a dependency that the lock file lacks is named as the reason before anything is fetched', async (t) => {
   const root = await project(t, 'full');
   const dependencies = { koa: '3.3.0', left: '1.0.0' };
   await writeFile(path.join(root, 'package.json'), JSON.stringify({ dependencies }));
+  // Without a registry to reach: what is fetched first fails first.
   const { ok, stderr } = await install(root);
   t.false(ok);
   t.regex(stderr, /package\.json and package-lock\.json do not agree about dependencies/v);
@@ -94,13 +100,17 @@ test('a dependency that the lock file lacks is named as the reason before anythi
 
 test('the lock of an install that was killed does not block the next one', async (t) => {
   const root = await project(t);
-  await mkdir(path.join(root, '.data'));
-  await writeFile(path.join(root, '.data', 'installing'), '99999999');
-  t.regex((await install(root, '--production')).stderr, registryAway);
+  const lock = path.join(root, '.data', 'installing');
+  await mkdir(path.dirname(lock));
+  await writeFile(lock, '99999999');
+  let holder = '';
+  await withInstallLock(root, async () => {
+    holder = await readFile(lock, 'utf8');
+  });
+  t.is(holder, String(process.pid));
 });
 
 test('a start whose lock file changed keeps the packages that only the tests need', async (t) => {
-  const { setToInstall } = await import(path.join(scripts, 'install', 'stamp.mjs'));
   const root = await project(t);
   await mkdir(path.join(root, 'node_modules'));
   t.is(setToInstall(root, 'production'), 'production');

@@ -1,40 +1,131 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { choosePorts, freePort } from '../../scripts/ports.ts';
 import { runCommand } from '../../scripts/run-command.ts';
-import { freePort } from '../support/free-port.ts';
+import { readStartSettings } from '../../scripts/start-settings.ts';
+import { beforeTests } from '../support/before-tests.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const test = needs('postgres', 'temporal');
+test('with nothing set, the API is on port 3000 of the loopback and everything else is brought along', (t) => {
+  const settings = readStartSettings({});
+  t.like(settings, { host: '127.0.0.1', apiPort: 3000, temporalNamespace: 'default' });
+  t.is(settings.databaseUrl, undefined);
+  t.is(settings.temporalAddress, undefined);
+});
+
+test('an empty setting counts as not set', (t) => {
+  const settings = readStartSettings({ PORT: '', DATABASE_URL: ' ', TEMPORAL_ADDRESS: '' });
+  t.is(settings.apiPort, 3000);
+  t.is(settings.databaseUrl, undefined);
+  t.is(settings.temporalAddress, undefined);
+});
+
+test('all ports that are none are named at once', (t) => {
+  const env = { PORT: 'http', PUNCTUAL_SANDBOX_PORT: '70000', PUNCTUAL_TEMPORAL_PORT: '0' };
+  t.throws(() => readStartSettings(env), {
+    message: [
+      'PORT must be a port from 1 to 65535, not "http".',
+      'PUNCTUAL_TEMPORAL_PORT must be a port from 1 to 65535, not "0".',
+      'PUNCTUAL_SANDBOX_PORT must be a port from 1 to 65535, not "70000".',
+    ].join('\n'),
+  });
+});
+
+async function takenPort(t: ExecutionContext): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test('a port that a person has set and that is taken is named, with the setting that changes it', async (t) => {
+  const fixed = await takenPort(t);
+  const error = await t.throwsAsync(
+    choosePorts({ api: { what: 'the API', variable: 'PORT', fixed } }),
+  );
+  t.is(
+    error.message,
+    `Port ${fixed} is in use, and the API needs it. Stop what uses it, or set PORT to another port.`,
+  );
+});
+
+test('a part keeps its port of the last start while that is free', async (t) => {
+  const preferred = await freePort();
+  const ports = await choosePorts({ ui: { what: 'the UI', variable: 'UI_PORT', preferred } });
+  t.is(ports.ui, preferred);
+});
+
+test('a part whose port of the last start is taken gets another one', async (t) => {
+  const preferred = await takenPort(t);
+  const ports = await choosePorts({ ui: { what: 'the UI', variable: 'UI_PORT', preferred } });
+  t.not(ports.ui, preferred);
+  t.true(ports.ui > 0);
+});
+
+test('two parts that prefer the same port get two', async (t) => {
+  const preferred = await freePort();
+  const wish = { what: 'a part', variable: 'A_PORT', preferred };
+  const ports = await choosePorts({ one: wish, two: wish });
+  t.is(ports.one, preferred);
+  t.not(ports.two, preferred);
+});
+
+test('a port set for two parts is refused', async (t) => {
+  const fixed = await freePort();
+  const wishes = {
+    api: { what: 'the API', variable: 'PORT', fixed },
+    ui: { what: 'the UI', variable: 'UI_PORT', fixed },
+  };
+  await t.throwsAsync(choosePorts(wishes), { message: /the UI needs it/v });
+});
+
+const startTest = needs('postgres', 'temporal');
 const script = fileURLToPath(new URL('../../scripts/start.ts', import.meta.url));
 
 type Started = { readonly process: ChildProcess; readonly output: () => string };
 
-/** Types `npm start` in a folder of data of the test's own, and waits until it says that all is ready. */
-async function start(t: ExecutionContext, data: string, port: number): Promise<Started> {
+const place = beforeTests(startTest, async (scope) => {
+  const data = path.join(await temporaryFolder(scope), 'data');
+  return { scope, data, port: await freePort() };
+});
+let latest: Started | undefined;
+
+/** The `npm start` that runs, or another one in the same folder: tests share it, as it starts five programs. */
+async function running(): Promise<Started> {
+  latest = latest && hasNotEnded(latest.process) ? latest : await start(place());
+  return latest;
+}
+
+/** Types `npm start`, and waits until it says that all is ready. */
+async function start({ scope, data, port }: ReturnType<typeof place>): Promise<Started> {
   const child = spawn(process.execPath, [script], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, PUNCTUAL_DATA: data, PORT: String(port) },
   });
-  t.teardown(() => ended(child, 'SIGTERM'));
+  scope.teardown(() => ended(child, 'SIGTERM'));
   let output = '';
   const keep = (text: Buffer) => {
     output += String(text);
   };
   child.stdout.on('data', keep);
   child.stderr.on('data', keep);
-  const isOver = () => child.exitCode !== null || output.includes('Ctrl-C stops everything');
-  await poll(async () => isOver(), Boolean, 120_000);
+  const isOver = () => !hasNotEnded(child) || output.includes('Ctrl-C stops everything');
+  await poll(async () => isOver(), Boolean);
   return { process: child, output: () => output };
 }
 
+const hasNotEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode === null && signalCode === null;
+
 async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (child.exitCode === null && child.signalCode === null) {
+  if (hasNotEnded(child)) {
     const exit = once(child, 'exit');
     child.kill(signal);
     await exit;
@@ -45,42 +136,40 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<numbe
 const addressOf = (name: string, output: string): string =>
   new RegExp(String.raw`${name} +(http://\S+)`, 'v').exec(output)?.[1] ?? '';
 
-test('the curl that npm start prints puts a post on the demo networks, also after a restart', async (t) => {
-  const data = path.join(await temporaryFolder(t), 'data');
-  const port = await freePort();
-  const first = await start(t, data, port);
-  const printed = first.output();
-  t.regex(printed, /API key +\S+ \(of the demo workspace; shown this once\)/v);
-  const curl = /curl -X POST[\s\S]+?\}'/v.exec(printed)?.[0] ?? 'false';
-  const text = 'from the first start';
-  // Later than the stop below, so that only the second start can publish it.
-  const soon = curl.replace('Hello from Punctual', text).replace('": 0.1', '": 0.25');
-  const { stdout, stderr } = await runCommand('sh', ['-c', soon]);
-  t.regex(stdout, /"status":\s*"scheduled"/v, stderr);
-  for (const name of ['Docs', 'Temporal UI', 'Sandbox']) {
-    t.is((await fetch(addressOf(name, printed))).status, 200, name);
-  }
-  t.is(await ended(first.process, 'SIGINT'), 0);
-  t.regex(first.output(), /Stopped\.\n$/v);
+startTest.serial(
+  'the curl that npm start prints puts a post on the demo networks, also after a restart',
+  async (t) => {
+    const first = await running();
+    const printed = first.output();
+    t.regex(printed, /API key +\S+ \(of the demo workspace; shown this once\)/v);
+    const curl = /curl -X POST[\s\S]+?\}'/v.exec(printed)?.[0] ?? 'false';
+    const text = 'from the first start';
+    // Later than the stop below, so that only the second start can publish it.
+    const soon = curl.replace('Hello from Punctual', text).replace('": 0.1', '": 0.25');
+    const { stdout, stderr } = await runCommand('sh', ['-c', soon]);
+    t.regex(stdout, /"status":\s*"scheduled"/v, stderr);
+    for (const name of ['Docs', 'Temporal UI', 'Sandbox']) {
+      t.is((await fetch(addressOf(name, printed))).status, 200, name);
+    }
+    t.is(await ended(first.process, 'SIGINT'), 0);
+    t.regex(first.output(), /Stopped\.\n$/v);
 
-  const second = await start(t, data, port);
-  t.regex(second.output(), /API key +was shown at the first start/v);
-  const page = addressOf('Sandbox', second.output());
-  t.is(page, addressOf('Sandbox', printed));
-  const seen = await poll(
-    async () => (await (await fetch(page)).text()).split(text).length - 1,
-    (count) => count >= 2,
-  );
-  t.true(seen >= 2);
-});
+    const second = await running();
+    t.regex(second.output(), /API key +was shown at the first start/v);
+    const page = addressOf('Sandbox', second.output());
+    t.is(page, addressOf('Sandbox', printed));
+    const seen = await poll(
+      async () => (await (await fetch(page)).text()).split(text).length - 1,
+      (count) => count >= 2,
+    );
+    t.true(seen >= 2);
+  },
+);
 
-test('when one part dies, all end and it is named', async (t) => {
-  const data = path.join(await temporaryFolder(t), 'data');
-  const { process: child, output } = await start(t, data, await freePort());
-  const running = JSON.parse(await readFile(path.join(data, 'running.json'), 'utf8')) as {
-    parts: { name: string; pid: number }[][];
-  };
-  const parts = running.parts.flat();
+startTest.serial('when one part dies, all end and it is named', async (t) => {
+  const { process: child, output } = await running();
+  const file = await readFile(path.join(place().data, 'running.json'), 'utf8');
+  const parts = (JSON.parse(file) as { parts: { name: string; pid: number }[][] }).parts.flat();
   const exit = once(child, 'exit');
   process.kill(parts.find(({ name }) => name === 'worker')?.pid ?? 0, 'SIGKILL');
   t.deepEqual(await exit, [1, null]);

@@ -1,13 +1,20 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { Client } from 'pg';
+import { type Guard, startGuard } from '../../scripts/parts/guard.ts';
+import { startPostgres } from '../../scripts/parts/postgres.ts';
+import { freePort } from '../../scripts/ports.ts';
 import { addToCache, cacheFolder } from '../../scripts/temporal/cache-folder.ts';
 import { findProgram } from '../../scripts/temporal/find-program.ts';
 import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
 import { builtTemporal, temporalFromGo } from '../../scripts/temporal/go-build.ts';
 import { temporalOnPath } from '../../scripts/temporal/on-path.ts';
-import { programFile } from './program-file.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { programFile } from './program-file.ts';
 
 /** A machine of the test's own: its PATH and its cache are empty folders. No test here gets as far as a download. */
 async function machine(t: ExecutionContext) {
@@ -102,3 +109,101 @@ test('two who fetch the same folder at once both find it whole', async (t) => {
   }
   t.deepEqual(await readdir(cacheFolder(env)), ['libraries']);
 });
+
+const postgresTest = needs('postgres');
+
+/**
+ * One folder of data for PostgreSQL, as its set-up takes longer than all else: so those tests run one after the other.
+ * What lies beside it is what a set-up leaves that was cut off.
+ */
+const cluster = beforeTests(postgresTest, async (scope) => {
+  const folder = path.join(await temporaryFolder(scope), 'postgres');
+  await mkdir(`${folder}.new`);
+  await writeFile(path.join(`${folder}.new`, 'PG_VERSION'), '18');
+  return folder;
+});
+
+/** Starts PostgreSQL on the data in `folder`. The test's end ends it, unless the test does. */
+async function start(
+  t: ExecutionContext,
+  folder = cluster(),
+): Promise<{ url: string; guard: Guard }> {
+  const guard = startGuard();
+  t.teardown(() => guard.endAll());
+  const url = await startPostgres(
+    {
+      cluster: folder,
+      port: await freePort(),
+      password: 'a-password',
+      database: 'punctual',
+      logFile: `${folder}.log`,
+      env: process.env,
+      rank: 0,
+      settings: { fsync: 'off' },
+    },
+    { guard, say: () => undefined, signal: new AbortController().signal },
+  );
+  return { url, guard };
+}
+
+async function ask(url: string, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+postgresTest.serial('a set-up that was cut off is begun anew', async (t) => {
+  const { url } = await start(t);
+  t.deepEqual(await ask(url, 'select current_database() as name'), [{ name: 'punctual' }]);
+});
+
+postgresTest.serial('what was stored is there after a stop and another start', async (t) => {
+  const first = await start(t);
+  await ask(first.url, 'create table notes (text text)');
+  await ask(first.url, "insert into notes values ('kept')");
+  t.deepEqual(await first.guard.endAll(), []);
+  const second = await start(t);
+  t.deepEqual(await ask(second.url, 'select text from notes'), [{ text: 'kept' }]);
+});
+
+postgresTest.serial('text sorts by code point on every machine', async (t) => {
+  const { url } = await start(t);
+  const sorted =
+    "select string_agg(word, '' order by word) as words from unnest('{b,A,ä,a}'::text[]) word";
+  t.deepEqual(await ask(url, sorted), [{ words: 'Aabä' }]);
+});
+
+postgresTest.serial(
+  'a killed PostgreSQL starts again, also when another process has been given its number',
+  async (t) => {
+    await start(t);
+    const file = path.join(cluster(), 'postmaster.pid');
+    const text = await readFile(file, 'utf8');
+    const pid = text.split('\n')[0] ?? '';
+    process.kill(Number(pid), 'SIGKILL');
+
+    // Of the same user as PostgreSQL: of others it knows that they cannot be it.
+    const { uid, gid } = await stat(cluster());
+    const other = spawn('sleep', ['60'], process.getuid?.() === 0 ? { uid, gid } : {});
+    t.teardown(() => other.kill('SIGKILL'));
+    await writeFile(file, text.replace(pid, String(other.pid)));
+
+    const { url } = await start(t);
+    t.deepEqual(await ask(url, 'select 1 as one'), [{ one: 1 }]);
+  },
+);
+
+postgresTest(
+  'the data of another version of PostgreSQL is left alone, and the way out is named',
+  async (t) => {
+    const folder = path.join(await temporaryFolder(t), 'postgres');
+    await mkdir(folder);
+    await writeFile(path.join(folder, 'PG_VERSION'), '16\n');
+    const error = await t.throwsAsync(start(t, folder));
+    t.regex(error.message, /was made by PostgreSQL 16, and this is PostgreSQL 18\. Move it away/v);
+  },
+);
