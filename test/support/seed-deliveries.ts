@@ -2,6 +2,7 @@ import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import { newId } from '../../db/new-id.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import type { EventType } from '../../domain/events.ts';
+import type { Orm } from '../../db/orm.ts';
 import type { Punctual } from './punctual.ts';
 
 /** Stores an event as the worker does. @returns its delivery's id, if anybody subscribed. */
@@ -55,4 +56,61 @@ export async function storeDelivery(
       [status, status, id],
     );
   return id;
+}
+
+/**
+ * Stores so many events with a delivery each, all due now, that Temporal has yet to hear of: as after an outage, or
+ * when its owner has failed deliveries replayed. In two statements, however many there are.
+ */
+export async function queueEvents(
+  { orm }: Pick<Punctual, 'orm'>,
+  { workspaceId, webhookId }: { readonly workspaceId: string; readonly webhookId: string },
+  count: number,
+): Promise<void> {
+  const em = orm.em.fork();
+  await em.transactional(async () => {
+    await em.execute(
+      `with event as (
+         insert into events (id, workspace_id, type, body, created_at)
+         select uuidv7(), ?, 'post.failed', '{"number":' || number || '}', now()
+         from generate_series(1, ?) as number returning id, workspace_id)
+       insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, next_attempt_at, synced_round)
+       select uuidv7(), workspace_id, ?, id, now(), now(), 0 from event`,
+      [workspaceId, count, webhookId],
+    );
+  });
+}
+
+/** How many deliveries of an endpoint have come how far. */
+export async function countDeliveries(
+  { orm }: Punctual,
+  { workspaceId, webhookId }: { readonly workspaceId: string; readonly webhookId: string },
+): Promise<Readonly<Record<string, number>>> {
+  const rows = await orm.em.fork().execute<{ status: string; count: number }[]>(
+    `select status, count(*)::int as count from deliveries
+     where workspace_id = ? and endpoint_id = ? group by status`,
+    [workspaceId, webhookId],
+  );
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+/** Gives each endpoint of a workspace so many delivered deliveries more, a minute apart, with an attempt each. */
+export async function storeMany(orm: Orm, workspaceId: string, count: number): Promise<void> {
+  const em = orm.em.fork();
+  await em.execute(
+    `with new as (
+       insert into events (id, workspace_id, type, body, created_at)
+       select gen_random_uuid(), ?, 'post.failed', '{}', timestamptz '2026-01-01' + n * interval '1 minute'
+       from generate_series(1, ?::int) n returning id, created_at)
+     insert into deliveries (id, workspace_id, endpoint_id, event_id, status, created_at)
+     select gen_random_uuid(), w.workspace_id, w.id, new.id, 'delivered', new.created_at
+     from new, webhook_endpoints w where w.workspace_id = ?`,
+    [workspaceId, count, workspaceId],
+  );
+  await em.execute(
+    `insert into delivery_attempts (id, workspace_id, delivery_id, number, created_at, duration_ms, response_status)
+     select gen_random_uuid(), workspace_id, id, 1, created_at, 5, 204 from deliveries where workspace_id = ?`,
+    [workspaceId],
+  );
+  await em.execute('analyze');
 }

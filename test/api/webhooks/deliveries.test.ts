@@ -1,18 +1,48 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { listDeliveries } from '../../../api/webhooks/list-deliveries.ts';
-import { newClient, type Client } from '../../support/client.ts';
-import { startApi } from '../../support/punctual.ts';
-import { planOf, storeMany, watched } from './query-plan.ts';
-import { storeDelivery, storeEvent } from '../../support/seed-deliveries.ts';
+import type { Client } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { planOf, watched } from '../../support/query-plan.ts';
+import {
+  storeAttempt,
+  storeDelivery,
+  storeEvent,
+  storeMany,
+} from '../../support/seed-deliveries.ts';
 
+const api = sharedApi(test);
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
-  const { id } = (await client.post('/webhooks', hook)).body.webhook;
-  return { punctual, client, id, path: `/webhooks/${id}/deliveries` };
+/** A workspace with an endpoint. */
+async function endpoint(events = hook.events) {
+  const client = await api.newClient();
+  const { id } = (await client.post('/webhooks', { ...hook, events })).body.webhook;
+  return { client, id, path: `/webhooks/${id}/deliveries` };
 }
+
+// Before the others, so that its rows alone are what PostgreSQL plans for.
+test.serial(
+  'a page costs three queries, and the first row of the next one is found by an index',
+  async (t) => {
+    const { orm } = api.punctual;
+    const { client, id } = await endpoint();
+    await storeMany(orm, client.workspaceId, 2000);
+    const scope = [client.workspaceId, id] as const;
+    const { next_cursor: cursor } = await listDeliveries(orm.em.fork(), ...scope, {});
+    const { em, queries } = watched(orm.em.fork());
+
+    const page = await listDeliveries(em, ...scope, { cursor: cursor ?? '' });
+
+    t.is(page.deliveries.length, 100);
+    t.is(queries.length, 3); // Whether there is such an endpoint, its deliveries, their attempts.
+    const plan = await planOf(orm, queries[1]);
+    t.regex(plan, /Index Scan Backward using deliveries_newest on deliveries d/v);
+    t.regex(plan, /Index Cond: .*ROW\(created_at, id\) < ROW/v);
+    t.false(plan.includes('Sort'), plan);
+    const attempts = await planOf(orm, queries[2]);
+    t.true(attempts.includes('delivery_attempts_delivery_id_number_unique'), attempts);
+  },
+);
 
 /** All pages, one after the other. @returns the ids on each. */
 async function pages(client: Client, path: string): Promise<string[][]> {
@@ -28,12 +58,12 @@ async function pages(client: Client, path: string): Promise<string[][]> {
 }
 
 test('page by page every delivery is seen once, newest first, also those of one instant', async (t) => {
-  const { punctual, client, path } = await world(t);
+  const { client, path } = await endpoint();
   const at = new Date('2026-05-01T10:00:00.123Z');
   const stored: string[] = [];
   for (let n = 0; n < 7; n += 1) {
     const time = n < 4 ? at : new Date(at.getTime() + n);
-    stored.push(await storeDelivery(punctual, client.workspaceId, 'delivered', time));
+    stored.push(await storeDelivery(api.punctual, client.workspaceId, 'delivered', time));
   }
 
   const newestFirst = stored.toReversed();
@@ -52,11 +82,11 @@ test('page by page every delivery is seen once, newest first, also those of one 
 });
 
 test('what arrives while somebody reads moves nothing on the next page', async (t) => {
-  const { punctual, client, path } = await world(t);
-  const older = await storeDelivery(punctual, client.workspaceId, 'failed', new Date(1000));
-  await storeDelivery(punctual, client.workspaceId, 'failed', new Date(2000));
+  const { client, path } = await endpoint();
+  const older = await storeDelivery(api.punctual, client.workspaceId, 'failed', new Date(1000));
+  await storeDelivery(api.punctual, client.workspaceId, 'failed', new Date(2000));
   const first = (await client.get(`${path}?limit=1`)).body;
-  await storeDelivery(punctual, client.workspaceId, 'failed', new Date(3000));
+  await storeDelivery(api.punctual, client.workspaceId, 'failed', new Date(3000));
 
   const second = (await client.get(`${path}?limit=1&cursor=${first.next_cursor}`)).body;
 
@@ -66,9 +96,9 @@ test('what arrives while somebody reads moves nothing on the next page', async (
 });
 
 test('a list of one status holds no other, and goes on over its pages', async (t) => {
-  const { punctual, client, path } = await world(t);
+  const { client, path } = await endpoint();
   const store = (status: 'failed' | 'delivered' | 'pending', ms: number): Promise<string> =>
-    storeDelivery(punctual, client.workspaceId, status, new Date(ms));
+    storeDelivery(api.punctual, client.workspaceId, status, new Date(ms));
   const [a, b, c] = [
     await store('failed', 1),
     await store('delivered', 2),
@@ -82,16 +112,16 @@ test('a list of one status holds no other, and goes on over its pages', async (t
 });
 
 test('a list of one kind of event holds no other, also together with a status, and goes on over its pages', async (t) => {
-  const { punctual, client, path } = await world(t);
+  const { client, path } = await endpoint();
   const events = ['post.failed', 'post.published'];
   await client.patch(path.replace('/deliveries', ''), { events });
   const failed = [
-    await storeDelivery(punctual, client.workspaceId, 'failed', new Date(1)),
-    await storeDelivery(punctual, client.workspaceId, 'delivered', new Date(3)),
-    await storeDelivery(punctual, client.workspaceId, 'failed', new Date(5)),
+    await storeDelivery(api.punctual, client.workspaceId, 'failed', new Date(1)),
+    await storeDelivery(api.punctual, client.workspaceId, 'delivered', new Date(3)),
+    await storeDelivery(api.punctual, client.workspaceId, 'failed', new Date(5)),
   ];
   for (const ms of [2, 4, 6]) {
-    await storeEvent(punctual, client.workspaceId, 'post.published', new Date(ms));
+    await storeEvent(api.punctual, client.workspaceId, 'post.published', new Date(ms));
   }
 
   const [a, b, c] = failed;
@@ -105,16 +135,16 @@ test('a list of one kind of event holds no other, also together with a status, a
 });
 
 test('a list without deliveries is empty, and has no next page', async (t) => {
-  const { client, path } = await world(t);
+  const { client, path } = await endpoint();
   t.deepEqual((await client.get(path)).body, { deliveries: [], next_cursor: null });
 });
 
 test('of an endpoint that is not there, or not one’s own, nothing is listed', async (t) => {
-  const { punctual, client, path, id } = await world(t);
-  await storeDelivery(punctual, client.workspaceId, 'failed');
-  await storeDelivery(punctual, client.workspaceId, 'failed');
+  const { client, path, id } = await endpoint();
+  await storeDelivery(api.punctual, client.workspaceId, 'failed');
+  await storeDelivery(api.punctual, client.workspaceId, 'failed');
   const { next_cursor: cursor } = (await client.get(`${path}?limit=1`)).body;
-  const other = await newClient(punctual);
+  const other = await api.newClient();
   const own = (await other.post('/webhooks', hook)).body.webhook.id;
 
   for (const query of ['', `?cursor=${cursor}`, '?status=failed']) {
@@ -132,7 +162,7 @@ const encoded = (value: unknown): string =>
 const someId = '0192f0d8-4e1a-7b6c-8f93-1d5a7c2e9b48';
 
 test('a query that does not fit is refused and named', async (t) => {
-  const { client, path } = await world(t);
+  const { client, path } = await endpoint();
   const cursors = [
     '',
     'x',
@@ -172,8 +202,8 @@ test('a query that does not fit is refused and named', async (t) => {
 });
 
 test('a cursor of any time is taken', async (t) => {
-  const { punctual, client, path } = await world(t);
-  await storeDelivery(punctual, client.workspaceId, 'failed');
+  const { client, path } = await endpoint();
+  await storeDelivery(api.punctual, client.workspaceId, 'failed');
   for (const [year, seen] of [
     ['1970', 0],
     ['9999', 1],
@@ -185,21 +215,85 @@ test('a cursor of any time is taken', async (t) => {
   }
 });
 
-test('a page costs three queries, and the first row of the next one is found by an index', async (t) => {
-  const { punctual, client, id } = await world(t);
-  await storeMany(punctual.orm, client.workspaceId, 2000);
-  const scope = [client.workspaceId, id] as const;
-  const { next_cursor: cursor } = await listDeliveries(punctual.orm.em.fork(), ...scope, {});
-  const { em, queries } = watched(punctual.orm.em.fork());
+test('an endpoint shows its deliveries, newest first, with every attempt in order', async (t) => {
+  const { client, id } = await endpoint(['post.published', 'post.failed']);
+  const { punctual } = api;
+  const { workspaceId } = client;
+  const at = '2026-05-01T10:00:00.000Z';
+  const older = await storeEvent(punctual, workspaceId, 'post.failed', new Date(at));
+  const newer = await storeEvent(punctual, workspaceId, 'post.published');
+  t.is(await storeEvent(punctual, workspaceId, 'post.partial'), undefined);
+  await storeAttempt(punctual, workspaceId, [
+    older,
+    2,
+    '2026-05-01T10:01:00Z',
+    30,
+    503,
+    'http_error',
+  ]);
+  await storeAttempt(punctual, workspaceId, [older, 1, at, 10_000, null, 'timeout']);
 
-  const page = await listDeliveries(em, ...scope, { cursor: cursor ?? '' });
+  const reply = await client.get(`/webhooks/${id}`);
 
-  t.is(page.deliveries.length, 100);
-  t.is(queries.length, 3); // Whether there is such an endpoint, its deliveries, their attempts.
-  const plan = await planOf(punctual.orm, queries[1]);
-  t.regex(plan, /Index Scan Backward using deliveries_newest on deliveries d/v);
-  t.regex(plan, /Index Cond: .*ROW\(created_at, id\) < ROW/v);
-  t.false(plan.includes('Sort'), plan);
-  const attempts = await planOf(punctual.orm, queries[2]);
-  t.true(attempts.includes('delivery_attempts_delivery_id_number_unique'), attempts);
+  t.is(reply.status, 200);
+  const { webhook, deliveries } = reply.body;
+  t.deepEqual(
+    deliveries.map((delivery: { id: string }) => delivery.id),
+    [newer, older],
+  );
+  const { event_id: eventId, ...second } = deliveries[1];
+  t.regex(eventId, /^[0-9a-f\-]{36}$/v);
+  const attempt = (number: number, more: object): object => ({ number, ...more });
+  t.deepEqual(second, {
+    id: older,
+    event_type: 'post.failed',
+    status: 'pending',
+    attempts: [
+      attempt(1, { created_at: at, duration_ms: 10_000, response_status: null, error: 'timeout' }),
+      attempt(2, {
+        created_at: '2026-05-01T10:01:00.000Z',
+        duration_ms: 30,
+        response_status: 503,
+        error: 'http_error',
+      }),
+    ],
+    response_status: 503,
+    error: 'http_error',
+    next_attempt_at: at,
+    created_at: at,
+  });
+  t.like(deliveries[0], { event_type: 'post.published', attempts: [], response_status: null });
+  t.deepEqual(webhook.last_delivery, {
+    status: 'pending',
+    response_status: null,
+    error: null,
+    created_at: deliveries[0].created_at,
+  });
+  t.false('secret' in webhook);
+});
+
+test('an endpoint shows its newest 100 deliveries and no other endpoint’s', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const first = (await client.post('/webhooks', hook)).body.webhook.id;
+  await storeEvent(punctual, client.workspaceId, 'post.failed', new Date('2026-01-01T00:00:00Z'));
+  const second = (await client.post('/webhooks', hook)).body.webhook.id;
+  for (let n = 0; n < 100; n += 1) {
+    await storeEvent(
+      punctual,
+      client.workspaceId,
+      'post.failed',
+      new Date(Date.UTC(2026, 2, 1, n)),
+    );
+  }
+
+  for (const id of [first, second]) {
+    const { deliveries } = (await client.get(`/webhooks/${id}`)).body;
+    const times: string[] = deliveries.map(
+      (delivery: { created_at: string }) => delivery.created_at,
+    );
+    t.is(times.length, 100);
+    t.deepEqual(times, times.toSorted().toReversed());
+    t.is(times.at(-1), '2026-03-01T00:00:00.000Z');
+  }
 });

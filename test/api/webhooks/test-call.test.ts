@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { RequestListener } from 'node:http';
 import { newClient } from '../../support/client.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../scripts/ports.ts';
 import { startApi } from '../../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../../support/receiver.ts';
 import { answering } from './answering.ts';

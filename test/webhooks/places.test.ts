@@ -1,42 +1,32 @@
 import test, { type ExecutionContext } from 'ava';
-import { poll } from '../../support/poll.ts';
-import { held, inTurn, status } from '../support/answers.ts';
-import { sharedWorld } from '../support/shared-world.ts';
-import type { Attempted, Subscribed } from '../support/world.ts';
+import { held, inTurn, status, type Answer } from '../support/answers.ts';
+import { poll } from '../support/poll.ts';
+import { sharedWebhooks, type AttemptedDelivery } from '../support/webhooks.ts';
+import { delivered, endpointWithHeldPlaces, events } from './support/held-places.ts';
 
-const world = sharedWorld(test);
+const api = sharedWebhooks(test);
 
-const delivered: Attempted = { kind: 'done', status: 'delivered' };
-
-/** Events of an endpoint. @returns their deliveries. */
-const events = ({ event }: Subscribed, count: number): Promise<string[]> =>
-  Promise.all(Array.from({ length: count }, () => event()));
+const endpoint = (t: ExecutionContext, answer?: Answer) => endpointWithHeldPlaces(t, api, answer);
 
 type Busy = { readonly waiting: number; readonly heldMs: number };
 
 /** Nothing was sent, nothing was counted, and it looks again before all who wait would have had their turn. */
-function mustLookAgain(t: ExecutionContext, attempted: Attempted, busy: Busy): void {
+function mustLookAgain(t: ExecutionContext, attempted: AttemptedDelivery, busy: Busy): void {
   t.like(attempted, { kind: 'again', code: 'endpoint_busy' });
   const inMs = waitOf(attempted);
   const mostMs = 100 + Math.max(200, (busy.waiting * busy.heldMs) / 4);
   t.true(inMs >= 100 && inMs <= mostMs, `${inMs} ms, ${mostMs} at most`);
 }
 
-const waitOf = (attempted: Attempted): number =>
+const waitOf = (attempted: AttemptedDelivery): number =>
   (attempted.kind === 'again' && attempted.inMs) || 0;
 
-/** Makes the database believe that all places of an endpoint were taken so long ago, by workers that are at it. */
-const heldFor = async ({ webhookId, workspaceId }: Subscribed, seconds: number): Promise<void> => {
-  await world.punctual.orm.em.fork().execute(
-    `update endpoint_places set taken_until = clock_timestamp() + make_interval(secs => 20 - ?)
-       where endpoint_id = ? and workspace_id = ?`,
-    [seconds, webhookId, workspaceId],
-  );
-};
-
 /** Waits until so many of these attempts have found no place. */
-function lookingAgain(all: readonly Promise<Attempted>[], count: number): Promise<Attempted[]> {
-  const busy: Attempted[] = [];
+function lookingAgain(
+  all: readonly Promise<AttemptedDelivery>[],
+  count: number,
+): Promise<AttemptedDelivery[]> {
+  const busy: AttemptedDelivery[] = [];
   for (const one of all) {
     void one.then((attempted) => attempted.kind === 'again' && busy.push(attempted));
   }
@@ -49,16 +39,14 @@ function lookingAgain(all: readonly Promise<Attempted>[], count: number): Promis
 
 test('a receiver that hangs has four requests under way and no more; others look again without losing an attempt', async (t) => {
   const { answer, waiting, most, release } = held();
-  const subscribed = await world.subscribe(answer);
+  const subscribed = await endpoint(t, answer);
   const { attempt, receiver, shown } = subscribed;
   const [fifth = '', sixth = '', ...first] = await events(subscribed, 6);
-  const beganMs = Date.now();
   const hanging = first.map((id) => attempt(id));
   await receiver.nth(4);
 
   for (const id of [fifth, sixth, fifth]) {
-    const attempted = await attempt(id);
-    mustLookAgain(t, attempted, { waiting: 6, heldMs: Date.now() - beganMs });
+    mustLookAgain(t, await attempt(id), { waiting: 6, heldMs: 0 });
   }
 
   t.is(waiting(), 4);
@@ -76,14 +64,12 @@ test('a receiver that hangs has four requests under way and no more; others look
 
 test('the first events of an endpoint may all come at once: four are sent', async (t) => {
   const { answer, most, waiting, release } = held();
-  const subscribed = await world.subscribe(answer);
+  const subscribed = await endpoint(t, answer);
   const ids = await events(subscribed, 20);
-  const beganMs = Date.now();
   const all = ids.map((id) => subscribed.attempt(id));
   await subscribed.receiver.nth(4);
   const busy = await lookingAgain(all, 16);
-  const heldMs = Date.now() - beganMs;
-  busy.forEach((attempted) => mustLookAgain(t, attempted, { waiting: 20, heldMs }));
+  busy.forEach((attempted) => mustLookAgain(t, attempted, { waiting: 20, heldMs: 0 }));
   t.is(waiting(), 4);
   release(status(204));
   const ends = await Promise.all(all);
@@ -92,8 +78,8 @@ test('the first events of an endpoint may all come at once: four are sent', asyn
 });
 
 test('the longer an endpoint hangs and the more wait for it, the more seldom they look; those whose next attempt is hours away do not count', async (t) => {
-  const subscribed = await world.subscribe(status(500));
-  const { attempt, receiver } = subscribed;
+  const subscribed = await endpoint(t, status(500));
+  const { attempt, receiver, hold } = subscribed;
   const later = await events(subscribed, 20);
   for (const id of later) {
     t.like(await attempt(id), { kind: 'again', code: 'http_error' });
@@ -104,12 +90,12 @@ test('the longer an endpoint hangs and the more wait for it, the more seldom the
   const [waiting = '', ...first] = await events(subscribed, 5);
   const hanging = first.map((id) => attempt(id));
   await receiver.nth(24);
-  await heldFor(subscribed, 8);
+  await hold(8000);
 
   const waits: number[] = [];
   for (let look = 0; look < 20; look += 1) {
     const attempted = await attempt(waiting);
-    mustLookAgain(t, attempted, { waiting: 5, heldMs: 9000 });
+    mustLookAgain(t, attempted, { waiting: 5, heldMs: 8000 });
     waits.push(waitOf(attempted));
   }
 
@@ -121,13 +107,13 @@ test('the longer an endpoint hangs and the more wait for it, the more seldom the
 
 test('a place that another worker is about to take is passed over: nobody waits for it, and nobody gets it twice', async (t) => {
   const { answer, most, release } = held();
-  const subscribed = await world.subscribe(status(204));
+  const subscribed = await endpoint(t, status(204));
   const { attempt, event, receiver, webhookId, workspaceId } = subscribed;
   t.deepEqual(await attempt(await event()), delivered);
   receiver.answer = answer;
   const ids = await events(subscribed, 5);
-  const all: Promise<Attempted>[] = [];
-  await world.punctual.orm.em.fork().transactional(async (em) => {
+  const all: Promise<AttemptedDelivery>[] = [];
+  await api.punctual.orm.em.fork().transactional(async (em) => {
     await em.execute(
       `update endpoint_places set taken_until = clock_timestamp() + interval '1 minute'
        where endpoint_id = ? and workspace_id = ? and place = 0`,
@@ -144,34 +130,9 @@ test('a place that another worker is about to take is passed over: nobody waits 
   t.is(most(), 3);
 });
 
-test('an endpoint that hangs holds up no other of the same workspace', async (t) => {
-  const { answer, waiting, release } = held();
-  const subscribed = await world.subscribe(answer);
-  const { client, workspaceId, attempt, receiver } = subscribed;
-  const hanging = (await events(subscribed, 4)).map((id) => attempt(id));
-  await receiver.nth(4);
-  const healthy = world.stage.receiver(status(204));
-  const hook = { url: healthy.url, events: ['post.failed'] };
-  const { id } = (await client.post('/webhooks', hook)).body.webhook;
-  await subscribed.event();
-  const [other] = await world.punctual.orm.em
-    .fork()
-    .execute<{ id: string }[]>(
-      'select id from deliveries where endpoint_id = ? and workspace_id = ?',
-      [id, workspaceId],
-    );
-
-  t.deepEqual(await attempt(other?.id ?? ''), delivered);
-
-  t.is(waiting(), 4);
-  t.is(healthy.arrived.length, 1);
-  release(status(204));
-  await Promise.all(hanging);
-});
-
 test('however a request ends, its place is free for the next one', async (t) => {
   const { answer, release } = held();
-  const subscribed = await world.subscribe();
+  const subscribed = await endpoint(t);
   const { attempt, event, receiver } = subscribed;
   const ends = [
     status(204),
@@ -199,7 +160,7 @@ test('however a request ends, its place is free for the next one', async (t) => 
 });
 
 test('a fault of ours that comes back at every attempt keeps no place from others', async (t) => {
-  const subscribed = await world.subscribe(status(204));
+  const subscribed = await endpoint(t, status(204));
   const { attempt, event, deps } = subscribed;
   const request = () => Promise.reject(new TypeError('A bug.'));
   const egress = { ...deps.egress, request };
@@ -212,27 +173,15 @@ test('a fault of ours that comes back at every attempt keeps no place from other
 
 test('the places of a worker that died are free again after a while, and what it did not record is sent once more', async (t) => {
   const { answer, release } = held();
-  const subscribed = await world.subscribe(answer);
-  const { attempt, receiver, webhookId, workspaceId, shown } = subscribed;
+  const subscribed = await endpoint(t, answer);
+  const { attempt, receiver, shown, hold } = subscribed;
   const ids = await events(subscribed, 4);
-  const beganMs = Date.now();
   const dead = ids.map((id) => attempt(id));
   await receiver.nth(4);
   const [first = ''] = ids;
-  mustLookAgain(t, await attempt(first), { waiting: 4, heldMs: Date.now() - beganMs });
-
-  const em = world.punctual.orm.em.fork();
-  const [kept] = await em.execute<{ most: string | Date }[]>(
-    'select max(taken_until) as most from endpoint_places where endpoint_id = ? and workspace_id = ?',
-    [webhookId, workspaceId],
-  );
-  const heldMs = new Date(kept?.most ?? 0).getTime() - Date.now();
-  t.true(heldMs > 10_000 && heldMs <= 21_000, `${heldMs} ms`); // Above what a request may take.
-  await em.execute(
-    `update endpoint_places set taken_until = clock_timestamp() - interval '1 second'
-     where endpoint_id = ? and workspace_id = ?`,
-    [webhookId, workspaceId],
-  );
+  await hold(10_000); // A request may take as long.
+  mustLookAgain(t, await attempt(first), { waiting: 4, heldMs: 10_000 });
+  await hold(11_000);
 
   const again = attempt(first);
   await receiver.nth(5);
@@ -245,24 +194,3 @@ test('the places of a worker that died are free again after a while, and what it
   t.is((await shown(first)).attempts.length, 1);
   t.is(receiver.arrived.length, 5);
 });
-
-test.serial(
-  'many endpoints of others that hang at the same host delay no event for an endpoint there',
-  async (t) => {
-    const { subscribe } = world;
-    const { answer, waiting, lost, release } = held();
-    const others = await Promise.all(Array.from({ length: 17 }, () => subscribe(answer)));
-    const hanging = others.flatMap(({ event, attempt }) =>
-      [1, 2, 3, 4].map(async () => attempt(await event())),
-    );
-    await Promise.all(others.map(({ receiver }) => receiver.nth(4)));
-    const { event, attempt } = await subscribe(status(204));
-
-    t.deepEqual(await attempt(await event()), { kind: 'done', status: 'delivered' });
-
-    t.is(waiting(), 68);
-    t.is(lost(), 0);
-    release(status(204));
-    t.true((await Promise.all(hanging)).every(({ kind }) => kind === 'done'));
-  },
-);

@@ -1,0 +1,203 @@
+import test from 'ava';
+import { loadEndpoints } from '../../../api/webhooks/load-endpoints.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { planOf, watched } from '../../support/query-plan.ts';
+import { storeDelivery, storeEvent, storeMany } from '../../support/seed-deliveries.ts';
+
+const api = sharedApi(test);
+
+const hook = (name: string, events = ['post.failed']): object => ({
+  url: `https://8.8.8.8/${name}`,
+  events,
+  description: name,
+});
+
+/** A workspace with an endpoint, as the API shows it. */
+async function editable() {
+  const client = await api.newClient();
+  const { secret: _, ...webhook } = (await client.post('/webhooks', hook('Ours'))).body.webhook;
+  return { client, webhook, path: `/webhooks/${webhook.id}` };
+}
+
+// Before the others, so that its rows alone are what PostgreSQL plans for.
+test.serial(
+  'the list is one query, which goes down an index for each newest delivery, however many there are',
+  async (t) => {
+    const { orm } = api.punctual;
+    const client = await api.newClient();
+    for (let n = 0; n < 10; n += 1) {
+      await client.post('/webhooks', hook(`n${n}`));
+    }
+
+    await storeMany(orm, client.workspaceId, 500);
+    const { em, queries } = watched(orm.em.fork());
+    const endpoints = await loadEndpoints(em, client.workspaceId, new Date());
+
+    t.is(endpoints.length, 10);
+    t.true(endpoints.every(({ last_delivery: last }) => last?.response_status === 204));
+    t.is(queries.length, 1);
+    const plan = await planOf(orm, queries[0]);
+    t.true(plan.includes('Index Scan Backward using deliveries_newest'), plan);
+    t.true(plan.includes('delivery_attempts_delivery_id_number_unique'), plan);
+  },
+);
+
+test('all endpoints are listed, oldest first, each with its newest delivery and without its secret', async (t) => {
+  const client = await api.newClient();
+  t.deepEqual((await client.get('/webhooks')).body, { webhooks: [] });
+  const first = (await client.post('/webhooks', hook('first'))).body.webhook;
+  await storeDelivery(
+    api.punctual,
+    client.workspaceId,
+    'delivered',
+    new Date('2026-05-01T10:00:00Z'),
+  );
+  await storeDelivery(api.punctual, client.workspaceId, 'failed', new Date('2026-05-02T10:00:00Z'));
+  await storeDelivery(
+    api.punctual,
+    client.workspaceId,
+    'delivered',
+    new Date('2026-04-01T10:00:00Z'),
+  );
+  const second = (await client.post('/webhooks', hook('second', ['webhook.test']))).body.webhook;
+  const third = (await client.post('/webhooks', hook('third'))).body.webhook;
+  const newest = new Date('2026-05-03T10:00:00Z');
+  await storeDelivery(api.punctual, client.workspaceId, 'pending', newest);
+
+  const reply = await client.get('/webhooks');
+
+  t.is(reply.status, 200);
+  const shown = ({ secret: _, ...webhook }: { secret: string }, last: object | null): object => ({
+    ...webhook,
+    last_delivery: last,
+  });
+  const pending = {
+    status: 'pending',
+    response_status: null,
+    error: null,
+    created_at: newest.toISOString(),
+  };
+  t.deepEqual(reply.body, {
+    webhooks: [shown(first, pending), shown(second, null), shown(third, pending)],
+  });
+  for (const webhook of reply.body.webhooks) {
+    t.deepEqual((await client.get(`/webhooks/${webhook.id}`)).body.webhook, webhook);
+  }
+});
+
+test('of a delivery with several attempts the last one’s answer is shown', async (t) => {
+  const client = await api.newClient();
+  await client.post('/webhooks', hook('one'));
+  const at = new Date('2026-05-02T10:00:00Z');
+  const id = await storeDelivery(api.punctual, client.workspaceId, 'failed', at);
+  await api.punctual.orm.em
+    .fork()
+    .execute(
+      `update delivery_attempts set response_status = null, error = 'timeout' where delivery_id = ? and number = 6`,
+      [id],
+    );
+
+  t.deepEqual((await client.get('/webhooks')).body.webhooks[0].last_delivery, {
+    status: 'failed',
+    response_status: null,
+    error: 'timeout',
+    created_at: at.toISOString(),
+  });
+});
+
+test('another workspace’s endpoints are not listed', async (t) => {
+  const [mine, other] = [await api.newClient(), await api.newClient()];
+  await other.post('/webhooks', hook('theirs'));
+  t.deepEqual((await mine.get('/webhooks')).body, { webhooks: [] });
+});
+
+test('an unknown endpoint is 404', async (t) => {
+  const client = await api.newClient();
+  const reply = await client.get(`/webhooks/${crypto.randomUUID()}`);
+  t.is(reply.status, 404);
+  t.is(reply.body.code, 'not_found');
+});
+
+test('only the fields that are sent change', async (t) => {
+  const { client, webhook, path } = await editable();
+  const changes = [
+    { url: 'https://8.8.4.4/other?x=1' },
+    { events: ['webhook.test', 'post.published'] },
+    { description: 'Theirs — “now”' },
+    { description: '' },
+    { url: 'https://1.1.1.1/', events: ['post.partial'], description: 'All at once' },
+    {},
+  ];
+  for (const change of changes) {
+    const reply = await client.patch(path, change);
+    Object.assign(webhook, change);
+    t.is(reply.status, 200);
+    t.deepEqual(reply.body, { webhook });
+    t.deepEqual((await client.get(path)).body.webhook, webhook);
+  }
+});
+
+test('null clears the description, and events named twice count once', async (t) => {
+  const { client, webhook, path } = await editable();
+  const reply = await client.patch(path, {
+    description: null,
+    events: ['post.failed', 'post.partial', 'post.failed'],
+  });
+  const events = ['post.failed', 'post.partial'];
+  t.deepEqual(reply.body.webhook, { ...webhook, description: '', events });
+});
+
+test('what would be refused at registration is refused here too, and nothing changes', async (t) => {
+  const { client, webhook, path } = await editable();
+  const refused: [object, string, string[]][] = [
+    [{ url: 'http://example.com/hook' }, 'invalid_webhook_url', ['/url']],
+    [{ url: 'https://127.0.0.1/' }, 'invalid_webhook_url', ['/url']],
+    [{ url: 'https://[::ffff:10.0.0.1]/' }, 'invalid_webhook_url', ['/url']],
+    [{ url: 'https://user:secret@example.com/' }, 'invalid_webhook_url', ['/url']],
+    [{ url: 'https://8.8.8.8/\0' }, 'invalid_webhook_url', ['/url']],
+    [{ url: '' }, 'invalid_webhook_url', ['/url']],
+    [{ url: 'https://1.1.1.1/', events: [] }, 'invalid_events', ['/events']],
+    [{ events: ['post.sent'] }, 'invalid_events', ['/events']],
+    [{ url: null }, 'invalid_request', ['/url']],
+    [{ events: null }, 'invalid_request', ['/events']],
+    [{ events: 'post.failed' }, 'invalid_request', ['/events']],
+    [{ description: 1 }, 'invalid_request', ['/description']],
+    [{ description: 'x'.repeat(501) }, 'invalid_request', ['/description']],
+    [{ description: 'a\0' }, 'invalid_request', ['/description']],
+    [{ description: 'a\ud800' }, 'invalid_request', ['/description']],
+    [{ description: 'New', secret: 'mine' }, 'invalid_request', ['/secret']],
+    [{ description: 'New', id: webhook.id }, 'invalid_request', ['/id']],
+    [[], 'invalid_request', ['']],
+  ];
+  for (const [body, code, paths] of refused) {
+    const reply = await client.patch(path, body);
+    t.is(reply.status, 400, JSON.stringify(body));
+    t.is(reply.body.code, code, JSON.stringify(body));
+    const named = reply.body.details.map((detail: { path: string }) => detail.path);
+    t.deepEqual(named, paths, JSON.stringify(body));
+  }
+
+  t.deepEqual((await client.get(path)).body.webhook, webhook);
+});
+
+test('another workspace’s endpoint cannot be changed, nor one that is not there', async (t) => {
+  const { client, webhook, path } = await editable();
+  const other = await api.newClient();
+  for (const target of [path, `/webhooks/${crypto.randomUUID()}`]) {
+    for (const body of [{}, { description: 'Mine' }, { url: 'https://127.0.0.1/' }]) {
+      const reply = await other.patch(target, body);
+      t.is(reply.status, 404);
+      t.is(reply.body.code, 'not_found');
+    }
+  }
+
+  t.deepEqual((await client.get(path)).body.webhook, webhook);
+});
+
+test('new events count for what happens from then on', async (t) => {
+  const { client, path } = await editable();
+  const { workspaceId } = client;
+  await client.patch(path, { events: ['post.published'] });
+  t.is(await storeEvent(api.punctual, workspaceId, 'post.failed'), undefined);
+  t.truthy(await storeEvent(api.punctual, workspaceId, 'post.published'));
+});

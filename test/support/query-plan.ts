@@ -1,0 +1,28 @@
+import type { Em, Orm } from '../../db/orm.ts';
+
+export type Query = { readonly sql: string; readonly values: readonly unknown[] };
+
+/** An entity manager that keeps what it is asked. */
+export function watched(em: Em): { em: Em; queries: Query[] } {
+  const queries: Query[] = [];
+  const execute = em.execute.bind(em);
+  const kept = Object.assign(em, {
+    execute: (sql: string, values: unknown[] = []) => {
+      queries.push({ sql, values });
+      return execute(sql, values);
+    },
+  });
+  return { em: kept as Em, queries };
+}
+
+/** How PostgreSQL runs a query. */
+export async function planOf(orm: Orm, query: Query | undefined): Promise<string> {
+  if (!query) {
+    throw new Error('Nothing was asked.');
+  }
+
+  const rows = await orm.em
+    .fork()
+    .execute<Record<string, string>[]>(`explain ${query.sql}`, [...query.values]);
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}

@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import { testEgress } from '../runtime/egress/support/egress.ts';
+import { inTurn, saying, sayingLast, status, type Answer } from '../support/answers.ts';
+import { sharedWebhooks } from '../support/webhooks.ts';
+
+const api = sharedWebhooks(test);
+
+test('each of these statuses is a delivery, and nothing is sent again', async (t) => {
+  const { event, attempt, shown, receiver } = await api.subscribe();
+  for (const [index, code] of [200, 201, 202, 204, 206, 299].entries()) {
+    receiver.answer = status(code);
+    const delivery = await event();
+
+    t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' }, String(code));
+    t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+
+    t.is(receiver.arrived.length, index + 1);
+    const { attempts, ...seen } = await shown(delivery);
+    t.like(seen, {
+      status: 'delivered',
+      response_status: code,
+      error: null,
+      next_attempt_at: null,
+    });
+    t.is(attempts.length, 1);
+    t.like(attempts[0], { number: 1, response_status: code, error: null });
+    t.true((attempts[0]?.duration_ms ?? -1) >= 0);
+  }
+});
+
+test('each of these statuses is a failure that says what came, and another attempt follows', async (t) => {
+  const { event, attempt, shown, receiver, now } = await api.subscribe();
+  const redirects = [300, 301, 302, 303, 304, 307, 308];
+  const refusals = [400, 401, 403, 404, 410, 422, 429, 500, 502, 503, 504, 599];
+  for (const code of [...redirects, ...refusals]) {
+    receiver.answer = status(code);
+    const delivery = await event();
+    const error = redirects.includes(code) ? 'redirect' : 'http_error';
+
+    t.like(await attempt(delivery), { kind: 'again', code: error }, String(code));
+
+    const { attempts, ...seen } = await shown(delivery);
+    t.like(seen, { status: 'pending', response_status: code, error });
+    t.is(attempts.length, 1);
+    t.like(attempts[0], { number: 1, response_status: code, error });
+    t.true(Date.parse(seen.next_attempt_at ?? '') > now().getTime());
+  }
+});
+
+/** How much of an answer's body is looked at, in bytes. */
+const cap = 2048;
+
+const withBody = (body: string | Buffer, header = ''): Answer =>
+  saying(
+    Buffer.concat([
+      Buffer.from(`HTTP/1.1 200 OK\r\n${header}content-length: ${body.length}\r\n\r\n`),
+      Buffer.from(body),
+    ]),
+  );
+
+const endless: Answer = (socket) => {
+  socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+  const drip = (): void => {
+    if (socket.writable) {
+      socket.write('a\r\n0123456789\r\n', () => setImmediate(drip));
+    }
+  };
+  drip();
+};
+
+const taken: Readonly<Record<string, Answer>> = {
+  'no body': withBody(''),
+  'as much body as is looked at': withBody('x'.repeat(cap)),
+  'a byte more body than is looked at': withBody('x'.repeat(cap + 1)),
+  'a megabyte of body': withBody('x'.repeat(1_000_000)),
+  'a body without end': endless,
+  'a small body that unpacks to 50 MB': withBody(
+    gzipSync(Buffer.alloc(50_000_000)),
+    'content-encoding: gzip\r\n',
+  ),
+  'a body that lies about being packed': withBody('not gzip', 'content-encoding: gzip\r\n'),
+  'NUL in its body': withBody('a\0b'),
+  'a body that is not UTF-8': withBody(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0xed, 0xa0, 0x80])),
+  'headers in Latin-1': saying(
+    Buffer.from('HTTP/1.1 200 Schön\r\nx-a: grüße\r\ncontent-length: 0\r\n\r\n', 'latin1'),
+  ),
+  'a body that breaks off': sayingLast('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this'),
+  'a body that ends with the connection': sayingLast('HTTP/1.1 200 OK\r\n\r\nall of it'),
+  '103 Early Hints first': saying(
+    'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+  ),
+};
+for (const [what, answer] of Object.entries(taken)) {
+  test(`a receiver that answers 200 with ${what} has taken the event`, async (t) => {
+    const { event, attempt, shown, receiver } = await api.subscribe(answer);
+    const delivery = await event();
+
+    t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+
+    const { attempts } = await shown(delivery);
+    t.is(attempts.length, 1);
+    t.like(attempts[0], { number: 1, response_status: 200, error: null });
+    t.is(receiver.arrived.length, 1);
+  });
+}
+
+const unreadable: Readonly<Record<string, [Answer, string]>> = {
+  'with a header of 40 KB': [
+    saying(`HTTP/1.1 200 OK\r\na: ${'b'.repeat(40_000)}\r\ncontent-length: 0\r\n\r\n`),
+    'invalid_response',
+  ],
+  'with two lengths': [
+    saying('HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'),
+    'invalid_response',
+  ],
+  'in the words of SSH': [saying('SSH-2.0-OpenSSH_9.9\r\n'), 'invalid_response'],
+  'with a status of four digits': [
+    saying('HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n'),
+    'invalid_response',
+  ],
+  'that announces one and ends': [
+    sayingLast('HTTP/1.1 103 Early Hints\r\n\r\n'),
+    'connection_reset',
+  ],
+  'by status 199 alone': [
+    sayingLast('HTTP/1.1 199 Odd\r\ncontent-length: 0\r\n\r\n'),
+    'connection_reset',
+  ],
+  'with half a head': [sayingLast('HTTP/1.1 200 OK\r\na: b\r\n'), 'connection_reset'],
+};
+for (const [what, [answer, error]] of Object.entries(unreadable)) {
+  test(`an answer ${what} is no delivery: ${error}`, async (t) => {
+    const { event, attempt, shown, receiver } = await api.subscribe(answer);
+    const delivery = await event();
+
+    t.like(await attempt(delivery), { kind: 'again', code: error });
+
+    const { attempts, status: now } = await shown(delivery);
+    t.is(now, 'pending');
+    t.is(attempts.length, 1);
+    t.like(attempts[0], { number: 1, response_status: null, error });
+    t.is(receiver.arrived.length, 1); // It is not sent again behind the attempt's back.
+  });
+}
+
+test('a packed answer is shown as it came, not unpacked', async (t) => {
+  const packed = gzipSync(Buffer.alloc(1_000_000, 'a'));
+  const answer = withBody(packed, 'content-encoding: gzip\r\n');
+  const { client, path } = await api.subscribe(answer);
+
+  const { body } = await client.post(`${path}/test`);
+
+  const seen: string = body.delivery.response_body;
+  t.true(seen.length > 0 && seen.length <= packed.length);
+  t.false(seen.includes('aaaaaaaa'));
+});
+
+/** A way out that shares its connections with no other test. */
+const apart = (t: ExecutionContext) => ({
+  egress: testEgress(t, { allow: `127.0.0.1/32:${api.port}` }),
+});
+
+const broken: Readonly<Record<string, Answer>> = {
+  'resets the connection': (socket) => socket.resetAndDestroy(),
+  'closes the connection': (socket) => socket.destroy(),
+  'ends its half of the connection': (socket) => socket.end(),
+};
+for (const [what, answer] of Object.entries(broken)) {
+  test(`a receiver that reads the request and ${what} gets it again at the next attempt, not at once`, async (t) => {
+    const subscribed = await api.subscribe(inTurn(answer, status(204)));
+    const { event, attempt, shown, receiver, pass } = subscribed;
+    const delivery = await event();
+
+    const first = await attempt(delivery);
+
+    t.like(first, { kind: 'again', code: 'connection_reset' });
+    t.is(receiver.arrived.length, 1);
+    t.like((await shown(delivery)).attempts[0], {
+      response_status: null,
+      error: 'connection_reset',
+    });
+    pass(first.kind === 'again' ? (first.inMs ?? 0) : 0);
+    t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+    t.is(receiver.arrived.length, 2);
+  });
+}
+
+test('a receiver that ends its half after the answer has answered', async (t) => {
+  const answer = sayingLast('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+  const { event, attempt } = await api.subscribe(answer);
+  for (let count = 0; count < 3; count += 1) {
+    t.deepEqual(await attempt(await event()), { kind: 'done', status: 'delivered' });
+  }
+});
+
+test('a connection that was kept and then closed costs no delivery: the next one makes a new one', async (t) => {
+  const sockets: Socket[] = [];
+  const { event, attempt, receiver } = await api.subscribe((socket, n) => {
+    sockets.push(socket);
+    status(204)(socket, n);
+  });
+  const deps = apart(t);
+  for (let count = 1; count <= 3; count += 1) {
+    t.deepEqual(await attempt(await event(), deps), { kind: 'done', status: 'delivered' });
+    const socket = sockets.at(-1);
+    socket?.end();
+    await (socket && once(socket, 'close'));
+  }
+
+  t.is(receiver.arrived.length, 3);
+});
+
+test('a kept connection that breaks under the next request fails that attempt: it may have arrived', async (t) => {
+  const sockets = new Set<Socket>();
+  const { event, attempt, receiver } = await api.subscribe((socket, n) => {
+    if (sockets.has(socket)) {
+      socket.resetAndDestroy();
+      return;
+    }
+
+    sockets.add(socket);
+    status(204)(socket, n);
+  });
+  const deps = apart(t);
+  t.deepEqual(await attempt(await event(), deps), { kind: 'done', status: 'delivered' });
+
+  t.like(await attempt(await event(), deps), { kind: 'again', code: 'connection_reset' });
+
+  t.is(receiver.arrived.length, 2);
+});

@@ -1,0 +1,269 @@
+import test, { type ExecutionContext } from 'ava';
+import type { ActivityDeps } from '../../activities/deps.ts';
+import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
+import { held, inTurn, status } from '../support/answers.ts';
+import { isSignedWith } from '../support/receiver.ts';
+import { sharedWebhooks, type Subscription } from '../support/webhooks.ts';
+
+const api = sharedWebhooks(test);
+const hour = 3_600_000;
+const day = 24 * hour;
+/** Past the longest first wait. */
+const afterFirstWait = 130_000;
+
+/** A delivery whose first attempt has failed, at the time of its second. */
+async function failedOnce(subscribed: Subscription): Promise<string> {
+  const { event, attempt, pass } = subscribed;
+  const delivery = await event();
+  await attempt(delivery);
+  pass(afterFirstWait);
+  return delivery;
+}
+
+test('a new URL counts from the next attempt on, and the old one hears no more', async (t) => {
+  const subscribed = await api.subscribe(status(500));
+  const { client, attempt, receiver, secret } = subscribed;
+  const delivery = await failedOnce(subscribed);
+  const moved = api.receiver(status(204));
+  t.is((await client.patch(subscribed.path, { url: moved.url })).status, 200);
+
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+
+  t.is(receiver.arrived.length, 1);
+  const request = await moved.nth(1);
+  t.is(request.body, receiver.arrived[0]?.body ?? '');
+  t.true(await isSignedWith(secret, request));
+});
+
+test('a new secret signs the next attempt beside the old one, and a day later alone', async (t) => {
+  const subscribed = await api.subscribe(inTurn(status(500), status(500), status(204)));
+  const { client, attempt, receiver, secret, pass } = subscribed;
+  const delivery = await failedOnce(subscribed);
+  const { body } = await client.post(`${subscribed.path}/rotate`);
+  const next: string = body.webhook.secret;
+
+  await attempt(delivery);
+  pass(day + hour);
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+
+  const [, during, after] = receiver.arrived;
+  t.true(during && (await isSignedWith(secret, during)));
+  t.is(during?.headers['webhook-signature']?.split(' ').length, 2);
+  t.truthy(during?.headers['service-signature-next']);
+  t.true(after && (await isSignedWith(next, after)));
+  t.false(after && (await isSignedWith(secret, after)));
+  t.is(after?.headers['webhook-signature']?.split(' ').length, 1);
+  t.false('service-signature-next' in (after?.headers ?? {}));
+});
+
+test('an endpoint that is deleted between attempts gets nothing more, and nothing is left of it', async (t) => {
+  const subscribed = await api.subscribe(status(500));
+  const { client, attempt, receiver } = subscribed;
+  const delivery = await failedOnce(subscribed);
+  t.is((await client.delete(subscribed.path)).status, 200);
+
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'gone' });
+
+  t.is(receiver.arrived.length, 1);
+  t.is((await client.get(subscribed.path)).status, 404);
+});
+
+test('an endpoint that is deleted while a request is under way ends the delivery, whatever the receiver says', async (t) => {
+  for (const code of [204, 500]) {
+    const { answer, release } = held();
+    const subscribed = await api.subscribe(answer);
+    const { client, event, attempt, receiver } = subscribed;
+    const attempted = attempt(await event());
+    await receiver.nth(1);
+    t.is((await client.delete(subscribed.path)).status, 200);
+    release(status(code));
+
+    t.deepEqual(await attempted, { kind: 'done', status: 'gone' });
+  }
+});
+
+test('an endpoint that is disabled between attempts gets nothing more: the delivery has failed and says why', async (t) => {
+  const subscribed = await api.subscribe(inTurn(status(500), status(204)));
+  const { client, attempt, shown, receiver } = subscribed;
+  const delivery = await failedOnce(subscribed);
+  await client.patch(subscribed.path, { enabled: false });
+
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'failed' });
+
+  t.is(receiver.arrived.length, 1);
+  const { attempts, ...seen } = await shown(delivery);
+  t.like(seen, { status: 'failed', error: 'endpoint_disabled', next_attempt_at: null });
+  t.is(attempts.length, 1);
+
+  await client.patch(subscribed.path, { enabled: true });
+  const replay = `${subscribed.path}/deliveries/${delivery}/replay`;
+  t.is((await client.post(replay)).status, 202);
+  subscribed.pass(hour); // The API's clock is the machine's.
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+  t.like(await shown(delivery), { status: 'delivered', error: null });
+});
+
+test('an endpoint that is disabled and enabled again before the next attempt misses nothing', async (t) => {
+  const subscribed = await api.subscribe(inTurn(status(500), status(204)));
+  const { client, attempt, shown } = subscribed;
+  const delivery = await failedOnce(subscribed);
+  await client.patch(subscribed.path, { enabled: false });
+  await client.patch(subscribed.path, { enabled: true });
+
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+  t.is((await shown(delivery)).attempts.length, 2);
+});
+
+test('a request that is under way while its endpoint is disabled counts as what it was', async (t) => {
+  const { answer, release } = held();
+  const subscribed = await api.subscribe(answer);
+  const { client, event, attempt, shown, receiver } = subscribed;
+  const delivery = await event();
+  const attempted = attempt(delivery);
+  await receiver.nth(1);
+  await client.patch(subscribed.path, { enabled: false });
+  release(status(204));
+
+  t.deepEqual(await attempted, { kind: 'done', status: 'delivered' });
+  t.like(await shown(delivery), { status: 'delivered', error: null });
+});
+
+const endpoint = async ({ client, path }: Subscription) => (await client.get(path)).body.webhook;
+
+/** All six attempts of an event, each at its time: 8.6 to 9.5 hours. @returns how many were made. */
+async function failFor({ attempt, pass }: Subscription, delivery: string): Promise<number> {
+  for (let made = 1; ; made += 1) {
+    const attempted = await attempt(delivery);
+    if (attempted.kind === 'done') {
+      return made;
+    }
+
+    pass(attempted.inMs ?? 0);
+  }
+}
+
+/** An endpoint that has failed for five days, and has one attempt of one delivery left. @returns that delivery. */
+async function almostDisabled(t: ExecutionContext, subscribed: Subscription): Promise<string> {
+  const { event, attempt, pass } = subscribed;
+  t.is(await failFor(subscribed, await event()), 6);
+  pass(5 * day - 12 * hour);
+  const delivery = await event();
+  for (let made = 1; made <= 5; made += 1) {
+    const attempted = await attempt(delivery);
+    t.is(attempted.kind, 'again');
+    t.true((await endpoint(subscribed)).enabled);
+    pass(attempted.kind === 'again' ? (attempted.inMs ?? 0) : 0);
+  }
+
+  return delivery;
+}
+
+test('an endpoint that took nothing for five days is disabled, and says since when and why', async (t) => {
+  const subscribed = await api.subscribe(status(500));
+  const began = subscribed.deps.now().getTime();
+  const delivery = await almostDisabled(t, subscribed);
+
+  t.deepEqual(await subscribed.attempt(delivery), { kind: 'done', status: 'failed' });
+
+  const {
+    enabled,
+    disabled_at: at,
+    disabled_reason: reason,
+    failing_since: since,
+  } = await endpoint(subscribed);
+  t.is(enabled, false);
+  t.is(reason, 'failing');
+  t.true(Math.abs(Date.parse(since) - began) < hour);
+  t.true(Date.parse(at) - Date.parse(since) >= 5 * day);
+  t.true(Date.parse(at) <= subscribed.deps.now().getTime());
+});
+
+test('what a disabled endpoint misses is seen as failed without a request, and is sent by a replay once it is enabled', async (t) => {
+  const subscribed = await api.subscribe(status(500));
+  const { client, path, event, attempt, receiver, shown } = subscribed;
+  const last = await almostDisabled(t, subscribed);
+  const underWay = await event();
+  t.is((await attempt(underWay)).kind, 'again');
+  await attempt(last);
+  const before = receiver.arrived.length;
+
+  t.is(await event(), '');
+  subscribed.pass(hour);
+  t.deepEqual(await attempt(underWay), { kind: 'done', status: 'failed' });
+
+  t.is(receiver.arrived.length, before);
+  const list = async (): Promise<DeliveryView[]> => (await client.get(path)).body.deliveries;
+  const missed = (await list()).filter(({ error }) => error === 'endpoint_disabled');
+  t.deepEqual(missed.map(({ attempts }) => attempts.length).toSorted(), [0, 1]);
+  t.true(missed.every((each) => each.status === 'failed' && each.next_attempt_at === null));
+
+  const replayAll = `${path}/replay?since=2020-01-01T00:00:00Z`;
+  t.is((await client.post(replayAll)).body.code, 'webhook_disabled');
+  t.true((await client.patch(path, { enabled: true })).body.webhook.enabled);
+  receiver.answer = status(204);
+  t.is((await client.post(replayAll)).body.replaying, 4);
+  for (const { id } of await list()) {
+    t.deepEqual(await attempt(id), { kind: 'done', status: 'delivered' });
+    t.like(await shown(id), { status: 'delivered', error: null });
+  }
+
+  t.like(await endpoint(subscribed), { enabled: true, failing_since: null, disabled_at: null });
+});
+
+test('a success on the way begins the five days anew', async (t) => {
+  const subscribed = await api.subscribe(status(500));
+  const { event, attempt, receiver, pass } = subscribed;
+  await failFor(subscribed, await event());
+  pass(4 * day);
+  receiver.answer = status(200);
+  t.deepEqual(await attempt(await event()), { kind: 'done', status: 'delivered' });
+  t.is((await endpoint(subscribed)).failing_since, null);
+  pass(2 * day);
+  receiver.answer = status(500);
+  const began = subscribed.deps.now().getTime();
+
+  t.is(await failFor(subscribed, await event()), 6);
+
+  const { enabled, failing_since: since } = await endpoint(subscribed);
+  t.true(enabled);
+  t.true(Math.abs(Date.parse(since) - began) < hour);
+});
+
+test('a bad request after days of silence disables nothing, whatever was before the silence', async (t) => {
+  const subscribed = await api.subscribe(inTurn(status(200), status(500)));
+  const { event, attempt, pass } = subscribed;
+  t.deepEqual(await attempt(await event()), { kind: 'done', status: 'delivered' });
+  pass(20 * day);
+  t.is(await failFor(subscribed, await event()), 6);
+  t.true((await endpoint(subscribed)).enabled);
+
+  pass(6 * day);
+  t.is((await attempt(await event())).kind, 'again');
+  t.true((await endpoint(subscribed)).enabled);
+});
+
+test('two workers that see the last failures at the same time disable the endpoint once', async (t) => {
+  const subscribed = await api.subscribe(status(500));
+  const { event, attempt, pass, deps } = subscribed;
+  const first = await almostDisabled(t, subscribed);
+  pass(-8 * hour);
+  const second = await event();
+  for (let made = 1; made <= 5; made += 1) {
+    const attempted = await attempt(second);
+    pass(attempted.kind === 'again' ? (attempted.inMs ?? 0) : 0);
+  }
+
+  pass(hour);
+  const lines: unknown[] = [];
+  const log = { warn: (...line: unknown[]) => lines.push(line) } as unknown as ActivityDeps['log'];
+
+  const ends = await Promise.all([first, second].map((id) => attempt(id, { ...deps, log })));
+
+  t.deepEqual(ends, [
+    { kind: 'done', status: 'failed' },
+    { kind: 'done', status: 'failed' },
+  ]);
+  t.is(lines.length, 1);
+  t.regex(JSON.stringify(lines[0]), /took nothing for five days/v);
+  t.false((await endpoint(subscribed)).enabled);
+});

@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { Webhook } from 'standardwebhooks';
+import type { ActivityDeps } from '../../activities/deps.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import { createAuthority, selfSigned } from '../runtime/egress/support/certificates.ts';
+import { dns, testEgress } from '../runtime/egress/support/egress.ts';
+import { tlsServer, type TestServer } from '../runtime/egress/support/servers.ts';
+import { inTurn, status } from '../support/answers.ts';
+import { isSignedWith } from '../support/receiver.ts';
+import { readRequests, type Arrived } from '../support/receivers.ts';
+import { sharedWebhooks, type Subscription } from '../support/webhooks.ts';
+
+const api = sharedWebhooks(test);
+const execute = <T = unknown>(sql: string, values: unknown[]): Promise<T[]> =>
+  api.punctual.orm.em.fork().execute<T[]>(sql, values);
+
+/** All attempts that a delivery has, each at its time. @returns the delivery's id. */
+async function deliverFully(
+  { event, attempt, pass }: Subscription,
+  body?: string,
+): Promise<string> {
+  const delivery = await event();
+  if (body !== undefined) {
+    // Straight into the row: JSON from outside of JavaScript has numbers that JavaScript cannot write.
+    await execute(
+      'update events set body = ? where id = (select event_id from deliveries where id = ?)',
+      [body, delivery],
+    );
+  }
+
+  for (let made = await attempt(delivery); made.kind === 'again'; made = await attempt(delivery)) {
+    pass(made.inMs ?? 0);
+  }
+
+  return delivery;
+}
+
+test('a request has exactly these headers, and both of its signatures are right', async (t) => {
+  const { event, attempt, receiver, secret, shown, now } = await api.subscribe(status(204));
+  const delivery = await event({ text: 'grüße' });
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+
+  const request = await receiver.nth(1);
+  const { event_id: id } = await shown(delivery);
+  const { headers, lines, path } = request;
+  t.is(lines[0], `POST ${path} HTTP/1.1`);
+  t.is(lines.length - 1, Object.keys(headers).length); // None came twice.
+  t.deepEqual(headers, {
+    host: `127.0.0.1:${api.port}`,
+    connection: 'keep-alive',
+    'accept-encoding': 'identity',
+    'content-type': 'application/json',
+    'content-length': String(request.bytes.length),
+    'user-agent': 'Service-Webhooks/1.0',
+    'service-event-id': id,
+    'service-event-type': 'post.failed',
+    'service-timestamp': String(Math.floor(now().getTime() / 1000)),
+    'service-signature': headers['service-signature'],
+    'webhook-id': id,
+    'webhook-timestamp': headers['service-timestamp'],
+    'webhook-signature': headers['webhook-signature'],
+  });
+  t.regex(headers['service-signature'] ?? '', /^sha256=[0-9a-f]{64}$/v);
+  t.true(await isSignedWith(secret, request));
+  t.notThrows(() => new Webhook(secret).verify(request.bytes, { ...headers }));
+  t.is(JSON.parse(request.body).id, id);
+  t.is(JSON.parse(request.body).data.text, 'grüße');
+});
+
+test('the same bytes arrive at every attempt: order of keys, big numbers and every character', async (t) => {
+  const body =
+    '{"b":1,"a":12345678901234567890,"10":1e400,"2":-0.10,"a":"twice","é":"grüße 🎉 \u2028\u2029 \\u0000 \\ud800 \u007f", "spaced" : [ ] }';
+  const subscribed = await api.subscribe(status(500));
+  await deliverFully(subscribed, body);
+
+  const { arrived } = subscribed.receiver;
+  t.is(arrived.length, 6);
+  for (const { bytes } of arrived) {
+    t.true(bytes.equals(Buffer.from(body, 'utf8')));
+  }
+});
+
+test('every attempt has the same event id, a newer timestamp, and a signature of its own that is right', async (t) => {
+  const subscribed = await api.subscribe(status(503));
+  await deliverFully(subscribed);
+
+  const { receiver, secret } = subscribed;
+  const all = (name: string) => receiver.arrived.map(({ headers }) => headers[name] ?? '');
+  t.is(receiver.arrived.length, 6);
+  t.is(new Set([...all('service-event-id'), ...all('webhook-id')]).size, 1);
+  t.is(new Set(all('service-signature')).size, 6);
+  t.is(new Set(all('webhook-signature')).size, 6);
+  const times = all('service-timestamp').map(Number);
+  t.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+  );
+  t.is(new Set(times).size, 6);
+  for (const request of receiver.arrived) {
+    t.true(await isSignedWith(secret, request));
+    t.false(await isSignedWith(secret, { ...request, body: `${request.body} ` }));
+  }
+});
+
+for (const code of [301, 302, 303, 307, 308]) {
+  test(`a redirect by ${code} fails, and its target gets no request`, async (t) => {
+    const target = api.receiver(status(204));
+    const answer = status(code, { location: target.url });
+    const subscribed = await api.subscribe(inTurn(answer, status(204)));
+    const delivery = await subscribed.event();
+
+    t.like(await subscribed.attempt(delivery), { kind: 'again', code: 'redirect' });
+
+    t.like((await subscribed.shown(delivery)).attempts, [
+      { number: 1, response_status: code, error: 'redirect' },
+    ]);
+    t.is(target.arrived.length, 0);
+    t.is(subscribed.receiver.arrived.length, 1);
+  });
+}
+
+test('an event type that would break out of its header reaches nobody', async (t) => {
+  const { client, event, attempt, receiver } = await api.subscribe(status(204));
+  const hook = { url: receiver.url, events: ['post.failed\r\nx-evil: 1'] };
+  t.is((await client.post('/webhooks', hook)).body.code, 'invalid_events');
+
+  const delivery = await event();
+  for (const type of ['post.failed\r\nx-evil: 1', 'a\nb', 'post.\u00e9', 'post.\u{1F389}', '']) {
+    await execute(
+      'update events set type = ? where id = (select event_id from deliveries where id = ?)',
+      [type, delivery],
+    );
+    await t.throwsAsync(attempt(delivery), { instanceOf: TypeError }, JSON.stringify(type));
+  }
+
+  t.deepEqual(
+    await execute('select id from delivery_attempts where delivery_id = ?', [delivery]),
+    [],
+  );
+  t.is(receiver.arrived.length, 0);
+});
+
+test('a worker with another SECRET_KEY sends nothing, counts nothing, and its log says why', async (t) => {
+  const { attempt, event, shown, receiver, secret, webhookId } = await api.subscribe(status(204));
+  const lines: { message: string; fields: string }[] = [];
+  const error = (fields: object, message: string): void =>
+    void lines.push({ message, fields: JSON.stringify(fields) });
+  const log = { error } as unknown as ActivityDeps['log'];
+  const sealer = createSealer(randomBytes(32).toString('hex'));
+  const deliveries = await Promise.all(Array.from({ length: 6 }, () => event()));
+
+  for (const id of deliveries) {
+    // Temporal's own policy says when it is tried again: as long as it takes.
+    const attempted = await attempt(id, { sealer, log });
+    t.deepEqual(attempted, { kind: 'again', code: 'secret_unreadable', inMs: null });
+  }
+
+  t.is(receiver.arrived.length, 0);
+  t.is(lines.length, 6);
+  const [line] = lines;
+  t.regex(line?.message ?? '', /signing secret cannot be opened with this SECRET_KEY/v);
+  t.true(line?.fields.includes(webhookId));
+  t.true(line?.fields.includes('sealed under another SECRET_KEY'));
+  t.false(line?.fields.includes(secret));
+  for (const id of deliveries) {
+    t.like(await shown(id), { status: 'pending', attempts: [], error: null });
+  }
+
+  // The operator puts the right key back.
+  for (const id of deliveries) {
+    t.deepEqual(await attempt(id), { kind: 'done', status: 'delivered' });
+  }
+});
+
+const authority = createAuthority();
+const name = 'hook.example.com';
+const day = 86_400_000;
+
+/** An endpoint at a server with TLS, and a way out that trusts our own authority. */
+async function subscribeAt(
+  t: ExecutionContext,
+  { port }: TestServer,
+): Promise<{ subscribed: Subscription; deps: Partial<ActivityDeps> }> {
+  const subscribed = await api.subscribe();
+  const { webhookId, workspaceId } = subscribed;
+  await execute('update webhook_endpoints set url = ? where id = ? and workspace_id = ?', [
+    `https://${name}:${port}/hook`,
+    webhookId,
+    workspaceId,
+  ]);
+  const resolve = dns({ [name]: ['127.0.0.1'] });
+  const egress = testEgress(t, { ca: authority.ca, allow: `127.0.0.1/32:${port}`, resolve });
+  return { subscribed, deps: { egress } };
+}
+
+test('an event arrives over TLS, signed, at a receiver with a good certificate', async (t) => {
+  const arrived: Arrived[] = [];
+  const server = await tlsServer(t, authority.issueFor([name]), (socket) =>
+    readRequests(socket, (request) => {
+      arrived.push(request);
+      status(204)(socket, 1);
+    }),
+  );
+  const { subscribed, deps } = await subscribeAt(t, server);
+
+  const done = await subscribed.attempt(await subscribed.event(), deps);
+
+  t.deepEqual(done, { kind: 'done', status: 'delivered' });
+  t.is(arrived.length, 1);
+  t.is(arrived[0]?.headers['host'], `${name}:${server.port}`);
+  t.true(arrived[0] && (await isSignedWith(subscribed.secret, arrived[0])));
+});
+
+const untrusted = {
+  'a certificate that has expired': () => ({
+    ...authority.issueFor([name], { fromMs: Date.now() - 2 * day, untilMs: Date.now() - day }),
+  }),
+  'a certificate for another name': () => authority.issueFor(['other.example.com']),
+  'a certificate of its own making': () => selfSigned(name),
+  'a certificate of an authority that nobody knows': () => createAuthority().issueFor([name]),
+  'TLS 1.0 alone': () => ({
+    ...authority.issueFor([name]),
+    minVersion: 'TLSv1' as const,
+    maxVersion: 'TLSv1' as const,
+    ciphers: 'DEFAULT@SECLEVEL=0',
+  }),
+};
+for (const [what, options] of Object.entries(untrusted)) {
+  test(`a receiver with ${what} gets no byte of an event: tls_error`, async (t) => {
+    const received: unknown[] = [];
+    const server = await tlsServer(t, options(), (socket) =>
+      socket.on('data', (chunk) => received.push(chunk)),
+    );
+    const { subscribed, deps } = await subscribeAt(t, server);
+    const { event, attempt, shown } = subscribed;
+    const delivery = await event();
+
+    t.like(await attempt(delivery, deps), { kind: 'again', code: 'tls_error' });
+
+    t.like((await shown(delivery)).attempts[0], { response_status: null, error: 'tls_error' });
+    t.deepEqual(received, []);
+    t.true(server.connections > 0);
+  });
+}

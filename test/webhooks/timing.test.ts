@@ -1,0 +1,260 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { testEgress } from '../runtime/egress/support/egress.ts';
+import { held, inTurn, saying, status, type Answer } from '../support/answers.ts';
+import { poll } from '../support/poll.ts';
+import {
+  asking,
+  sharedWebhooks,
+  type AttemptedDelivery,
+  type Subscription,
+} from '../support/webhooks.ts';
+
+const api = sharedWebhooks(test);
+const minute = 60_000;
+const halfMinute = minute / 2;
+const steps = [1, 5, 30, 120, 360].map((minutes) => minutes * minute);
+
+function waitOf(t: ExecutionContext, attempted: AttemptedDelivery): number {
+  t.is(attempted.kind, 'again', JSON.stringify(attempted));
+  return attempted.kind === 'again' ? (attempted.inMs ?? Number.NaN) : Number.NaN;
+}
+
+test('a receiver that always fails gets six requests, none before its time, and then the delivery has failed', async (t) => {
+  const { event, attempt, shown, receiver, pass, deps } = await api.subscribe(status(500));
+  const delivery = await event();
+  for (const [index, step] of steps.entries()) {
+    const waitMs = waitOf(t, await attempt(delivery));
+    t.true(waitMs >= step && waitMs <= step * 1.1, `${waitMs} for a step of ${step}`);
+    const before = await shown(delivery);
+    t.is(before.attempts.length, index + 1);
+    const nextMs = Date.parse(before.next_attempt_at ?? '');
+    t.is(nextMs, deps.now().getTime() + waitMs);
+
+    // As after a crash, when nobody remembers the wait but the row.
+    pass(waitMs - halfMinute);
+    const early = await attempt(delivery);
+    t.like(early, { kind: 'again', code: 'too_early' });
+    const leftMs = waitOf(t, early);
+    t.is(leftMs, halfMinute);
+    t.deepEqual(await shown(delivery), before);
+    pass(leftMs);
+    t.is(deps.now().getTime(), nextMs);
+  }
+
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'failed' });
+  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'failed' });
+
+  const { attempts, ...seen } = await shown(delivery);
+  t.like(seen, {
+    status: 'failed',
+    next_attempt_at: null,
+    response_status: 500,
+    error: 'http_error',
+  });
+  t.deepEqual(
+    attempts.map(({ number }) => number),
+    [1, 2, 3, 4, 5, 6],
+  );
+  const gaps = attempts
+    .slice(1)
+    .map(
+      ({ created_at: at }, index) => Date.parse(at) - Date.parse(attempts[index]?.created_at ?? ''),
+    );
+  t.true(
+    gaps.every((gap, index) => gap >= (steps[index] ?? Infinity)),
+    String(gaps),
+  );
+  t.is(receiver.arrived.length, 6);
+});
+
+for (const position of [1, 2, 3, 4, 5, 6]) {
+  test(`a receiver that takes the event at attempt ${position} gets no other`, async (t) => {
+    const refusals = Array.from({ length: position - 1 }, () => status(503));
+    const subscribed = await api.subscribe(inTurn(...refusals, status(200)));
+    const { event, attempt, shown, receiver, pass } = subscribed;
+    const delivery = await event();
+    for (const _ of refusals) {
+      pass(waitOf(t, await attempt(delivery)));
+    }
+
+    t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+    pass(24 * 60 * minute);
+    t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
+
+    const { attempts, ...seen } = await shown(delivery);
+    t.like(seen, { status: 'delivered', next_attempt_at: null, error: null });
+    t.deepEqual(
+      attempts.map(({ response_status: code }) => code),
+      [...refusals.map(() => 503), 200],
+    );
+    t.is(receiver.arrived.length, position);
+  });
+}
+
+const inDate =
+  (ms: number) =>
+  (nowMs: number): string =>
+    new Date(nowMs + ms).toUTCString();
+const said = (shortest: number, longest: number): string =>
+  shortest === longest ? `${shortest} s` : `${shortest} to ${longest} s`;
+/** What a receiver says, and the shortest and the longest first wait that may follow, in seconds. */
+const asked: Readonly<
+  Record<string, readonly [string | ((nowMs: number) => string), number, number]>
+> = {
+  'more time than the step': ['90', 90, 90],
+  'exactly twice the step': ['120', 120, 120],
+  'a year': ['31536000', 120, 120],
+  'a date in almost two minutes': [inDate(118_000), 67, 118],
+  'a date in a year': [inDate(365 * 24 * 60 * minute), 120, 120],
+  'no time at all': ['0', 60, 66],
+  'less time than the step': ['5', 60, 66],
+  'negative time': ['-100', 60, 66],
+  'a date in the past': [inDate(-365 * 24 * 60 * minute), 60, 66],
+  'something else': ['soon', 60, 66],
+  nothing: ['', 60, 66],
+};
+for (const [what, [header, shortest, longest]] of Object.entries(asked)) {
+  test(`a receiver that asks for ${what} by Retry-After gets ${said(shortest, longest)}`, async (t) => {
+    const { event, attempt, shown, receiver, now } = await api.subscribe();
+    const retryAfter = typeof header === 'string' ? header : header(now().getTime());
+    receiver.answer = status(429, { 'retry-after': retryAfter });
+    const delivery = await event();
+
+    const seconds = waitOf(t, await attempt(delivery)) / 1000;
+
+    t.true(seconds >= shortest && seconds <= longest, `${seconds} s`);
+    const { next_attempt_at: next, attempts } = await shown(delivery);
+    const nextMs = Date.parse(next ?? '') - Date.parse(attempts[0]?.created_at ?? '');
+    t.is(nextMs, seconds * 1000);
+  });
+}
+
+// From here on all wait side by side for the real ten seconds.
+const limitMs = 10_000;
+
+/** Says something each second for as long as the connection is there. */
+const dripping =
+  (head: string, drop: string): Answer =>
+  (socket) => {
+    socket.write(head);
+    const timer = setInterval(() => socket.write(drop), 1000);
+    socket.on('close', () => clearInterval(timer));
+  };
+
+async function mustTimeOut(
+  t: ExecutionContext,
+  { event, attempt, shown, deps }: Subscription,
+  egress = deps.egress,
+): Promise<number> {
+  const delivery = await event();
+  const limited = asking(egress, ({ timeoutMs }) => {
+    t.is(timeoutMs, limitMs);
+    return {};
+  });
+  t.like(await attempt(delivery, { egress: limited }), { kind: 'again', code: 'timeout' });
+  const { attempts } = await shown(delivery);
+  t.is(attempts.length, 1);
+  t.like(attempts[0], { number: 1, response_status: null, error: 'timeout' });
+  return attempts[0]?.duration_ms ?? 0;
+}
+
+const silent: Readonly<Record<string, Answer>> = {
+  'says nothing': () => undefined,
+  'drips headers': dripping('HTTP/1.1 200 OK\r\n', 'a: b\r\n'),
+  'only announces an answer': dripping('', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+};
+for (const [what, answer] of Object.entries(silent)) {
+  test(`a receiver that takes the request and ${what} has ten seconds`, async (t) => {
+    const durationMs = await mustTimeOut(t, await api.subscribe(answer));
+    t.true(durationMs > limitMs - 50, `${durationMs} ms`);
+  });
+}
+
+const program = `
+  const server = require('node:net').createServer();
+  server.listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => console.log(server.address().port));`;
+
+/** More than a line of one can hold. */
+const enough = 8;
+
+/**
+ * A server that takes no connection any more: it has been stopped, and the line of those who wait to be let in is full.
+ *
+ * @returns its port on 127.0.0.1.
+ */
+async function fullServer(t: ExecutionContext): Promise<number> {
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const [line] = await once(child.stdout, 'data');
+  const port = Number(String(line));
+  child.kill('SIGSTOP');
+  const sockets: Socket[] = [];
+  let taken = 0;
+  t.teardown(() => sockets.forEach((socket) => socket.destroy()));
+  for (let count = 0; count < enough; count += 1) {
+    const socket = connect(port, '127.0.0.1', () => {
+      taken += 1;
+    });
+    sockets.push(socket.on('error', () => undefined));
+  }
+
+  // As many as a line of one holds: one, and the one that comes next.
+  await poll(
+    async () => taken,
+    (count) => count >= 2,
+  );
+  return port;
+}
+
+test('a receiver that never takes the connection has ten seconds at most', async (t) => {
+  const port = await fullServer(t);
+  const subscribed = await api.subscribe();
+  const { webhookId, workspaceId } = subscribed;
+  const url = `http://127.0.0.1:${port}/`;
+  await api.punctual.orm.em
+    .fork()
+    .execute('update webhook_endpoints set url = ? where id = ? and workspace_id = ?', [
+      url,
+      webhookId,
+      workspaceId,
+    ]);
+  await mustTimeOut(t, subscribed, testEgress(t, { allow: `127.0.0.1/32:${port}` }));
+});
+
+const begun = (code: number): string => `HTTP/1.1 ${code} Said\r\ncontent-length: 100\r\n\r\n`;
+const bodies: Readonly<Record<string, (code: number) => Answer>> = {
+  'stalls in its body': (code) => saying(begun(code)),
+  'sends a byte of its body each second': (code) => dripping(begun(code), '.'),
+};
+for (const [what, answer] of Object.entries(bodies)) {
+  test(`a receiver that ${what} has answered: the status decides`, async (t) => {
+    const { event, attempt, shown, receiver } = await api.subscribe();
+    receiver.answer = (socket, n) => answer(n === 1 ? 200 : 500)(socket, n);
+    const [good, bad] = [await event(), await event()];
+    const first = attempt(good);
+    await receiver.nth(1);
+
+    t.like(await attempt(bad), { kind: 'again', code: 'http_error' });
+    t.deepEqual(await first, { kind: 'done', status: 'delivered' });
+
+    t.like((await shown(good)).attempts[0], { response_status: 200, error: null });
+    t.like((await shown(bad)).attempts[0], { response_status: 500, error: 'http_error' });
+  });
+}
+
+test('a receiver that was too slow is left: its connection is closed', async (t) => {
+  const { answer, lost } = held();
+  const { event, attempt, receiver } = await api.subscribe(answer);
+  const closed = new Promise<void>((resolve) => {
+    receiver.answer = (socket, n) => {
+      socket.once('close', () => resolve());
+      answer(socket, n);
+    };
+  });
+  t.like(await attempt(await event()), { code: 'timeout' });
+  await closed;
+  t.is(lost(), 1);
+});

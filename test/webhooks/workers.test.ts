@@ -1,0 +1,243 @@
+import type { ExecutionContext } from 'ava';
+import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
+import { createOrm } from '../../db/orm.ts';
+import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
+import { held, status, type Answer } from '../support/answers.ts';
+import type { Client } from '../support/client.ts';
+import { needs } from '../support/needs.ts';
+import { fakeNetwork } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { startWorkers, type Punctual } from '../support/punctual.ts';
+import { isSignedWith } from '../support/receiver.ts';
+import type { TestReceiver } from '../support/receivers.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { countDeliveries, queueEvents } from '../support/seed-deliveries.ts';
+import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
+import { patient, sharedWebhooks, startWebhooks, type Subscription } from '../support/webhooks.ts';
+import { killed, startWorkerProcess } from '../support/worker-process.ts';
+
+// The tests that break a worker have a Punctual of their own each, beside the one of the file. They wait for Temporal's
+// own timeouts, all side by side.
+
+const test = needs('temporal');
+const api = sharedWebhooks(test, { workers: true });
+/** A dead worker's requests are taken over half a minute after they began; what hung for ten seconds comes again after a minute. */
+const patienceMs = 200_000;
+
+type Endpoint = { readonly id: string; readonly receiver: TestReceiver };
+
+async function subscribeAll(client: Client, answers: readonly Answer[]): Promise<Endpoint[]> {
+  const endpoints: Endpoint[] = [];
+  for (const answer of answers) {
+    const receiver = api.receiver(answer);
+    const hook = { url: receiver.url, events: ['post.published'] };
+    endpoints.push({ receiver, id: (await client.post('/webhooks', hook)).body.webhook.id });
+  }
+
+  return endpoints;
+}
+
+async function publish(client: Client): Promise<string> {
+  const { body } = await client.post('/posts', {
+    body: 'Hello',
+    channel_ids: [await fakeChannel(api.punctual, client.workspaceId, fakeNetwork())],
+    schedule_in_minutes: 0,
+  });
+  const { id, status: end } = await client.finalPost(body.post.id);
+  return `${id} ${end}`;
+}
+
+test('a post that nobody subscribed to is published, and its event waits for no one', async (t) => {
+  const client = await api.newClient();
+
+  t.regex(await publish(client), / published$/v);
+
+  const [counted] = await api.punctual.orm.em
+    .fork()
+    .execute<{ events: number; deliveries: number }[]>(
+      `select (select count(*)::int from events where workspace_id = ?) as events,
+       (select count(*)::int from deliveries where workspace_id = ?) as deliveries`,
+      [client.workspaceId, client.workspaceId],
+    );
+  t.deepEqual(counted, { events: 1, deliveries: 0 });
+});
+
+test('one endpoint gets its event once', async (t) => {
+  const client = await api.newClient();
+  const [endpoint] = await subscribeAll(client, [status(204)]);
+  await publish(client);
+
+  t.is((await client.finalDelivery(endpoint?.id ?? '')).status, 'delivered');
+
+  t.is(endpoint?.receiver.arrived.length, 1);
+});
+
+test('of ten endpoints one hangs: the other nine get the same bytes while it does', async (t) => {
+  const client = await api.newClient();
+  const { answer, waiting, lost, release } = held();
+  const good = Array.from({ length: 9 }, () => status(204));
+  const [slow, ...others] = await subscribeAll(client, [answer, ...good]);
+  await publish(client);
+  const first = await slow?.receiver.nth(1);
+  for (const { receiver } of others) {
+    t.is((await receiver.nth(1)).body, first?.body ?? '');
+  }
+
+  t.is(waiting(), 1);
+  t.is(lost(), 0);
+  release(status(204));
+  for (const { id, receiver } of [slow, ...others].flatMap((each) => each ?? [])) {
+    t.is((await client.finalDelivery(id)).status, 'delivered');
+    t.is(receiver.arrived.length, 1);
+  }
+});
+
+test('a delivery that waits in Temporal ends by itself when its endpoint is deleted, and nothing is sent', async (t) => {
+  const { client, path, workspaceId, receiver, store } = await api.subscribe(status(204));
+  const deliveryId = await store('pending');
+  await client.delete(path);
+
+  // As after its wait: the next attempt begins.
+  const ended = await api.punctual.temporal.client.workflow.execute('deliverWebhook', {
+    workflowId: deliveryWorkflowId(deliveryId),
+    taskQueue: webhooksQueue,
+    args: [{ workspaceId, deliveryId }],
+  });
+
+  t.is(ended, 'gone');
+  t.is(receiver.arrived.length, 0);
+});
+
+// Alone: what hangs for ten seconds comes again after a minute only.
+test.serial(
+  'two workers send a receiver that hangs no more than four of 100 events at a time, and 20 for another workspace meanwhile',
+  async (t) => {
+    const { punctual, port, subscribe } = await startWebhooks(t);
+    const { answer, most, lost, release } = held();
+    const hanging = await subscribe(answer);
+    const healthy = await subscribe(status(204));
+    // In two processes: nothing but the database knows of both.
+    await Promise.all([startWorkers(t, punctual), startWorkerProcess(t, punctual, [port])]);
+    await queueEvents(punctual, hanging, 100);
+    await hanging.receiver.nth(4);
+
+    const queuedAt = performance.now();
+    await queueEvents(punctual, healthy, 20);
+    await healthy.receiver.nth(20);
+
+    // Nothing was answered there until now. On a busy machine some may have had their ten seconds.
+    t.log(`${Math.round(performance.now() - queuedAt)} ms until the twentieth; ${lost()} gave up`);
+    t.true(hanging.receiver.arrived.length <= 4 + lost());
+
+    release(status(204));
+    const seen = await poll(
+      async () => [
+        await countDeliveries(punctual, hanging),
+        await countDeliveries(punctual, healthy),
+      ],
+      ([first]) => first?.['delivered'] === 100,
+      patienceMs,
+    );
+    t.deepEqual(seen, [{ delivered: 100 }, { delivered: 20 }]);
+    t.is(most(), 4);
+    const ids = hanging.receiver.arrived.map(({ headers }) => headers['service-event-id']);
+    t.is(new Set(ids).size, 100);
+    t.is(ids.length, 100 + lost());
+    t.is(healthy.receiver.arrived.length, 20);
+  },
+);
+
+test('a worker is killed between sending and writing down: the same events come once more, and each counts one attempt', async (t) => {
+  const { punctual, port, subscribe } = await startWebhooks(t);
+  const { answer, most } = held();
+  const subscribed = await subscribe(answer);
+  const { client, path, receiver, secret } = subscribed;
+  const first = await startWorkerProcess(t, punctual, [port]);
+  await queueEvents(punctual, subscribed, 4);
+  await receiver.nth(4);
+  t.is(most(), 4);
+  await killed(first);
+  receiver.answer = status(204);
+
+  await startWorkers(t, punctual);
+  await poll(
+    () => countDeliveries(punctual, subscribed),
+    ({ delivered }) => delivered === 4,
+    patienceMs,
+  );
+
+  const arrivals = Map.groupBy(receiver.arrived, ({ headers }) => headers['service-event-id']);
+  t.is(arrivals.size, 4);
+  for (const [before, after, ...more] of arrivals.values()) {
+    t.deepEqual(more, []); // At most one request too many.
+    t.is(after?.body, before?.body);
+    t.true(after && (await isSignedWith(secret, after)));
+  }
+
+  const { deliveries } = (await client.get(path)).body;
+  t.is(deliveries.length, 4);
+  for (const { status: end, attempts } of deliveries) {
+    t.is(end, 'delivered');
+    t.is(attempts.length, 1);
+    t.like(attempts[0], { number: 1, response_status: 204, error: null });
+  }
+});
+
+/** Workers behind a gate before the database; the API and the test reach it past the gate. */
+async function startBehindGate(t: ExecutionContext) {
+  const webhooks = await startWebhooks(t);
+  const { punctual } = webhooks;
+  const gate = await tcpGate(t, targetOf(punctual.databaseUrl));
+  const orm = createOrm(throughGate(punctual.databaseUrl, gate), { poolSize: 5 });
+  t.teardown(() => orm.close());
+  const egress = patient(punctual.deps.egress);
+  await startWorkers(t, { ...punctual, orm, deps: { ...punctual.deps, orm, egress } });
+  return { ...webhooks, gate };
+}
+
+/** Waits until Temporal has heard that the attempt could not be written down. */
+async function unrecorded(
+  { orm, temporal }: Punctual,
+  { workspaceId }: Subscription,
+): Promise<void> {
+  const [row] = await orm.em
+    .fork()
+    .execute<{ id: string }[]>('select id from deliveries where workspace_id = ?', [workspaceId]);
+  const handle = temporal.client.workflow.getHandle(`delivery-${row?.id}`);
+  await poll(
+    async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt ?? 0,
+    (tries) => tries >= 2,
+  );
+}
+
+const answers: readonly [number, DeliveryView['status']][] = [
+  [204, 'delivered'],
+  [500, 'pending'],
+];
+
+test('PostgreSQL goes away while requests are under way: nothing is lost, and our outage is no attempt', async (t) => {
+  const { punctual, gate, subscribe } = await startBehindGate(t);
+  for (const [code, end] of answers) {
+    const { answer, release } = held();
+    const subscribed = await subscribe(answer);
+    const { client, path, receiver } = subscribed;
+    await queueEvents(punctual, subscribed, 1);
+    await receiver.nth(1);
+    await gate.close();
+    release(status(code));
+    await unrecorded(punctual, subscribed);
+    await gate.open();
+
+    const { attempts, ...seen } = await poll<DeliveryView>(
+      async () => (await client.get(path)).body.deliveries[0],
+      (delivery) => delivery.attempts.length > 0,
+    );
+    t.is(attempts.length, 1);
+    t.like(attempts[0], { number: 1, response_status: code });
+    t.is(seen.status, end);
+    const [first, second, ...more] = receiver.arrived;
+    t.deepEqual(more, []); // One too many, and under the same id.
+    t.is(second?.headers['service-event-id'], first?.headers['service-event-id'] ?? '');
+    t.is(second?.body, first?.body ?? '');
+  }
+});
