@@ -1,19 +1,18 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { Channel } from '../../db/entities/channel.ts';
-import { NetworkError } from '../../networks/network.ts';
-import { fakeNetwork } from '../support/networks.ts';
-import { ledgerWorld } from '../support/ledger-world.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { clockedChannel } from '../support/claimed-posts.ts';
+import { freshDatabase } from '../support/database.ts';
+import { down, fails, fakeNetwork, liveTexts } from '../support/networks.ts';
 
 const minute = 60_000;
-const fails = (code: NetworkError['code'], retryAtMs?: number) =>
-  ({
-    kind: 'fails',
-    error: new NetworkError(code, `They said ${code}.`, { taken: 'no', retryAtMs }),
-  }) as const;
+const database = beforeTests(test, freshDatabase);
+const newChannel = (t: ExecutionContext, network = fakeNetwork()) =>
+  clockedChannel(t, network, database().url);
 
 test('a post is sent once, and a repeated try says the same without sending', async (t) => {
   const network = fakeNetwork();
-  const post = await (await ledgerWorld(t, network)).newPost(['Hello']);
+  const post = await (await newChannel(t, network)).newPost(['Hello']);
 
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
@@ -24,7 +23,7 @@ test('a post is sent once, and a repeated try says the same without sending', as
 
 test('an answer that was lost is looked for, found, and not sent again', async (t) => {
   const network = fakeNetwork();
-  const post = await (await ledgerWorld(t, network)).newPost(['Hello']);
+  const post = await (await newChannel(t, network)).newPost(['Hello']);
   network.fates.push({ kind: 'lost' });
 
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
@@ -34,16 +33,16 @@ test('an answer that was lost is looked for, found, and not sent again', async (
 
 test('a send that seems to have vanished is repeated, with the same key, only when it can no longer appear', async (t) => {
   const network = fakeNetwork(minute);
-  const world = await ledgerWorld(t, network);
-  const post = await world.newPost(['Hello']);
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Hello']);
   network.fates.push({ kind: 'vanished' });
 
   t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable', inMs: minute });
   t.like(await post.row(), { status: 'retrying', errorCode: 'network_unavailable' });
-  world.pass(minute / 2);
+  channel.pass(minute / 2);
   t.like(await post.attempt(), { kind: 'again' }); // Half a minute is too soon to be sure.
   t.is(network.sends.length, 1);
-  world.pass(2 * minute);
+  channel.pass(2 * minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
 
   t.is(network.live.length, 1);
@@ -54,14 +53,14 @@ test('a send that seems to have vanished is repeated, with the same key, only wh
 
 test('a post that nobody can find out about ends unconfirmed and is never sent again', async (t) => {
   const network = fakeNetwork();
-  const world = await ledgerWorld(t, network);
-  const post = await world.newPost(['Hello']);
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Hello']);
   network.fates.push({ kind: 'lost' });
-  network.blind = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
+  network.blind = down;
 
   for (const wait of [0.5, 2, 10, 30]) {
     t.like(await post.attempt(), { kind: 'again', inMs: wait * minute });
-    world.pass(wait * minute);
+    channel.pass(wait * minute);
   }
 
   t.like(await post.attempt(), { kind: 'done', status: 'unconfirmed' });
@@ -75,24 +74,21 @@ test('a post that nobody can find out about ends unconfirmed and is never sent a
 
 test('a thread resumes at the part that is missing', async (t) => {
   const network = fakeNetwork();
-  const world = await ledgerWorld(t, network);
-  const post = await world.newPost(['One', 'Two', 'Three']);
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['One', 'Two', 'Three']);
   network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
 
   t.like(await post.attempt(), { kind: 'again' });
-  world.pass(minute);
+  channel.pass(minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
 
-  t.deepEqual(
-    network.live.map(({ text }) => text),
-    ['One', 'Two', 'Three'],
-  );
+  t.deepEqual(liveTexts(network), ['One', 'Two', 'Three']);
   t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
 });
 
 test('refused content is not tried again, and the error says which part and where the rest is', async (t) => {
   const network = fakeNetwork();
-  const post = await (await ledgerWorld(t, network)).newPost(['One', 'Two', 'Three']);
+  const post = await (await newChannel(t, network)).newPost(['One', 'Two', 'Three']);
   network.fates.push({ kind: 'taken' }, fails('content_refused'));
 
   t.like(await post.attempt(), { kind: 'done', status: 'failed' });
@@ -104,13 +100,13 @@ test('refused content is not tried again, and the error says which part and wher
 
 test('five tries and no more: after 30 s, 2 min, 10 min and 30 min', async (t) => {
   const network = fakeNetwork();
-  const world = await ledgerWorld(t, network);
-  const post = await world.newPost(['Hello']);
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Hello']);
   network.fates.push(...Array.from({ length: 9 }, () => fails('network_unavailable')));
 
   for (const wait of [0.5, 2, 10, 30]) {
     t.like(await post.attempt(), { kind: 'again', inMs: wait * minute });
-    world.pass(wait * minute);
+    channel.pass(wait * minute);
   }
 
   t.like(await post.attempt(), { kind: 'done', status: 'failed' });
@@ -119,30 +115,31 @@ test('five tries and no more: after 30 s, 2 min, 10 min and 30 min', async (t) =
 
 test('a rate limit waits for the time that the network names, is no try, and parks the whole channel', async (t) => {
   const network = fakeNetwork();
-  const world = await ledgerWorld(t, network);
-  const post = await world.newPost(['Hello']);
-  const sibling = await world.newPost(['Other']);
-  const resetMs = world.deps.now().getTime() + 7 * minute;
-  network.fates.push(fails('rate_limited', resetMs));
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Hello']);
+  const sibling = await channel.newPost(['Other']);
+  const retryAtMs = channel.deps.now().getTime() + 7 * minute;
+  network.fates.push(fails('rate_limited', { retryAtMs }));
 
   t.deepEqual(await post.attempt(), { kind: 'again', code: 'rate_limited', inMs: 7 * minute });
-  t.like(await post.row(), { status: 'retrying', tries: 0, retryAt: new Date(resetMs) });
-  world.pass(minute);
+  t.like(await post.row(), { status: 'retrying', tries: 0, retryAt: new Date(retryAtMs) });
+  channel.pass(minute);
   t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'rate_limited', inMs: 6 * minute });
   t.is(network.sends.length, 1);
-  world.pass(6 * minute);
+  channel.pass(6 * minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   // Both are overdue by now, and go out one after the other.
   t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'rate_limited', inMs: 2000 });
-  world.pass(2000);
+  channel.pass(2000);
   t.like(await sibling.attempt(), { kind: 'done', status: 'published' });
 });
 
 test('a channel gives up a day after its time, and says so', async (t) => {
   const network = fakeNetwork();
-  const world = await ledgerWorld(t, network);
-  const post = await world.newPost(['Hello']);
-  network.fates.push(fails('rate_limited', world.deps.now().getTime() + 25 * 60 * minute));
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Hello']);
+  const retryAtMs = channel.deps.now().getTime() + 25 * 60 * minute;
+  network.fates.push(fails('rate_limited', { retryAtMs }));
 
   t.like(await post.attempt(), { kind: 'done', status: 'failed' });
   t.like(await post.row(), { errorCode: 'too_late' });
@@ -150,48 +147,39 @@ test('a channel gives up a day after its time, and says so', async (t) => {
 
 test('lost access marks the channel and is told to the webhooks once, however many posts run into it', async (t) => {
   const network = fakeNetwork();
-  const world = await ledgerWorld(t, network);
-  const em = world.deps.orm.em.fork();
+  const { deps, workspaceId, channelId: id, newPost } = await newChannel(t, network);
+  const em = deps.orm.em.fork();
   await em.execute(
     `insert into webhook_endpoints (id, workspace_id, url, events, sealed_secret, secret_hint, created_at)
      values (gen_random_uuid(), ?, 'https://example.com', '["channel.needs_reconnect"]', 'x', 'x', now())`,
-    [world.workspaceId],
+    [workspaceId],
   );
-  const [first, second] = [await world.newPost(['One']), await world.newPost(['Two'])];
+  const [first, second] = [await newPost(['One']), await newPost(['Two'])];
   network.fates.push(fails('access_lost'), fails('access_lost'));
 
   const outcome = await first.attempt();
   t.like(outcome, { kind: 'done', status: 'failed' });
   t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
   t.deepEqual(await first.attempt(), outcome); // The answer was lost on its way to Temporal.
-  t.deepEqual(await second.attempt(), {
-    kind: 'done',
-    status: 'failed',
-    code: 'access_lost',
-    deliveryIds: [],
-  });
+  const again = { kind: 'done', status: 'failed', code: 'access_lost', deliveryIds: [] } as const;
+  t.deepEqual(await second.attempt(), again);
 
-  const channel = await em.findOneOrFail(Channel, world.channelId);
   const error = 'They said access_lost. Connect the channel again.';
-  t.like(channel, { state: 'needs_reconnect', error });
+  t.like(await em.findOneOrFail(Channel, id), { state: 'needs_reconnect', error });
   const events = await em.execute<{ type: string; body: string }[]>(
-    'select type, body from events',
+    'select type, body from events where workspace_id = ?',
+    [workspaceId],
   );
   t.is(events.length, 1);
   t.deepEqual(JSON.parse(events[0]?.body ?? '').data, {
-    channel: {
-      id: world.channelId,
-      platform: 'fake',
-      handle: '@me',
-      error,
-    },
+    channel: { id, platform: 'fake', handle: '@me', error },
   });
 });
 
 test('two posts with equal text, both lost, claim one live post each', async (t) => {
   const network = fakeNetwork();
-  const world = await ledgerWorld(t, network);
-  const [first, second] = [await world.newPost(['Same']), await world.newPost(['Same'])];
+  const { newPost } = await newChannel(t, network);
+  const [first, second] = [await newPost(['Same']), await newPost(['Same'])];
   network.fates.push({ kind: 'lost' }, { kind: 'lost' });
 
   await first.attempt();
@@ -204,9 +192,10 @@ test('two posts with equal text, both lost, claim one live post each', async (t)
 
 test('a post that was cancelled before its channel began is not sent', async (t) => {
   const network = fakeNetwork();
-  const world = await ledgerWorld(t, network);
-  const post = await world.newPost(['Hello']);
-  await world.deps.orm.em.execute(`update post_channels set status = 'draft'`);
+  const { deps, newPost } = await newChannel(t, network);
+  const post = await newPost(['Hello']);
+  const { em } = deps.orm;
+  await em.execute(`update post_channels set status = 'draft' where post_id = ?`, [post.postId]);
 
   t.like(await post.attempt(), { kind: 'done', status: 'draft' });
   t.is(network.sends.length, 0);
@@ -215,10 +204,55 @@ test('a post that was cancelled before its channel began is not sent', async (t)
 test('two tries at once make one post', async (t) => {
   for (let round = 0; round < 10; round++) {
     const network = fakeNetwork();
-    const post = await (await ledgerWorld(t, network)).newPost(['Hello']);
+    const post = await (await newChannel(t, network)).newPost(['Hello']);
     await Promise.allSettled([post.attempt(), post.attempt(), post.attempt()]);
     await post.attempt();
     t.is(network.live.length, 1);
     t.is((await post.row()).status, 'published');
   }
+});
+
+test('a worker whose clock is ahead sends nothing again that may still appear', async (t) => {
+  const network = fakeNetwork(minute);
+  const { deps, pass, newPost, newWorker } = await newChannel(t, network);
+  const ahead = newWorker({ now: () => new Date(deps.now().getTime() + 5 * minute) });
+  const post = await newPost(['Hello']);
+  network.fates.push({ kind: 'vanished' });
+  t.like(await post.attempt(), { kind: 'again' });
+
+  pass(minute / 2);
+  // It has to wait for the rest of the minute, and says so by its own clock.
+  t.like(await post.attempt(ahead), { kind: 'again', code: 'network_unavailable' });
+  t.is(network.sends.length, 1);
+  pass(minute / 2);
+  t.like(await post.attempt(ahead), { kind: 'done', status: 'published' });
+  t.is(network.live.length, 1);
+});
+
+test('a worker whose clock is behind does not wait longer than it must', async (t) => {
+  const network = fakeNetwork(minute);
+  const { deps, pass, newPost, newWorker } = await newChannel(t, network);
+  const behind = newWorker({ now: () => new Date(deps.now().getTime() - 5 * minute) });
+  const post = await newPost(['Hello']);
+  network.fates.push({ kind: 'vanished' });
+  network.blind = down;
+  t.like(await post.attempt(), { kind: 'again' });
+
+  network.blind = undefined;
+  pass(minute);
+  t.like(await post.attempt(behind), { kind: 'done', status: 'published' });
+  t.is(network.live.length, 1);
+});
+
+test('a post that a network swallowed is out after a minute, at the cost of one try', async (t) => {
+  const network = fakeNetwork(minute);
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Hello']);
+  network.fates.push({ kind: 'vanished' });
+  // Earlier nobody could tell whether it is still to appear.
+  t.like(await post.attempt(), { kind: 'again', inMs: minute });
+
+  channel.pass(minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.is((await post.row()).tries, 1);
 });

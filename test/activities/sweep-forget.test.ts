@@ -1,73 +1,84 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { forgetOld } from '../../activities/sweep/forget-old.ts';
-import { storeMany } from '../api/webhooks/query-plan.ts';
-import { storeDelivery } from '../support/seed-deliveries.ts';
-import { newClient } from '../support/client.ts';
+import { sharedApi } from '../support/kit.ts';
 import { poll } from '../support/poll.ts';
-import { startApi } from '../support/punctual.ts';
+import { storeDelivery, storeMany } from '../support/seed-deliveries.ts';
 
 const day = 24 * 3_600_000;
 const now = new Date('2027-03-01T09:00:00.000Z');
 const aged = (days: number): Date => new Date(now.getTime() - days * day);
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
-/** A database with one endpoint. */
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
-  const { id: endpointId } = (await client.post('/webhooks', hook)).body.webhook;
+// Whatever is old goes, in all workspaces, and each test counts what went: they come one after the other.
+const api = sharedApi(test);
+test.afterEach.always(async () => {
+  await api.punctual.orm.em.fork().execute('truncate events, deliveries, delivery_attempts');
+});
+
+const forget = (): Promise<number> => forgetOld({ ...api.punctual.deps, now: () => now });
+
+async function counts() {
   const count = async (table: string): Promise<number> => {
     const sql = `select count(*)::int as count from ${table}`;
-    const [row] = await punctual.orm.em.fork().execute<{ count: number }[]>(sql);
+    const [row] = await api.punctual.orm.em.fork().execute<{ count: number }[]>(sql);
     return row?.count ?? -1;
   };
   return {
-    punctual,
-    client,
-    endpointId,
-    path: `/webhooks/${endpointId}`,
-    forget: () => forgetOld({ ...punctual.deps, now: () => now }),
-    counts: async () => ({
-      events: await count('events'),
-      deliveries: await count('deliveries'),
-      attempts: await count('delivery_attempts'),
-    }),
+    events: await count('events'),
+    deliveries: await count('deliveries'),
+    attempts: await count('delivery_attempts'),
   };
 }
 
-test('deliveries that ended over 30 days ago are gone with their attempts and events, what is younger stays', async (t) => {
-  const { punctual, client, path, forget, counts } = await world(t);
-  const store = (status: 'delivered' | 'failed', at: Date): Promise<string> =>
-    storeDelivery(punctual, client.workspaceId, status, at);
-  await store('delivered', aged(31));
-  await store('failed', aged(400));
-  await store('failed', new Date(aged(30).getTime() - 1));
-  const kept = [await store('delivered', aged(30)), await store('failed', aged(29))];
+/** A workspace with one endpoint. */
+async function newEndpoint() {
+  const client = await api.newClient();
+  const { id } = (await client.post('/webhooks', hook)).body.webhook;
+  return { client, path: `/webhooks/${id}` };
+}
 
-  t.is(await forget(), 6); // Three deliveries, three events.
+test.serial(
+  'deliveries that ended over 30 days ago are gone with their attempts and events, what is younger stays',
+  async (t) => {
+    const { client, path } = await newEndpoint();
+    const { punctual } = api;
+    const store = (status: 'delivered' | 'failed', at: Date): Promise<string> =>
+      storeDelivery(punctual, client.workspaceId, status, at);
+    await store('delivered', aged(31));
+    await store('failed', aged(400));
+    await store('failed', new Date(aged(30).getTime() - 1));
+    const kept = [await store('delivered', aged(30)), await store('failed', aged(29))];
 
-  const { deliveries } = (await client.get(path)).body;
-  t.deepEqual(deliveries.map(({ id }: { id: string }) => id).toSorted(), kept.toSorted());
-  t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 7 });
-  t.is(await forget(), 0);
-});
+    t.is(await forget(), 6); // Three deliveries, three events.
 
-test('what is still being tried stays however old it is, with its event, and goes when it has ended', async (t) => {
-  const { punctual, client, path, forget, counts } = await world(t);
-  const id = await storeDelivery(punctual, client.workspaceId, 'failed', aged(60));
-  await storeDelivery(punctual, client.workspaceId, 'pending', aged(90));
-  t.is((await client.post(`${path}/deliveries/${id}/replay`)).status, 202);
+    const { deliveries } = (await client.get(path)).body;
+    t.deepEqual(deliveries.map(({ id }: { id: string }) => id).toSorted(), kept.toSorted());
+    t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 7 });
+    t.is(await forget(), 0);
+  },
+);
 
-  t.is(await forget(), 0);
-  t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
+test.serial(
+  'what is still being tried stays however old it is, with its event, and goes when it has ended',
+  async (t) => {
+    const { client, path } = await newEndpoint();
+    const { punctual } = api;
+    const id = await storeDelivery(punctual, client.workspaceId, 'failed', aged(60));
+    await storeDelivery(punctual, client.workspaceId, 'pending', aged(90));
+    t.is((await client.post(`${path}/deliveries/${id}/replay`)).status, 202);
 
-  await punctual.orm.em.fork().execute(`update deliveries set status = 'failed'`);
-  t.is(await forget(), 4);
-  t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
-});
+    t.is(await forget(), 0);
+    t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
 
-test('a delivery that is being replayed at that moment is not taken away', async (t) => {
-  const { punctual, client, forget, counts } = await world(t);
+    await punctual.orm.em.fork().execute(`update deliveries set status = 'failed'`);
+    t.is(await forget(), 4);
+    t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
+  },
+);
+
+test.serial('a delivery that is being replayed at that moment is not taken away', async (t) => {
+  const { client } = await newEndpoint();
+  const { punctual } = api;
   const id = await storeDelivery(punctual, client.workspaceId, 'failed', aged(60));
   const replaying = punctual.orm.em.fork();
   await replaying.begin();
@@ -88,25 +99,30 @@ test('a delivery that is being replayed at that moment is not taken away', async
   t.like(await counts(), { events: 1, deliveries: 1 });
 });
 
-test('an event stays until the last of its deliveries is gone, and one that nobody got goes by its age', async (t) => {
-  const { punctual, client, forget, counts } = await world(t);
-  await client.post('/webhooks', hook);
-  await storeDelivery(punctual, client.workspaceId, 'failed', aged(60)); // To both.
-  const endpoints = (await client.get('/webhooks')).body.webhooks;
-  for (const { id } of endpoints) {
-    await client.patch(`/webhooks/${id}`, { events: ['webhook.test'] });
-  }
+test.serial(
+  'an event stays until the last of its deliveries is gone, and one that nobody got goes by its age',
+  async (t) => {
+    const { client } = await newEndpoint();
+    const { punctual } = api;
+    await client.post('/webhooks', hook);
+    await storeDelivery(punctual, client.workspaceId, 'failed', aged(60)); // To both.
+    const endpoints = (await client.get('/webhooks')).body.webhooks;
+    for (const { id } of endpoints) {
+      await client.patch(`/webhooks/${id}`, { events: ['webhook.test'] });
+    }
 
-  await t.throwsAsync(storeDelivery(punctual, client.workspaceId, 'failed', aged(40)));
-  t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
+    await t.throwsAsync(storeDelivery(punctual, client.workspaceId, 'failed', aged(40)));
+    t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
 
-  t.is(await forget(), 2); // One of the two deliveries is pending.
-  t.deepEqual(await counts(), { events: 1, deliveries: 1, attempts: 0 });
-});
+    t.is(await forget(), 2); // One of the two deliveries is pending.
+    t.deepEqual(await counts(), { events: 1, deliveries: 1, attempts: 0 });
+  },
+);
 
-test('what is old goes in every workspace', async (t) => {
-  const { punctual, client, forget, counts } = await world(t);
-  const other = await newClient(punctual);
+test.serial('what is old goes in every workspace', async (t) => {
+  const { client } = await newEndpoint();
+  const { punctual } = api;
+  const other = await api.newClient();
   await other.post('/webhooks', hook);
   for (const { workspaceId } of [client, other]) {
     await storeDelivery(punctual, workspaceId, 'delivered', aged(31));
@@ -118,21 +134,26 @@ test('what is old goes in every workspace', async (t) => {
   t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 2 });
 });
 
-test('one sweep removes ten thousand deliveries, the oldest first, and the next one goes on', async (t) => {
-  const { punctual, client, forget, counts, path } = await world(t);
-  await storeMany(punctual.orm, client.workspaceId, 10_050);
+test.serial(
+  'one sweep removes ten thousand deliveries, the oldest first, and the next one goes on',
+  async (t) => {
+    const { client, path } = await newEndpoint();
+    const { punctual } = api;
+    await storeMany(punctual.orm, client.workspaceId, 10_050);
 
-  t.is(await forget(), 20_000);
-  t.deepEqual(await counts(), { events: 50, deliveries: 50, attempts: 50 });
-  const { deliveries } = (await client.get(`${path}/deliveries`)).body;
-  t.is(deliveries.at(-1).created_at, '2026-01-07T22:41:00.000Z'); // Number 10,001.
+    t.is(await forget(), 20_000);
+    t.deepEqual(await counts(), { events: 50, deliveries: 50, attempts: 50 });
+    const { deliveries } = (await client.get(`${path}/deliveries`)).body;
+    t.is(deliveries.at(-1).created_at, '2026-01-07T22:41:00.000Z'); // Number 10,001.
 
-  t.is(await forget(), 100);
-  t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
-});
+    t.is(await forget(), 100);
+    t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
+  },
+);
 
-test('sweeps side by side remove everything once', async (t) => {
-  const { punctual, client, forget, counts } = await world(t);
+test.serial('sweeps side by side remove everything once', async (t) => {
+  const { client } = await newEndpoint();
+  const { punctual } = api;
   await storeMany(punctual.orm, client.workspaceId, 3000);
 
   const gone = await Promise.all([forget(), forget(), forget()]);

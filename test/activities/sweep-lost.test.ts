@@ -1,111 +1,115 @@
+import { sweep as sweepOnce } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { workflowStates } from '../../temporal/workflow-states.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { storeDelivery } from '../support/seed-deliveries.ts';
-import { fakeNetwork, heldNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
+import { fails, fakeNetwork, heldNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { startWorkers } from '../support/punctual.ts';
-import { startReceiver } from '../support/receiver.ts';
-import { freshNamespace, temporalClient } from '../support/temporal.ts';
-import { runOf } from '../temporal/started-with.ts';
-import { sweepLater, sweepWorld } from './sweep-world.ts';
+import { storeUntold } from '../support/seed.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
+import { untilBegun } from '../support/until-begun.ts';
+import { sharedSweeps, type SweptWorkspace } from './sweeps.ts';
 
 const test = needs('temporal');
 const minutes = 60_000;
+const sweeps = sharedSweeps(test, { workers: true });
+const { newWorkspace, sweep, postHandle, deliveryHandle } = sweeps;
 
-/** How long a busy machine may take to publish a post that is due. */
-const patienceMs = 90_000;
+/** The network's only channel is to be tried again, in an hour: however slow the test is, not before its next step. */
+const later = () => fails('network_unavailable', { retryAtMs: Date.now() + 60 * minutes });
 
-test('a sleeping post whose workflow was terminated goes out at its time, once', async (t) => {
-  const { network, client, schedule, sweep, finds, postHandle } = await sweepWorld(
-    t,
-    fakeNetwork(),
-  );
-  const id = await schedule(10_000);
-  await postHandle(id).terminate('lost');
-
-  t.like(await sweep(), { looked: 1, workflowGone: 1, overdue: 0, deliveriesGone: 0 });
-
-  const post = await client.finalPost(id, patienceMs);
-  t.true(Date.parse(post.published_at ?? '') >= Date.parse(post.scheduled_at ?? ''));
-  t.is(network.live.length, 1);
-  t.deepEqual(await finds(), [{ kind: 'workflow_gone', post_id: id, delivery_id: null }]);
-  t.like(await sweep(5 * minutes), { workflowGone: 0 });
-});
-
-test('a post whose workflow was terminated after the network took it still ends, with one event', async (t) => {
-  const world = await sweepWorld(t, heldNetwork());
-  const { network, punctual, client, schedule, sweep, postHandle } = world;
-  const id = await schedule(0);
-  await network.held();
-  await postHandle(id).terminate('lost');
-  network.release();
-  await poll(
+const untilChannelIs = ({ client }: SweptWorkspace, id: string, wanted: string) =>
+  poll(
     async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status,
-    (status) => status === 'published',
-    patienceMs,
+    (status) => status === wanted,
   );
-  t.is((await client.get(`/posts/${id}`)).body.post.status, 'publishing');
 
-  t.like(await sweep(minutes), { workflowGone: 1 });
+test.serial(
+  'a sleeping post whose workflow was terminated goes out at its time, once',
+  async (t) => {
+    const network = fakeNetwork();
+    const { client, lose, finds } = await newWorkspace(t, network);
+    const id = await lose();
 
-  t.is((await client.finalPost(id, patienceMs)).status, 'published');
-  t.is(network.live.length, 1);
-  t.is(network.sends.length, 1);
-  const events = await punctual.orm.em.fork().execute<unknown[]>('select id from events');
-  t.is(events.length, 1);
-});
+    t.like(await sweep(), { looked: 1, workflowGone: 1, overdue: 0, deliveriesGone: 0 });
 
-test('a post whose workflow was terminated before it is known whether the network has it is not sent twice', async (t) => {
-  const { network, client, schedule, sweep, postHandle } = await sweepWorld(t, fakeNetwork());
-  network.fates.push({ kind: 'lost' });
-  network.blind = new NetworkError('network_unavailable', 'Down.', { taken: 'no' });
+    const post = await client.finalPost(id);
+    t.true(Date.parse(post.published_at ?? '') >= Date.parse(post.scheduled_at ?? ''));
+    t.is(network.live.length, 1);
+    t.deepEqual(await finds(), [{ kind: 'workflow_gone', post_id: id, delivery_id: null }]);
+    t.like(await sweep(5 * minutes), { workflowGone: 0 });
+  },
+);
+
+test.serial(
+  'a post whose workflow was terminated after the network took it still ends, with one event',
+  async (t) => {
+    const network = heldNetwork();
+    const workspace = await newWorkspace(t, network);
+    const { client, schedule } = workspace;
+    const id = await schedule(0);
+    await network.held();
+    await postHandle(id).terminate('lost');
+    network.release();
+    await untilChannelIs(workspace, id, 'published');
+    t.is((await client.get(`/posts/${id}`)).body.post.status, 'publishing');
+
+    t.like(await sweep(minutes), { workflowGone: 1 });
+
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.is(network.sends.length, 1);
+    const events = await sweeps.punctual.orm.em
+      .fork()
+      .execute<unknown[]>('select id from events where post_id = ?', [id]);
+    t.is(events.length, 1);
+  },
+);
+
+test.serial(
+  'a post whose workflow was terminated before it is known whether the network has it is not sent twice',
+  async (t) => {
+    const network = fakeNetwork();
+    const workspace = await newWorkspace(t, network);
+    network.fates.push({ kind: 'lost' });
+    network.blind = new NetworkError('network_unavailable', 'Down.', {
+      taken: 'no',
+      retryAtMs: Date.now() + 60 * minutes,
+    });
+    const id = await workspace.schedule(0);
+    await untilChannelIs(workspace, id, 'retrying');
+    await postHandle(id).terminate('lost');
+    network.blind = undefined;
+
+    t.like(await sweep(minutes), { workflowGone: 1 });
+
+    t.is((await workspace.client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.is(network.sends.length, 1);
+  },
+);
+
+test.serial('a retry whose workflow was terminated is made', async (t) => {
+  const network = fakeNetwork();
+  const workspace = await newWorkspace(t, network);
+  const { client, schedule } = workspace;
+  network.fates.push(fails('content_refused'));
   const id = await schedule(0);
-  await poll(
-    async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status,
-    (status) => status === 'retrying',
-    patienceMs,
-  );
-  await postHandle(id).terminate('lost');
-  network.blind = undefined;
-
-  t.like(await sweep(minutes), { workflowGone: 1 });
-
-  t.is((await client.finalPost(id, patienceMs)).status, 'published');
-  t.is(network.live.length, 1);
-  t.is(network.sends.length, 1);
-});
-
-test('a retry whose workflow was terminated is made', async (t) => {
-  const { network, client, schedule, sweep, postHandle } = await sweepWorld(t, heldNetwork());
-  const refused = new NetworkError('content_refused', 'No.', { taken: 'no' });
-  network.fates.push({ kind: 'fails', error: refused });
-  network.release();
-  const id = await schedule(0);
-  t.is((await client.finalPost(id, patienceMs)).status, 'failed');
+  t.is((await client.finalPost(id)).status, 'failed');
   await postHandle(id).result();
-  const unavailable = new NetworkError('network_unavailable', 'Later.', { taken: 'no' });
-  network.fates.push({ kind: 'fails', error: unavailable });
+  network.fates.push(later());
   await client.post(`/posts/${id}/retry`);
-  await poll(
-    async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status,
-    (status) => status === 'retrying',
-    patienceMs,
-  );
+  await untilChannelIs(workspace, id, 'retrying');
   await postHandle(id).terminate('lost');
 
   t.like(await sweep(minutes), { workflowGone: 1 });
 
-  t.is((await client.finalPost(id, patienceMs)).status, 'published');
+  t.is((await client.finalPost(id)).status, 'published');
   t.is(network.live.length, 1);
 });
 
-test('a delivery whose workflow was terminated is made', async (t) => {
-  const receiver = await startReceiver(t);
-  const options = { allowPorts: [receiver.port] };
-  const world = await sweepWorld(t, fakeNetwork(), options);
-  const { punctual, client, sweep, finds, deliveryHandle } = world;
+test.serial('a delivery whose workflow was terminated is made', async (t) => {
+  const { client, finds } = await newWorkspace(t, fakeNetwork());
+  const { punctual, receiver } = sweeps;
   const hook = { url: receiver.url, events: ['post.failed'] };
   const endpoint = (await client.post('/webhooks', hook)).body.webhook.id;
   const id = await storeDelivery(punctual, client.workspaceId, 'pending');
@@ -119,37 +123,109 @@ test('a delivery whose workflow was terminated is made', async (t) => {
   t.deepEqual(await finds(), [{ kind: 'delivery_gone', post_id: null, delivery_id: id }]);
 });
 
-test('when Temporal lost all that it knew, every waiting post goes out or sleeps again', async (t) => {
-  const world = await sweepWorld(t, fakeNetwork(), { withoutWorkers: true });
-  const { network, punctual, client, schedule, finds } = world;
-  const days = 24 * 60 * minutes;
-  const [now, soon, far] = [
-    await schedule(1000),
-    await schedule(30 * minutes),
-    await schedule(3 * days),
-  ];
+test.serial(
+  'an overdue post whose workflow sleeps until another time is found the second time, and goes out',
+  async (t) => {
+    const network = fakeNetwork();
+    const { client, schedule, finds } = await newWorkspace(t, network);
+    const id = await schedule(60 * minutes);
+    // As after a reset of the workflow to before it heard of the new time.
+    await sweeps.punctual.orm.em
+      .fork()
+      .execute(
+        'update posts set scheduled_at = ?, revision = 2, synced_revision = 2 where id = ?',
+        [new Date(Date.now() - 2 * minutes), id],
+      );
 
-  const temporalEnv = await freshNamespace();
-  const temporal = temporalClient(t, temporalEnv);
-  const deps = { ...punctual.deps, workflows: workflowStates(temporal.client) };
-  const anew = { ...punctual, temporal, temporalEnv, deps };
-  await startWorkers(t, anew);
-  t.like(await sweepLater(anew, 40_000), { looked: 2, workflowGone: 2 });
+    t.like(await sweep(), { looked: 1, overdue: 0 });
+    t.like(await sweep(minutes), { looked: 1, overdue: 1 });
 
-  t.is((await client.finalPost(now, patienceMs)).status, 'published');
-  const isAsleep = (id: string) =>
-    poll(
-      () => runOf(anew, id),
-      (run) => run !== null,
-    );
-  t.truthy(await isAsleep(soon));
-  t.is(await runOf(anew, far), null);
-  t.like(await sweepLater(anew, 3 * days - 50 * minutes), { workflowGone: 1 });
-  t.truthy(await isAsleep(far));
-  t.is(network.live.length, 1);
-  t.is((await finds()).length, 3);
-  t.is(
-    (await temporal.client.workflow.getHandle(postWorkflowId(far)).describe()).status.name,
-    'RUNNING',
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
+  },
+);
+
+test.serial(
+  'a post that sleeps well is left alone, and looked at again after ten minutes only',
+  async (t) => {
+    const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
+    const id = await schedule(30 * minutes);
+    const events = async (): Promise<number> =>
+      (await postHandle(id).fetchHistory()).events?.length ?? 0;
+    await untilBegun(postHandle(id), 5);
+    const before = await events();
+
+    t.like(await sweep(), { looked: 1, unanswered: 0, workflowGone: 0, overdue: 0 });
+    t.like(await sweep(9 * minutes), { looked: 0 });
+    t.like(await sweep(11 * minutes), { looked: 1, workflowGone: 0, overdue: 0 });
+
+    // When Temporal knows of this one, the relay has looked at the outbox again.
+    const soon = new Date(Date.now() + 30 * minutes);
+    const next = await storeUntold(sweeps.punctual, client.workspaceId, soon);
+    await untilBegun(sweeps.punctual.temporal.client.workflow.getHandle(postWorkflowId(next)));
+    t.is(await events(), before);
+    t.deepEqual(await finds(), []);
+  },
+);
+
+test.serial(
+  'a post that was cancelled while Temporal was asked about it is not found',
+  async (t) => {
+    const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
+    const { deps } = sweeps.punctual;
+    const id = await schedule(30 * minutes);
+    const ofPost = async (): Promise<'gone'> => {
+      await client.post(`/posts/${id}/cancel`);
+      return 'gone'; // As it is by then.
+    };
+    const workflows = { ...deps.workflows, ofPost };
+
+    t.like(await sweepOnce({ ...deps, workflows }), { looked: 1, workflowGone: 0 });
+
+    t.deepEqual(await finds(), []);
+    t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
+  },
+);
+
+test.serial('a post that is being sent for longer than usual is not found', async (t) => {
+  const network = heldNetwork();
+  const { client, schedule, finds } = await newWorkspace(t, network);
+  const id = await schedule(0);
+  await network.held();
+
+  t.like(await sweep(10 * minutes), { looked: 1, overdue: 0 });
+  t.like(await sweep(12 * minutes), { looked: 1, overdue: 0 });
+
+  network.release();
+  t.is((await client.finalPost(id)).status, 'published');
+  t.deepEqual(await finds(), []);
+});
+
+test.serial('a post that waits for its next try is not found', async (t) => {
+  const network = fakeNetwork();
+  const workspace = await newWorkspace(t, network);
+  network.fates.push(later());
+  await untilChannelIs(workspace, await workspace.schedule(0), 'retrying');
+
+  t.like(await sweep(10 * minutes), { looked: 1, overdue: 0 });
+  t.like(await sweep(12 * minutes), { looked: 1, overdue: 0 });
+
+  t.deepEqual(await workspace.finds(), []);
+});
+
+test.serial('of ten sweeps at the same time one finds what is lost', async (t) => {
+  const network = fakeNetwork();
+  const { client, lose, finds } = await newWorkspace(t, network);
+  const id = await lose();
+
+  const swept = await Promise.all(Array.from({ length: 10 }, () => sweep()));
+
+  t.deepEqual(
+    swept.map(({ workflowGone }) => workflowGone).toSorted(),
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
   );
+  t.is((await finds()).length, 1);
+  await client.finalPost(id);
+  t.is(network.sends.length, 1);
 });

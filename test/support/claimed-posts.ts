@@ -45,9 +45,9 @@ export async function clockedChannel(
   databaseUrl: string,
 ): Promise<ClockedChannel> {
   const clock = await heldClock(t, databaseUrl, clockStartMs);
-  const deps = await activityDeps(t, { fake: network }, clock);
+  const deps = await activityDeps(t, { [network.id]: network }, clock);
   const workspaceId = await createWorkspace(deps.orm.em.fork(), 'Test');
-  const channelId = await addFakeChannel(deps, workspaceId);
+  const channelId = await addFakeChannel(deps, workspaceId, network.id);
   return {
     deps,
     workspaceId,

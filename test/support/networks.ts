@@ -92,6 +92,35 @@ export function fakeNetwork(settlingMs = 0): FakeNetwork {
   return network;
 }
 
+type Refusal = ConstructorParameters<typeof NetworkError>[2];
+
+/** A send that the network refuses. `taken` is `no` unless it is said otherwise. */
+export const fails = (code: NetworkError['code'], how: Partial<Refusal> = {}): Fate => ({
+  kind: 'fails',
+  error: new NetworkError(code, `They said ${code}.`, { taken: 'no', ...how }),
+});
+
+/** What a network says while nobody can reach it. */
+export const down = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
+
+/** Something happens within the next call of one of a network's steps, before the network does its own part. */
+export function interrupt(
+  network: FakeNetwork,
+  step: 'freeze' | 'upload' | 'send',
+  act: () => Promise<unknown>,
+): void {
+  const original = network[step] as (...args: unknown[]) => Promise<unknown>;
+  const interrupted = async (...args: unknown[]): Promise<unknown> => {
+    Object.assign(network, { [step]: original });
+    await act();
+    return original(...args);
+  };
+  Object.assign(network, { [step]: interrupted });
+}
+
+/** The texts that are live, in order. */
+export const liveTexts = ({ live }: FakeNetwork): string[] => live.map(({ text }) => text);
+
 /** Reads every file to its end. @returns their names, with what was in them. */
 async function upload({ takesNoFiles }: FakeNetwork, { parts }: Step): Promise<string[]> {
   const names: string[] = [];
@@ -135,8 +164,11 @@ function behind({ remoteId }: Connection): FakeNetwork {
  * The networks of an API that many tests share: one network, `fake`, on which each test has accounts of its own, and
  * behind each account a fake network whose misfortunes it chooses (`accountOn`).
  */
-export const fakeNetworks: Readonly<Record<string, Network>> = {
-  fake: {
+export const fakeNetworks: Readonly<Record<string, Network>> = fakeNetworksNamed('fake');
+
+/** The same under several names, each with a queue of its own. */
+export function fakeNetworksNamed(...names: readonly string[]): Record<string, Network> {
+  const byAccount: Network = {
     id: 'fake',
     threads: 'sequential',
     settlingMs: 0,
@@ -145,8 +177,9 @@ export const fakeNetworks: Readonly<Record<string, Network>> = {
     upload: (connection, step) => behind(connection).upload(connection, step),
     send: (connection, step, files) => behind(connection).send(connection, step, files),
     reconcile: (connection, step) => behind(connection).reconcile(connection, step),
-  },
-};
+  };
+  return Object.fromEntries(names.map((name) => [name, byAccount]));
+}
 
 export type HeldNetwork = FakeNetwork & {
   /** Resolves when a send has begun and is held. */

@@ -61,6 +61,8 @@ export type PostSteps = {
     claimed: Go,
     how?: { readonly canceled?: boolean; readonly heard?: number },
   ) => Promise<Finalized>;
+  /** Adds a webhook endpoint for these types of events. */
+  readonly subscribe: (...events: readonly string[]) => Promise<void>;
   /** The types of the post's events, in order. */
   readonly events: (post: string) => Promise<string[]>;
 };
@@ -100,6 +102,7 @@ export async function postSteps(
     pass: clock.pass,
     ...calls,
     ...workerSteps(deps, workspaceId),
+    ...webhooks(deps, workspaceId),
     ...tries,
     settle: async (...args) => {
       await clock.caughtUp();
@@ -138,7 +141,7 @@ function apiCalls(
 function workerSteps(
   deps: ActivityDeps,
   workspaceId: string,
-): Pick<PostSteps, 'claim' | 'mustClaim' | 'finalize' | 'events'> {
+): Pick<PostSteps, 'claim' | 'mustClaim' | 'finalize'> {
   const claim = (postId: string): Promise<Claim> =>
     claimPost(deps, { workspaceId, postId, nowMs: deps.now().getTime() });
   return {
@@ -153,9 +156,24 @@ function workerSteps(
     },
     finalize: (postId, { revision: claimed }, { canceled = false, heard = claimed } = {}) =>
       finalizePost(deps, { workspaceId, postId, revision: heard, canceled, claimed }),
+  };
+}
+
+function webhooks(
+  { orm }: ActivityDeps,
+  workspaceId: string,
+): Pick<PostSteps, 'subscribe' | 'events'> {
+  return {
+    subscribe: async (...events) => {
+      await orm.em.fork().execute(
+        `insert into webhook_endpoints (id, workspace_id, url, events, sealed_secret, secret_hint, created_at)
+         values (gen_random_uuid(), ?, 'https://example.com', ?::jsonb, 'x', 'x', now())`,
+        [workspaceId, JSON.stringify(events)],
+      );
+    },
     events: async (postId) => {
       const sql = 'select type from events where post_id = ? order by id';
-      const rows = await deps.orm.em.fork().execute<{ type: string }[]>(sql, [postId]);
+      const rows = await orm.em.fork().execute<{ type: string }[]>(sql, [postId]);
       return rows.map(({ type }) => type);
     },
   };

@@ -1,0 +1,230 @@
+import test, { type ExecutionContext } from 'ava';
+import type { EditPostBody } from '../../api/posts/schemas.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { clockedChannel, type ClockedChannel } from '../support/claimed-posts.ts';
+import { freshDatabase } from '../support/database.ts';
+import {
+  down,
+  fails,
+  fakeNetwork,
+  interrupt,
+  liveTexts,
+  type FakeNetwork,
+} from '../support/networks.ts';
+import { postSteps } from '../support/post-steps.ts';
+
+const minute = 60_000;
+const database = beforeTests(test, freshDatabase);
+const newSteps = (t: ExecutionContext, networks: Readonly<Record<string, FakeNetwork>>) =>
+  postSteps(t, networks, database().url);
+const newChannel = (t: ExecutionContext, network: FakeNetwork) =>
+  clockedChannel(t, network, database().url);
+
+test('a post that was edited while a try of it prepared to send never goes out with its old text afterwards', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network, b: network });
+  const channelIds = Object.values(steps.channels);
+  const post = await steps.create({
+    body: 'Old',
+    channel_ids: channelIds,
+    schedule_in_minutes: 0,
+  });
+  const { targets } = await steps.mustClaim(post);
+  interrupt(network, 'freeze', async () => {
+    await steps.cancel(post);
+    await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
+  });
+  await t.throwsAsync(steps.attempt(post, targets[0]?.postChannelId ?? ''), {
+    name: 'SupersededError',
+  });
+  t.deepEqual(network.live, []);
+
+  const again = await steps.mustClaim(post);
+  for (const { postChannelId } of again.targets) {
+    t.like(await steps.attempt(post, postChannelId), { status: 'published' });
+  }
+
+  t.deepEqual(liveTexts(network), ['New', 'New']);
+});
+
+test('a thread of which a part is live keeps that part: another text for it is no post that can go out', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const channel = steps.channels['a'] ?? '';
+  const post = await steps.create({
+    thread: ['One', 'Two', 'Three'],
+    channel_ids: [channel],
+    schedule_in_minutes: 0,
+  });
+  const [target] = (await steps.mustClaim(post)).targets;
+  network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
+  await steps.attempt(post, target?.postChannelId ?? '');
+  await steps.cancel(post);
+  const url = network.live[0]?.sent.url ?? '?';
+
+  for (const edit of [{ thread: null, body: 'Else' }, { thread: ['Else', 'Two'] }]) {
+    const error = await t.throwsAsync(steps.edit(post, { ...edit, schedule_in_minutes: 0 }));
+    t.like(error, { code: 'invalid_content' });
+    t.true(error?.message.includes(channel) && error.message.includes(url), error?.message);
+  }
+
+  await steps.edit(post, { thread: null, body: 'Else' });
+  t.true((await steps.show(post)).warning?.includes(url));
+
+  await steps.edit(post, { thread: ['One', 'Other'], schedule_in_minutes: 0 });
+  t.is((await steps.show(post)).warning, null);
+  const [again] = (await steps.mustClaim(post)).targets;
+  t.like(await steps.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
+  t.deepEqual(liveTexts(network), ['One', 'Other']);
+});
+
+test('while a part of a thread is being sent, the thread cannot become another one below it', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const channel = steps.channels['a'] ?? '';
+  const post = await steps.create({
+    thread: ['One', 'Two'],
+    channel_ids: [channel],
+    schedule_in_minutes: 0,
+  });
+  const [target] = (await steps.mustClaim(post)).targets;
+  interrupt(network, 'send', async () => {
+    await steps.cancel(post);
+    const change = { thread: ['Else', 'Other'], schedule_in_minutes: 0 };
+    const error = await t.throwsAsync(steps.edit(post, change));
+    t.like(error, { code: 'invalid_content' });
+    t.true(error?.message.includes(channel) && error.message.includes('is being sent'));
+  });
+  t.like(await steps.attempt(post, target?.postChannelId ?? ''), { status: 'published' });
+  t.deepEqual(liveTexts(network), ['One', 'Two']);
+});
+
+const other = { thread: ['One', 'Other', 'Rest'], schedule_in_minutes: 0 };
+const single = { thread: null, body: 'Whole', schedule_in_minutes: 0 };
+const later = { schedule_in_minutes: 600 };
+/** The thread One Two Three is cancelled within a step of its first try and scheduled anew: what goes out then. */
+const cases: readonly {
+  step: 'freeze' | 'upload' | 'send';
+  edit: EditPostBody;
+  atOnce: string;
+  atLast: string;
+}[] = [
+  { step: 'freeze', edit: single, atOnce: '', atLast: 'Whole' },
+  { step: 'upload', edit: single, atOnce: '', atLast: 'Whole' },
+  { step: 'upload', edit: later, atOnce: '', atLast: 'One Two Three' },
+  { step: 'send', edit: other, atOnce: 'One', atLast: 'One Other Rest' },
+  { step: 'send', edit: later, atOnce: 'One Two Three', atLast: 'One Two Three' },
+];
+
+for (const { step, edit, atOnce, atLast } of cases) {
+  const how = edit === later ? 'only scheduled for later' : `edited to "${atLast}"`;
+  test(`a thread that is cancelled during its first ${step} and ${how} goes out as one version, "${atOnce}" at once`, async (t) => {
+    const network = fakeNetwork();
+    const steps = await newSteps(t, { a: network });
+    const post = await steps.create({
+      thread: ['One', 'Two', 'Three'],
+      channel_ids: Object.values(steps.channels),
+      schedule_in_minutes: 0,
+    });
+    const [target] = (await steps.mustClaim(post)).targets;
+    interrupt(network, step, async () => {
+      await steps.cancel(post);
+      await steps.edit(post, edit);
+    });
+    const live = (): string => liveTexts(network).join(' ');
+    const first = steps.attempt(post, target?.postChannelId ?? '');
+    await (atOnce === atLast ? first : t.throwsAsync(first, { name: 'SupersededError' }));
+    t.is(live(), atOnce);
+
+    steps.pass(600 * 60_000);
+    for (const { postChannelId } of (await steps.mustClaim(post)).targets) {
+      t.like(await steps.attempt(post, postChannelId), { status: 'published' });
+    }
+
+    t.is(live(), atLast);
+  });
+}
+
+test("a channel's own text that is changed while the old one is about to be sent is what goes out", async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const channel = steps.channels['a'] ?? '';
+  const post = await steps.create({
+    body: 'For all',
+    channel_bodies: { [channel]: 'Old' },
+    channel_ids: [channel],
+    schedule_in_minutes: 0,
+  });
+  const [target] = (await steps.mustClaim(post)).targets;
+  interrupt(network, 'upload', async () => {
+    await steps.cancel(post);
+    await steps.edit(post, { channel_bodies: { [channel]: 'New' }, schedule_in_minutes: 0 });
+  });
+  await t.throwsAsync(steps.attempt(post, target?.postChannelId ?? ''), {
+    name: 'SupersededError',
+  });
+
+  const [again] = (await steps.mustClaim(post)).targets;
+  t.like(await steps.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
+  t.deepEqual(liveTexts(network), ['New']);
+});
+
+test('a send of an earlier publishing that is still in doubt is looked for, not sent again', async (t) => {
+  const network = fakeNetwork();
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Hello']);
+  network.fates.push({ kind: 'lost' });
+  network.blind = down;
+  t.like(await post.attempt(), { kind: 'again' });
+
+  await scheduleAnew(channel, post.postId, 'Better');
+  network.blind = undefined;
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+
+  t.is(network.sends.length, 1);
+  t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
+});
+
+test('once such a send is known to have come to nothing, the post goes out as it is now', async (t) => {
+  const network = fakeNetwork(minute);
+  const channel = await newChannel(t, network);
+  const post = await channel.newPost(['Hello']);
+  network.fates.push({ kind: 'vanished' });
+  t.like(await post.attempt(), { kind: 'again' });
+
+  await scheduleAnew(channel, post.postId, 'Better');
+  channel.pass(2 * minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+
+  t.deepEqual(liveTexts(network), ['Better']);
+});
+
+/** What a cancel, an edit and a new time leave behind. */
+async function scheduleAnew({ deps }: ClockedChannel, postId: string, body: string): Promise<void> {
+  await deps.orm.em
+    .fork()
+    .execute('update posts set run = run + 1, body = ? where id = ?', [body, postId]);
+}
+
+test('a channel whose post came to light twice ends published, and shows the text of its last publishing', async (t) => {
+  const channel = await newChannel(t, fakeNetwork());
+  const post = await channel.newPost(['Hello']);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  const em = channel.deps.orm.em.fork();
+  // A worker was silent for so long that the post was edited and sent anew, and then had its answer after all.
+  await em.execute(
+    `insert into publish_attempts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text,
+       content_hash, remote_data, remote_id, url, created_at, updated_at)
+     select gen_random_uuid(), workspace_id, post_channel_id, channel_id, run + 1, part, key || '-2', state, 'Better',
+       content_hash, remote_data, 'another', url, created_at, updated_at
+     from publish_attempts where channel_id = ?`,
+    [channel.channelId],
+  );
+  await em.execute(`update posts set run = 2, status = 'publishing' where id = ?`, [post.postId]);
+  await em.execute(`update post_channels set status = 'publishing' where post_id = ?`, [
+    post.postId,
+  ]);
+
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.is((await post.row()).sentText, 'Better');
+});

@@ -1,0 +1,245 @@
+import { CancelledFailure } from '@temporalio/common';
+import test, { type ExecutionContext } from 'ava';
+import type { ApiDeps } from '../../api/deps.ts';
+import { deleteMedia } from '../../api/media/delete-media.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { freshDatabase } from '../support/database.ts';
+import {
+  down,
+  fails,
+  fakeNetwork,
+  interrupt,
+  liveTexts,
+  type FakeNetwork,
+} from '../support/networks.ts';
+import { postSteps, type PostSteps } from '../support/post-steps.ts';
+import { attachFiles, storeFile } from '../support/seed-media.ts';
+import { untilBlocked } from '../support/until-blocked.ts';
+
+const minute = 60_000;
+const database = beforeTests(test, freshDatabase);
+const newSteps = (t: ExecutionContext, networks: Readonly<Record<string, FakeNetwork>>) =>
+  postSteps(t, networks, database().url);
+
+/** A post on all channels that was due and is claimed. */
+async function claimed(steps: PostSteps) {
+  const channelIds = Object.values(steps.channels);
+  const post = await steps.create({ body: 'Old', channel_ids: channelIds, schedule_in_minutes: 0 });
+  const go = await steps.mustClaim(post);
+  return { post, go, id: go.targets[0]?.postChannelId ?? '' };
+}
+
+test('a try that hung until its post was given up, or cancelled, sends nothing when it goes on', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const { post, go, id } = await claimed(steps);
+  const hang = Promise.withResolvers<void>();
+  const hung = Promise.withResolvers<void>();
+  interrupt(network, 'freeze', async () => {
+    hung.resolve();
+    await hang.promise;
+  });
+  const first = steps.attempt(post, id);
+  await hung.promise;
+  t.is(await steps.cancel(post), 1);
+  t.is((await steps.finalize(post, go, { canceled: true, heard: 2 })).status, 'draft');
+
+  hang.resolve();
+  await t.throwsAsync(first);
+  t.deepEqual(network.live, []);
+});
+
+test('of two tries of two publishings that meet only one sends', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const { post, go, id } = await claimed(steps);
+  const hang = Promise.withResolvers<void>();
+  const hung = Promise.withResolvers<void>();
+  interrupt(network, 'upload', async () => {
+    hung.resolve();
+    await hang.promise;
+  });
+  const first = steps.attempt(post, id);
+  await hung.promise;
+  await steps.cancel(post);
+  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
+  await steps.claim(post);
+  interrupt(network, 'send', async () => {
+    hang.resolve();
+    await t.throwsAsync(first);
+  });
+  t.like(await steps.attempt(post, id), { status: 'published' });
+  t.deepEqual(liveTexts(network), ['New']);
+});
+
+test('a try that hung after it had found nothing does not undo what another one has sent since', async (t) => {
+  const network = fakeNetwork(minute);
+  const { steps, post, id } = await dying(t, network);
+  steps.pass(2 * minute);
+  const { reconcile } = network;
+  network.reconcile = async (...args) => {
+    network.reconcile = reconcile;
+    const found = await reconcile(...args);
+    // The worker hangs: meanwhile another one finds nothing either, sends, and gets no answer.
+    interrupt(network, 'send', async () => {
+      network.blind = down;
+    });
+    network.fates.push({ kind: 'lost' });
+    t.like(await steps.attempt(post, id), { kind: 'again' });
+    return found;
+  };
+  await steps.attempt(post, id).catch(() => undefined);
+  network.blind = undefined;
+  steps.pass(minute);
+  await steps.attempt(post, id);
+
+  t.is(network.live.length, 1);
+  t.is((await steps.show(post)).channels[0]?.status, 'published');
+});
+
+test('nothing is certain from a look that began too early, however late its answer comes', async (t) => {
+  const network = fakeNetwork(minute);
+  const { steps, post, id } = await dying(t, network);
+  steps.pass(minute - 1);
+  const { reconcile } = network;
+  network.reconcile = async (...args) => {
+    network.reconcile = reconcile;
+    const found = await reconcile(...args);
+    steps.pass(1000);
+    return found;
+  };
+
+  t.like(await steps.attempt(post, id), { kind: 'again' });
+  t.is(network.sends.length, 0);
+});
+
+/** A post of which the worker died while it sent it; nobody knows how far it came. */
+async function dying(t: ExecutionContext, network: FakeNetwork) {
+  const steps = await newSteps(t, { a: network });
+  const { post, id } = await claimed(steps);
+  interrupt(network, 'send', async () => {
+    throw new CancelledFailure('The worker is gone.'); // Nothing is written any more.
+  });
+  await t.throwsAsync(steps.attempt(post, id));
+  return { steps, post, id };
+}
+
+test('a lost access is told even when the worker died before the channel had ended', async (t) => {
+  const network = fakeNetwork();
+  // In a database of its own, in which no channel can fail.
+  const { url, orm } = await freshDatabase(t);
+  const steps = await postSteps(t, { a: network }, url);
+  const em = orm.em.fork();
+  await steps.subscribe('channel.needs_reconnect');
+  const { post, id } = await claimed(steps);
+  network.fates.push(fails('access_lost'), fails('access_lost'));
+  // The database is away for one of the two writes.
+  await em.execute(`create function refuse() returns trigger language plpgsql as $$ begin
+    raise exception 'away'; end $$`);
+  await em.execute(
+    `create trigger away before update on post_channels for each row when (new.status = 'failed') execute function refuse()`,
+  );
+  await t.throwsAsync(steps.attempt(post, id));
+  await em.execute('drop trigger away on post_channels');
+
+  const outcome = await steps.attempt(post, id);
+  t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
+});
+
+test('a file that is deleted while a retry begins is kept, or the retry is refused', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const channelIds = Object.values(steps.channels);
+  const post = await steps.create({ body: 'x', channel_ids: channelIds, schedule_in_minutes: 0 });
+  const image = { name: 'a.png', type: 'image/png', bytes: Buffer.from('x'), width: 1, height: 1 };
+  const file = await storeFile(steps.deps, steps.workspaceId, image);
+  await attachFiles(steps.deps, steps.workspaceId, post, [file]);
+  const go = await steps.mustClaim(post);
+  network.fates.push(fails('content_refused'));
+  await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
+  await steps.finalize(post, go);
+
+  // The retry has looked at the files and is about to commit, when the file is deleted.
+  const held = steps.deps.orm.em.fork();
+  await held.begin();
+  await held.execute('select 1 from post_channels where post_id = ? for update', [post]);
+  const retried = steps.retry(post);
+  await untilBlocked(steps.deps.orm);
+  const media = { storage: steps.deps.storage, staging: { note: nothing, forget: nothing } };
+  const api = { ...steps.deps, media } as unknown as ApiDeps;
+  const deleted = deleteMedia(api, steps.workspaceId, file);
+  await untilBlocked(steps.deps.orm, 2);
+  await held.commit();
+
+  await retried;
+  const error = await t.throwsAsync(deleted);
+  t.like(error, { code: 'media_in_use' });
+});
+
+const nothing = async (): Promise<void> => {};
+
+/** A post that was given up while a worker that nobody heard of any more was still sending it. */
+async function silentWorker(t: ExecutionContext, networks = { a: fakeNetwork() }) {
+  const steps = await newSteps(t, networks);
+  await steps.subscribe('post.published', 'post.partial');
+  const { post, go } = await claimed(steps);
+  const goOn = Promise.withResolvers<void>();
+  const sending = Promise.withResolvers<void>();
+  interrupt(networks.a, 'send', async () => {
+    sending.resolve();
+    await goOn.promise;
+  });
+  const id = go.targets.find(({ network }) => network === 'a')?.postChannelId ?? '';
+  const silent = steps.attempt(post, id);
+  await sending.promise;
+  const comeBack = async () => {
+    goOn.resolve();
+    return silent;
+  };
+  return { steps, post, go, comeBack };
+}
+
+test('a channel that turns out to be published after its post had ended is shown so, and told by a new event', async (t) => {
+  const { steps, post, go, comeBack } = await silentWorker(t);
+  t.is((await steps.finalize(post, go)).status, 'failed');
+  t.like((await steps.show(post)).channels[0], { status: 'unconfirmed' });
+
+  t.like(await comeBack(), { status: 'published' });
+  const seen = await steps.show(post);
+  t.like(seen, { status: 'published', summary: { published: 1, failed: 0, pending: 0 } });
+  t.like(seen.channels[0], { status: 'published', error: null, error_code: null });
+  t.deepEqual(await steps.events(post), ['post.failed', 'post.published']);
+  const deliveries = await steps.deps.orm.em
+    .fork()
+    .execute<{ synced_round: number }[]>(
+      'select synced_round from deliveries where workspace_id = ?',
+      [steps.workspaceId],
+    );
+  t.deepEqual(deliveries, [{ synced_round: 0 }]); // In the outbox: no workflow is there to start it.
+});
+
+test('a post that failed elsewhere stays failed, and a new event says what it has now', async (t) => {
+  const networks = { a: fakeNetwork(), b: fakeNetwork() };
+  networks.b.fates.push(fails('content_refused'));
+  const { steps, post, go, comeBack } = await silentWorker(t, networks);
+  const other = go.targets.find(({ network }) => network === 'b')?.postChannelId ?? '';
+  await steps.attempt(post, other);
+  await steps.finalize(post, go);
+
+  await comeBack();
+  t.is((await steps.show(post)).status, 'failed');
+  t.deepEqual(await steps.events(post), ['post.failed', 'post.partial']);
+});
+
+test('a try that ends in time makes no event of its own, and a repeated one none either', async (t) => {
+  const { steps, post, go, comeBack } = await silentWorker(t);
+  await comeBack();
+  await steps.finalize(post, go);
+  await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
+  t.deepEqual(await steps.events(post), ['post.published']);
+  const [row] = await steps.deps.orm.em
+    .fork()
+    .execute<{ run: number }[]>('select run from posts where id = ?', [post]);
+  t.is(row?.run, 1);
+});
