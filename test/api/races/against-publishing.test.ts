@@ -1,0 +1,296 @@
+import test, { type ExecutionContext } from 'ava';
+import { claimPost, type Claim } from '../../../activities/claim-post.ts';
+import { finalizePost } from '../../../activities/finalize-post.ts';
+import { publishChannel } from '../../../activities/publish-channel/publish-channel.ts';
+import { loadTarget } from '../../../activities/publish-channel/target.ts';
+import { attempt } from '../../support/attempt.ts';
+import type { Client, Reply } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { fakeNetwork, type FakeNetwork } from '../../support/networks.ts';
+import { fakeChannel, storeChannel } from '../../support/seed.ts';
+import { CloseFinish, inRounds } from './race.ts';
+
+const api = sharedApi(test);
+
+/** Begins to publish a post, as its workflow does when it is due. */
+const claim = (workspaceId: string, postId: string): Promise<Claim> =>
+  claimPost(api.punctual.deps, { workspaceId, postId, nowMs: Date.now() });
+
+/** As the workflow does: claims the post, then publishes it on its channels, all at once. */
+async function publishAll(workspaceId: string, postId: string): Promise<void> {
+  const claimed = await claim(workspaceId, postId);
+  const targets = claimed.kind === 'go' ? claimed.targets : [];
+  const request = { workspaceId, postId };
+  await Promise.all(
+    targets.map(({ postChannelId }) =>
+      attempt(publishChannel, api.punctual.deps, { ...request, postChannelId }),
+    ),
+  );
+}
+
+const channelCount = 3;
+
+/** A post that is due now, on three channels of this network. */
+async function postOn(network: FakeNetwork): Promise<{ client: Client; id: string }> {
+  const client = await api.newClient();
+  const channels = [];
+  for (let n = 0; n < channelCount; n += 1) {
+    channels.push(await fakeChannel(api.punctual, client.workspaceId, network));
+  }
+
+  const post = { body: 'x', channel_ids: channels, schedule_in_minutes: 0 };
+  return { client, id: (await client.post('/posts', post)).body.post.id };
+}
+
+type Shown = { readonly channel_id: string; readonly status: string };
+
+const channelsOf = async (client: Client, id: string): Promise<readonly Shown[]> =>
+  (await client.get(`/posts/${id}`)).body.post.channels;
+
+const how = (channels: readonly Shown[], status: string): number =>
+  channels.filter((channel) => channel.status === status).length;
+
+test('a cancel that meets the start of publishing stops all of the post, and is heard by whoever comes second', async (t) => {
+  const finish = new CloseFinish();
+  await inRounds(t, async () => {
+    const { client, id } = await postOn(fakeNetwork());
+
+    const [canceled, claimed] = await finish.run(
+      () => client.post(`/posts/${id}/cancel`),
+      () => claim(client.workspaceId, id),
+    );
+
+    finish.finished(claimed.kind === 'gone' ? 'first' : 'second');
+    t.is(canceled.status, 200, JSON.stringify(canceled.body));
+    t.true(claimed.kind === 'gone' || claimed.kind === 'go');
+    const { post } = (await client.get(`/posts/${id}`)).body;
+    t.like(post, { status: 'draft', scheduled_at: null });
+    // Nothing has been sent yet, whoever came first; the answer and the post agree in any case.
+    t.deepEqual(canceled.body, { ok: true, id, still_sending: how(post.channels, 'publishing') });
+    t.is(canceled.body.still_sending, 0);
+    t.is(how(post.channels, 'draft'), channelCount);
+    t.is((await claim(client.workspaceId, id)).kind, 'gone');
+  });
+  finish.mustHaveMet(t, 'the cancel', 'the claim');
+});
+
+test('a cancel counts exactly the channels that are in the middle of a send, and they finish', async (t) => {
+  const finish = new CloseFinish();
+  const counted = new Set<number>();
+  await inRounds(
+    t,
+    async () => {
+      const network = fakeNetwork();
+      const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+      const { send } = network;
+      const held = (...args: Parameters<typeof send>) => answered.then(() => send(...args));
+      const { client, id } = await postOn(Object.assign(network, { send: held }));
+
+      const [canceled] = await finish.run(
+        async () => {
+          const reply = await client.post(`/posts/${id}/cancel`);
+          answer(); // No send ends before the cancel is answered.
+          return reply;
+        },
+        () => publishAll(client.workspaceId, id),
+      );
+
+      t.is(canceled.status, 200, JSON.stringify(canceled.body));
+      const channels = await channelsOf(client, id);
+      const stillSending: number = canceled.body.still_sending;
+      t.is(how(channels, 'published'), stillSending);
+      t.is(how(channels, 'draft'), channelCount - stillSending);
+      counted.add(stillSending);
+      finish.finished(stillSending === 0 ? 'first' : 'second');
+    },
+    { lanes: 1 },
+  );
+  t.log(`still_sending was ${[...counted].toSorted().join(', ')}`);
+  finish.mustHaveMet(t, 'the cancel', 'publishing');
+});
+
+test('a cancel while channels finish one by one stops those that have not begun, and the post ends as they did', async (t) => {
+  const network = fakeNetwork();
+  const finish = new CloseFinish();
+  const counted = new Set<number>();
+  let published = 0;
+  await inRounds(t, async () => {
+    const { client, id } = await postOn(network);
+    const { workspaceId } = client;
+
+    const [canceled] = await finish.run(
+      () => client.post(`/posts/${id}/cancel`),
+      () => publishAll(workspaceId, id),
+    );
+
+    const channels = await channelsOf(client, id);
+    const out = how(channels, 'published');
+    published += out;
+    t.is(out + how(channels, 'draft'), channelCount, JSON.stringify(channels));
+    if (canceled.status === 409) {
+      t.is(canceled.body.code, 'post_not_cancellable');
+      t.is(out, channelCount, 'a cancel is refused only when every channel is final');
+      finish.finished('second');
+    } else {
+      t.is(canceled.status, 200, JSON.stringify(canceled.body));
+      const stillSending: number = canceled.body.still_sending;
+      counted.add(stillSending);
+      // Those that had finished before the cancel are no longer sending.
+      t.true(stillSending <= out, JSON.stringify({ stillSending, channels }));
+      finish.finished(out === 0 ? 'first' : 'second');
+    }
+
+    const request = { workspaceId, postId: id, revision: 2, canceled: true };
+    const ended = await finalizePost(api.punctual.deps, request);
+    t.is(ended.status, out === channelCount ? 'published' : 'draft');
+    t.is((await client.get(`/posts/${id}`)).body.post.status, ended.status);
+  });
+  t.is(network.live.length, published, 'what is live is what the channels say');
+  t.is(new Set(network.live.map(({ key }) => key)).size, published, 'nothing went out twice');
+  t.log(`still_sending was ${[...counted].toSorted().join(', ')}; ${published} channels got it`);
+  t.true(counted.has(0) && published > 0);
+});
+
+type Channels = readonly [string, string, string];
+type DuePost = { readonly client: Client; readonly channels: Channels; readonly id: string };
+
+/** A post that is due now: for two of three channels, with a text of its own for one. */
+async function duePost(): Promise<DuePost> {
+  const client = await api.newClient();
+  const store = (handle: string) => storeChannel(api.punctual, client.workspaceId, { handle });
+  const [a, b, c] = [await store('@a@x.test'), await store('@b@x.test'), await store('@c@x.test')];
+  const made = await client.post('/posts', {
+    body: 'old words',
+    channel_ids: [a, b],
+    channel_bodies: { [a]: 'old words for a' },
+    video: { title: 'old' },
+    schedule_in_minutes: 0,
+  });
+  return { client, channels: [a, b, c], id: made.body.post.id };
+}
+
+/** All of the text fields at once, and other channels. */
+const edit = ([, b, c]: Channels) => ({
+  body: 'new words',
+  channel_ids: [b, c],
+  channel_bodies: { [c]: 'new words for c' },
+  video: { title: 'new' },
+});
+
+type Texts = Readonly<Record<string, readonly string[]>>;
+
+const oldTexts = ([a, b]: Channels): Texts => ({ [a]: ['old words for a'], [b]: ['old words'] });
+const newTexts = ([, b, c]: Channels): Texts => ({ [b]: ['new words'], [c]: ['new words for c'] });
+
+/** What a worker that made this claim would send now: the texts by channel. Null without a claim. */
+async function wouldSend({ client, id }: DuePost, claimed: Claim): Promise<Texts | null> {
+  if (claimed.kind !== 'go') {
+    return null;
+  }
+
+  const sent: Record<string, readonly string[]> = {};
+  for (const { postChannelId, channelId } of claimed.targets) {
+    const request = { workspaceId: client.workspaceId, postId: id, postChannelId };
+    sent[channelId] = (await loadTarget(api.punctual.deps, request))?.texts ?? [];
+  }
+
+  return sent;
+}
+
+/** Both runners, and what each saw: the PATCH's answer, the claim, and what would be sent then. */
+async function race(
+  finish: CloseFinish,
+  post: DuePost,
+  change: object,
+): Promise<[Reply, Claim, Texts | null]> {
+  const [patched, [claimed, sent]] = await finish.run(
+    () => post.client.patch(`/posts/${post.id}`, change),
+    async () => {
+      const made = await claim(post.client.workspaceId, post.id);
+      // At once, while the PATCH may still be under way.
+      return [made, await wouldSend(post, made)] as const;
+    },
+  );
+  finish.finished(patched.status === 200 ? 'first' : 'second');
+  return [patched, claimed, sent];
+}
+
+function mustBeRefused(t: ExecutionContext, patched: Reply): void {
+  t.is(patched.status, 409, JSON.stringify(patched.body));
+  t.is(patched.body.code, 'post_not_editable');
+}
+
+test('a PATCH that meets the start of publishing is published whole or refused, never mixed with the old words', async (t) => {
+  const finish = new CloseFinish();
+  await inRounds(t, async () => {
+    const due = await duePost();
+    const { client, channels, id } = due;
+
+    const [patched, claimed, sent] = await race(finish, due, edit(channels));
+
+    t.is(claimed.kind, 'go', 'the post was due');
+    const isNew = patched.status === 200;
+    const texts = isNew ? newTexts(channels) : oldTexts(channels);
+    t.deepEqual(sent, texts, `PATCH answered ${patched.status}`);
+    t.deepEqual(await wouldSend(due, claimed), texts);
+    const { post } = (await client.get(`/posts/${id}`)).body;
+    const [body, title] = isNew ? ['new words', 'new'] : ['old words', 'old'];
+    t.like(post, { status: 'publishing', body, video: { title } });
+    const shown = post.channels.map((one: { channel_id: string; body: string }) => [
+      one.channel_id,
+      [one.body],
+    ]);
+    t.deepEqual(Object.fromEntries(shown), texts);
+    if (!isNew) {
+      mustBeRefused(t, patched);
+    }
+  });
+  finish.mustHaveMet(t, 'PATCH', 'publishing');
+});
+
+test('a PATCH to a later time that meets the start of publishing moves the post or is refused', async (t) => {
+  const finish = new CloseFinish();
+  const later = new Date(Date.now() + 86_400_000).toISOString();
+  await inRounds(t, async () => {
+    const due = await duePost();
+    const { client, channels, id } = due;
+
+    const change = { ...edit(channels), scheduled_at: later };
+    const [patched, claimed, sent] = await race(finish, due, change);
+
+    const { post } = (await client.get(`/posts/${id}`)).body;
+    if (patched.status === 200) {
+      t.is(claimed.kind, 'not_due');
+      t.like(claimed, { dueAt: later });
+      t.like(post, { status: 'scheduled', scheduled_at: later, body: 'new words' });
+    } else {
+      mustBeRefused(t, patched);
+      t.is(claimed.kind, 'go');
+      t.deepEqual(sent, oldTexts(channels));
+      t.like(post, { status: 'publishing', body: 'old words' });
+      t.not(post.scheduled_at, later);
+    }
+  });
+  finish.mustHaveMet(t, 'PATCH', 'publishing');
+});
+
+test('a PATCH to a draft that meets the start of publishing stops the post or is refused', async (t) => {
+  const finish = new CloseFinish();
+  await inRounds(t, async () => {
+    const due = await duePost();
+    const { client, id } = due;
+
+    const [patched, claimed] = await race(finish, due, { scheduled_at: null });
+
+    const { post } = (await client.get(`/posts/${id}`)).body;
+    if (patched.status === 200) {
+      t.is(claimed.kind, 'gone');
+      t.like(post, { status: 'draft', scheduled_at: null });
+    } else {
+      mustBeRefused(t, patched);
+      t.is(claimed.kind, 'go');
+      t.is(post.status, 'publishing');
+    }
+  });
+  finish.mustHaveMet(t, 'PATCH', 'publishing');
+});

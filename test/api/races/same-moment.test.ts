@@ -1,0 +1,236 @@
+import test from 'ava';
+import { clientFor } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { endedPost, storeChannel } from '../../support/seed.ts';
+import { storedRows } from '../../support/stored-rows.ts';
+import { CloseFinish, inRounds } from './race.ts';
+
+const api = sharedApi(test);
+
+const clientCount = 20;
+
+test('20 clients that send one idempotency key at once make one post, in each of 200 rounds', async (t) => {
+  await inRounds(
+    t,
+    async (round) => {
+      const { workspaceId, key } = await api.newClient();
+      const channel = await storeChannel(api.punctual, workspaceId);
+      const post = {
+        body: `Round ${round}`,
+        channel_ids: [channel],
+        // Half of them are drafts, which take another way.
+        ...(round % 2 === 0 ? { schedule_in_minutes: 60 } : {}),
+      };
+      const replies = await Promise.all(
+        Array.from({ length: clientCount }, (_, n) => {
+          const client = clientFor(api.punctual.url, workspaceId, key);
+          // By header and by body: it is the same key.
+          return n % 2 === 0
+            ? client.post('/posts', post, { 'idempotency-key': 'once' })
+            : client.post('/posts', { ...post, idempotency_key: 'once' });
+        }),
+      );
+
+      const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
+      t.deepEqual(statuses, [...Array.from({ length: clientCount - 1 }, () => 200), 201]);
+      t.is(new Set(replies.map(({ body }) => body.post.id)).size, 1);
+      const replayed = replies.filter(({ headers }) => headers.has('idempotency-replayed'));
+      t.is(replayed.length, clientCount - 1);
+      t.true(replayed.every(({ status }) => status === 200));
+      const rows = await storedRows(api.punctual.orm, workspaceId);
+      t.like(rows, { posts: 1, post_channels: 1, idempotency_keys: 1 });
+    },
+    { lanes: 2 },
+  );
+});
+
+const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
+
+test('20 webhooks that are registered at once end at 10, in each of 200 rounds', async (t) => {
+  await inRounds(
+    t,
+    async () => {
+      const client = await api.newClient();
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, () => client.post('/webhooks', hook)),
+      );
+
+      const [made, refused] = [201, 409].map((wanted) =>
+        replies.filter(({ status }) => status === wanted),
+      );
+      t.is(made?.length, 10);
+      t.is(refused?.length, 10);
+      t.true(refused?.every(({ body }) => body.code === 'webhook_limit_reached'));
+      t.is(new Set(made?.map(({ body }) => body.webhook.id)).size, 10);
+      t.is((await storedRows(api.punctual.orm, client.workspaceId)).webhook_endpoints, 10);
+    },
+    { lanes: 2 },
+  );
+});
+
+test('a place that a deleted endpoint leaves is given once, however many ask for it at once', async (t) => {
+  const client = await api.newClient();
+  for (let n = 0; n < 10; n += 1) {
+    t.is((await client.post('/webhooks', hook)).status, 201);
+  }
+
+  const { id } = (await client.get('/webhooks')).body.webhooks[0];
+  t.is((await client.delete(`/webhooks/${id}`)).status, 200);
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, () => client.post('/webhooks', hook)),
+  );
+
+  t.is(replies.filter(({ status }) => status === 201).length, 1);
+  t.is((await client.get('/webhooks')).body.webhooks.length, 10);
+});
+
+test('a reader sees a post as it was before an edit or as it is after it, never half of it', async (t) => {
+  const client = await api.newClient();
+  const channels: string[] = [];
+  for (const handle of ['@a@x.test', '@b@x.test']) {
+    channels.push(await storeChannel(api.punctual, client.workspaceId, { handle }));
+  }
+
+  const version = (word: string, channel: string | undefined) => ({
+    body: word,
+    channel_ids: [channel],
+    channel_bodies: { [String(channel)]: `${word} here` },
+    video: { title: word },
+  });
+  const versions = [version('old', channels[0]), version('new', channels[1])];
+  const wholes = new Set(
+    versions.map(({ body }, n) => [body, body, `${body} here`, channels[n]].join()),
+  );
+  const seen = new Set<string>();
+  await inRounds(t, async (round) => {
+    const { id } = (await client.post('/posts', versions[0])).body.post;
+    const read = () => Promise.all([1, 2, 3, 4].map(() => client.get(`/posts/${id}`)));
+    const edit = { isDone: false };
+    const editing = client.patch(`/posts/${id}`, versions[1]).then(() => (edit.isDone = true));
+    const replies = await read();
+    while (!edit.isDone) {
+      replies.push(...(await read()));
+    }
+
+    await editing;
+    replies.push(...(await read()));
+    for (const { body } of replies) {
+      const { post } = body;
+      const [channel] = post.channels;
+      const shown = [post.body, post.video.title, channel.body, channel.channel_id].join();
+      t.true(wholes.has(shown), `round ${round}: ${shown}`);
+      seen.add(post.body);
+    }
+  });
+  t.deepEqual([...seen].toSorted(), ['new', 'old']);
+});
+
+type Ended = { readonly run: number; readonly events: number };
+
+/** How often a post was begun, and how many events tell of its ends. */
+async function ended(postId: string): Promise<Ended | undefined> {
+  const sql = `select run, (select count(*)::int from events e where e.post_id = p.id) as events
+               from posts p where id = ?`;
+  return (await api.punctual.orm.em.fork().execute<Ended[]>(sql, [postId]))[0];
+}
+
+test('of two retries at once one is taken and the other is told that nothing is left to retry, in each of 200 rounds', async (t) => {
+  await inRounds(t, async (round) => {
+    const client = await api.newClient();
+    const out = await storeChannel(api.punctual, client.workspaceId);
+    const failed = await storeChannel(api.punctual, client.workspaceId);
+    const outcomes = new Map([[failed, 'failed'] as const, [out, 'published'] as const]);
+    // In every other round nothing of it went out.
+    const isPartial = round % 2 === 0;
+    const id = await endedPost(
+      api.punctual,
+      client,
+      isPartial ? outcomes : new Map([[failed, 'failed']]),
+    );
+
+    const replies = await Promise.all([1, 2].map(() => client.post(`/posts/${id}/retry`)));
+
+    const [taken, refused] = replies.toSorted((a, b) => a.status - b.status);
+    t.is(taken?.status, 202, JSON.stringify(taken?.body));
+    t.deepEqual(taken?.body, { id, retrying: [failed] });
+    t.is(refused?.status, 409, JSON.stringify(refused?.body));
+    t.is(refused?.body.code, 'nothing_to_retry');
+    const { post } = (await client.get(`/posts/${id}`)).body;
+    t.is(post.status, 'publishing');
+    t.is(post.summary.pending, 1);
+    t.is(post.summary.published, isPartial ? 1 : 0);
+    t.is((await ended(id))?.run, 2);
+  });
+});
+
+const there = 'https://social.test/@ana/1';
+
+/** A post that failed on one channel, and of which nobody knows whether the other has it. */
+async function doubtfulPost() {
+  const client = await api.newClient();
+  const failed = await storeChannel(api.punctual, client.workspaceId);
+  const unconfirmed = await storeChannel(api.punctual, client.workspaceId);
+  const outcomes = new Map([[failed, 'failed'] as const, [unconfirmed, 'unconfirmed'] as const]);
+  const id = await endedPost(api.punctual, client, outcomes);
+  const settle = (url: string | null) =>
+    client.post(`/posts/${id}/settle`, { channel_id: unconfirmed, url });
+  return { client, id, failed, unconfirmed, settle };
+}
+
+test('of two answers at once that differ one is taken, and there is one event', async (t) => {
+  const finish = new CloseFinish();
+  await inRounds(t, async () => {
+    const { client, id, settle } = await doubtfulPost();
+
+    const [found, absent] = await finish.run(
+      () => settle(there),
+      () => settle(null),
+    );
+
+    const isFound = found.status === 200;
+    finish.finished(isFound ? 'first' : 'second');
+    t.deepEqual([found.status, absent.status], isFound ? [200, 409] : [409, 200]);
+    t.is((isFound ? absent : found).body.code, 'nothing_to_settle');
+    const { post } = (await client.get(`/posts/${id}`)).body;
+    t.like(post, { status: 'failed', summary: { published: isFound ? 1 : 0 } });
+    t.deepEqual(await ended(id), { run: 2, events: 1 });
+  });
+  finish.mustHaveMet(t, '"it is there"', '"it is not there"');
+});
+
+test('the same answer twice at once is taken once and told twice', async (t) => {
+  await inRounds(t, async (round) => {
+    const { id, settle } = await doubtfulPost();
+    const answer = round % 2 === 0 ? there : null;
+    const replies = await Promise.all([settle(answer), settle(answer)]);
+    t.deepEqual(
+      replies.map(({ status }) => status),
+      [200, 200],
+    );
+    t.deepEqual(replies[0]?.body, replies[1]?.body);
+    t.deepEqual(await ended(id), { run: 2, events: 1 });
+  });
+});
+
+test('a retry that meets "it is not there" sends the channel with the others, or leaves it to the next retry', async (t) => {
+  const finish = new CloseFinish();
+  await inRounds(t, async () => {
+    const { client, id, failed, unconfirmed, settle } = await doubtfulPost();
+
+    const [settled, retried] = await finish.run(
+      () => settle(null),
+      () => client.post(`/posts/${id}/retry`),
+    );
+
+    t.deepEqual([settled.status, retried.status], [200, 202], JSON.stringify(settled.body));
+    const isFirst = retried.body.retrying.length === 2;
+    finish.finished(isFirst ? 'first' : 'second');
+    const sent = isFirst ? [failed, unconfirmed] : [failed];
+    t.deepEqual(new Set(retried.body.retrying), new Set(sent));
+    const { post } = (await client.get(`/posts/${id}`)).body;
+    t.like(post, { status: 'publishing', summary: { pending: sent.length } });
+    // The end that it had before the retry is an event; its next end is still to come.
+    t.deepEqual(await ended(id), isFirst ? { run: 3, events: 1 } : { run: 2, events: 0 });
+  });
+  finish.mustHaveMet(t, 'the settling', 'the retry');
+});
