@@ -1,0 +1,105 @@
+import { PostChannel } from '../../../db/entities/post-channel.ts';
+import { Post } from '../../../db/entities/post.ts';
+import type { ChannelStatus } from '../../../domain/post-status.ts';
+import type { Reply } from '../../support/client.ts';
+import type { SharedApi } from '../../support/kit.ts';
+import { storeChannel } from '../../support/seed.ts';
+
+export type OnChannel = {
+  readonly channel: string;
+  readonly status?: ChannelStatus;
+  readonly metrics?: Readonly<Record<string, number>>;
+};
+
+/** Stores a post as the worker leaves it: published at a time, on these channels. @returns its id. */
+async function storePublished(
+  { punctual }: SharedApi,
+  workspaceId: string,
+  { at, body, on }: { at: string | null; body: string; on: readonly OnChannel[] },
+): Promise<string> {
+  const em = punctual.orm.em.fork();
+  const publishedAt = at === null ? null : new Date(at);
+  const post = em.create(Post, {
+    workspaceId,
+    body,
+    thread: null,
+    scheduledAt: publishedAt,
+    status: 'published',
+    retriedAt: null,
+    video: null,
+    warning: null,
+    publishedAt,
+  });
+  for (const [position, { channel, status = 'published', metrics }] of on.entries()) {
+    const isOut = status === 'published';
+    em.create(PostChannel, {
+      workspaceId,
+      postId: post.id,
+      channelId: channel,
+      position,
+      body: null,
+      status,
+      url: isOut ? `https://social.test/${position}` : null,
+      error: isOut ? null : 'No.',
+      errorCode: isOut ? null : 'content_refused',
+      warning: null,
+      retryAt: null,
+      sentText: body,
+      metrics: metrics ?? null,
+      metricsUpdatedAt: metrics ? new Date('2027-01-01T12:00:00.000Z') : null,
+      publishedAt: isOut ? publishedAt : null,
+    });
+  }
+
+  await em.flush();
+  return post.id;
+}
+
+/** A workspace with a channel on each of three networks, and what it asks of its analytics. */
+export async function workspace(api: SharedApi) {
+  const client = await api.newClient();
+  const { workspaceId } = client;
+  const store = (account: Parameters<typeof storeChannel>[2]): Promise<string> =>
+    storeChannel(api.punctual, workspaceId, account);
+  const ask = (query: string): Promise<Reply> => client.get(`/analytics?${query}`);
+  return {
+    client,
+    mastodon: await store({ handle: '@ana@social.test' }),
+    bluesky: await store({ platform: 'bluesky', handle: 'b.test' }),
+    x: await store({ platform: 'x', handle: '@x' }),
+    publish: (at: string | null, on: readonly OnChannel[], body = 'Hello.'): Promise<string> =>
+      storePublished(api, workspaceId, { at, body, on }),
+    ask,
+    look: async (query: string) => (await ask(query)).body,
+  };
+}
+
+/** In which the five posts are. */
+export const january = 'from=2027-01-01&to=2027-01-31';
+
+/** Five posts on two channels: `a` oldest to `e` newest. `c` has no views, the metrics of `e` were never read. */
+export async function fivePosts(api: SharedApi) {
+  const { client, mastodon, bluesky, publish, look } = await workspace(api);
+  const posts: [string, string, Record<string, number> | undefined][] = [
+    ['a', mastodon, { impressions: 10, likes: 1, comments: 9 }],
+    ['b', bluesky, { impressions: 30, likes: 3, shares: 1 }],
+    ['c', mastodon, { likes: 2, saves: 5 }],
+    ['d', bluesky, { impressions: 20, likes: 3 }],
+    ['e', mastodon, undefined],
+  ];
+  const ids: Record<string, string> = {};
+  for (const [index, [name, channel, metrics]] of posts.entries()) {
+    const also = name === 'a' ? [{ channel: bluesky, metrics: { likes: 1 } }] : [];
+    const on = [{ channel, ...(metrics ? { metrics } : {}) }, ...also];
+    ids[name] = await publish(`2027-01-1${index}T12:00:00Z`, on, name);
+  }
+
+  const namesOf = ({ posts: listed }: { posts: { body: string }[] }): string =>
+    listed.map(({ body }) => body).join('');
+  const names = async (query: string): Promise<string> =>
+    namesOf(await look(`${january}&${query}`));
+  return { client, mastodon, bluesky, ids, look, names, namesOf };
+}
+
+export const idsOf = ({ posts }: { posts: { post_id: string }[] }): string[] =>
+  posts.map(({ post_id: id }) => id);

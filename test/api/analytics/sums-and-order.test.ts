@@ -1,0 +1,257 @@
+import test from 'ava';
+import { selectChannels, selectSums, type Statement } from '../../../api/analytics/select.ts';
+import { newId } from '../../../db/new-id.ts';
+import { newClient } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { startApi } from '../../support/punctual.ts';
+import { storeChannel } from '../../support/seed.ts';
+import { fivePosts, idsOf, january, workspace } from './published-posts.ts';
+
+const api = sharedApi(test);
+
+const nothing = { impressions: null, likes: 0, comments: 0, shares: 0, saves: 0, engagement: 0 };
+
+test('a post is listed with its published channels, and everything is added up', async (t) => {
+  const { mastodon, bluesky, publish, look } = await workspace(api);
+  const both = [
+    { channel: mastodon, metrics: { impressions: 100, likes: 5, comments: 1 } },
+    { channel: bluesky, metrics: { likes: 2, shares: 3, saves: 4 } },
+  ];
+  const id = await publish('2027-01-10T08:00:00.123Z', both, 'Both.');
+  const partial = await publish('2027-01-11T08:00:00.000Z', [
+    { channel: mastodon, metrics: { likes: 1 } },
+    { channel: bluesky, status: 'failed', metrics: { likes: 1000 } },
+  ]);
+  const body = await look(january);
+  t.deepEqual([body.from, body.to, body.has_more], ['2027-01-01', '2027-01-31', false]);
+  t.deepEqual(body.totals, {
+    posts: 2,
+    impressions: 100,
+    likes: 8,
+    comments: 1,
+    shares: 3,
+    saves: 4,
+    engagement: 16,
+  });
+  t.deepEqual(idsOf(body), [partial, id]);
+  t.deepEqual(body.posts[1], {
+    post_id: id,
+    body: 'Both.',
+    thread: null,
+    published_at: '2027-01-10T08:00:00.123Z',
+    channels: [
+      {
+        channel_id: mastodon,
+        platform: 'mastodon',
+        handle: '@ana@social.test',
+        url: 'https://social.test/0',
+        metrics: { impressions: 100, likes: 5, comments: 1 },
+        metrics_updated_at: '2027-01-01T12:00:00.000Z',
+      },
+      {
+        channel_id: bluesky,
+        platform: 'bluesky',
+        handle: 'b.test',
+        url: 'https://social.test/1',
+        metrics: { likes: 2, shares: 3, saves: 4 },
+        metrics_updated_at: '2027-01-01T12:00:00.000Z',
+      },
+    ],
+    totals: { impressions: 100, likes: 7, comments: 1, shares: 3, saves: 4, engagement: 15 },
+  });
+  t.deepEqual(
+    body.posts[0].channels.map((one: { channel_id: string }) => one.channel_id),
+    [mastodon],
+  );
+});
+
+test('views are null as long as no network reports them, and 0 when one reports none', async (t) => {
+  const { mastodon, bluesky, publish, look } = await workspace(api);
+  await publish('2027-01-10T08:00:00Z', [{ channel: mastodon, metrics: { likes: 1 } }]);
+  const silent = await look(january);
+  t.is(silent.totals.impressions, null);
+  t.is(silent.posts[0].totals.impressions, null);
+
+  await publish('2027-01-11T08:00:00Z', [
+    { channel: bluesky, metrics: { impressions: 0, likes: 1 } },
+  ]);
+  const body = await look(january);
+  t.is(body.totals.impressions, 0);
+  t.deepEqual(
+    body.posts.map((one: { totals: { impressions: number | null } }) => one.totals.impressions),
+    [0, null],
+  );
+});
+
+test('impressions are null where no network reports views, and a sum of those that do otherwise', async (t) => {
+  const { mastodon, bluesky, x, publish, look } = await workspace(api);
+  await publish('2027-01-05T12:00:00Z', [
+    { channel: mastodon, metrics: { likes: 2 } },
+    { channel: bluesky, metrics: { likes: 3 } },
+  ]);
+  const without = await look(january);
+  t.deepEqual(without.totals, { ...nothing, posts: 1, likes: 5, engagement: 5 });
+  t.is(without.posts[0].totals.impressions, null);
+
+  await publish('2027-01-06T12:00:00Z', [
+    { channel: x, metrics: { impressions: 7 } },
+    { channel: mastodon },
+  ]);
+  const { totals, posts } = await look(january);
+  t.deepEqual(totals, { ...nothing, posts: 2, likes: 5, engagement: 5, impressions: 7 });
+  t.is(posts[0].totals.impressions, 7);
+  t.deepEqual(posts[0].channels[1].metrics_updated_at, null);
+});
+
+test('metrics that were not read yet are empty and count as 0, and others than the five stay inside', async (t) => {
+  const { mastodon, bluesky, publish, look } = await workspace(api);
+  await publish('2027-01-10T08:00:00Z', [{ channel: mastodon }]);
+  await publish('2027-01-09T08:00:00Z', [{ channel: bluesky, metrics: { likes: 3, quotes: 7 } }]);
+  const { posts, totals } = await look(january);
+  t.like(posts[0].channels[0], { metrics: {}, metrics_updated_at: null });
+  t.deepEqual(posts[0].totals, nothing);
+  t.deepEqual(posts[1].channels[0].metrics, { likes: 3 });
+  t.deepEqual(totals, { ...nothing, posts: 2, likes: 3, engagement: 3 });
+});
+
+test('sums go beyond what 32 bits hold', async (t) => {
+  const { mastodon, bluesky, publish, look } = await workspace(api);
+  const metrics = { impressions: 3_000_000_000, likes: 2_147_483_647 };
+  await publish('2027-01-10T08:00:00Z', [
+    { channel: mastodon, metrics },
+    { channel: bluesky, metrics },
+  ]);
+  t.like((await look(january)).totals, { impressions: 6_000_000_000, likes: 4_294_967_294 });
+});
+
+test('posts come newest first, or by a sum, and what has none of it comes last both ways', async (t) => {
+  const { names } = await fivePosts(api);
+  const orders: [string, string][] = [
+    ['', 'edcba'],
+    ['order=asc', 'abcde'],
+    ['sort=date&order=desc', 'edcba'],
+    ['sort=impressions', 'bdaec'],
+    ['sort=impressions&order=asc', 'adbec'],
+    ['sort=likes', 'dbcae'],
+    ['sort=likes&order=asc', 'ecadb'],
+    ['sort=comments', 'aedcb'],
+    ['sort=shares', 'bedca'],
+    ['sort=saves', 'cedba'],
+    ['sort=engagement', 'acbde'],
+    ['sort=engagement&order=asc', 'edbca'],
+  ];
+  for (const [query, expected] of orders) {
+    t.is(await names(query), expected, query);
+  }
+});
+
+test('posts are sorted by date and by every number, downwards unless told otherwise, nulls last both ways', async (t) => {
+  const { mastodon, x, publish, look } = await workspace(api);
+  const many = { impressions: 9, likes: 9, comments: 1, shares: 5, saves: 2 };
+  const few = { impressions: 3, likes: 1, comments: 2, shares: 1, saves: 8 };
+  const a = await publish('2027-01-01T12:00:00Z', [{ channel: x, metrics: many }]); // Engagement 17.
+  const b = await publish('2027-01-02T12:00:00Z', [{ channel: x, metrics: few }]); // Engagement 12.
+  const c = await publish('2027-01-03T12:00:00Z', [
+    { channel: mastodon, metrics: { likes: 5, comments: 0 } },
+  ]);
+  const downwards: Record<string, string[]> = {
+    date: [c, b, a],
+    likes: [a, c, b],
+    comments: [b, a, c],
+    shares: [a, b, c],
+    saves: [b, a, c],
+    engagement: [a, b, c],
+  };
+  for (const [sort, ids] of Object.entries(downwards)) {
+    t.deepEqual(idsOf(await look(`${january}&sort=${sort}`)), ids, sort);
+    t.deepEqual(idsOf(await look(`${january}&sort=${sort}&order=desc`)), ids, sort);
+    t.deepEqual(idsOf(await look(`${january}&sort=${sort}&order=asc`)), ids.toReversed(), sort);
+  }
+
+  t.deepEqual(idsOf(await look(`${january}&sort=impressions`)), [a, b, c]);
+  t.deepEqual(idsOf(await look(`${january}&sort=impressions&order=asc`)), [b, a, c]);
+  t.deepEqual(idsOf(await look(january)), [c, b, a]);
+});
+
+test('limit and offset page the list, never the totals, and say whether there is more', async (t) => {
+  const { look, namesOf } = await fivePosts(api);
+  const { totals } = await look(january);
+  t.is(totals.posts, 5);
+  const pages: [string, string, boolean][] = [
+    ['limit=2', 'ed', true],
+    ['limit=2&offset=2', 'cb', true],
+    ['limit=2&offset=4', 'a', false],
+    ['limit=5', 'edcba', false],
+    ['limit=4', 'edcb', true],
+    ['offset=3', 'ba', false],
+    ['offset=5', '', false],
+    ['offset=1000', '', false],
+    ['offset=2147483647', '', false],
+  ];
+  for (const [query, expected, more] of pages) {
+    const body = await look(`${january}&${query}`);
+    t.is(namesOf(body), expected, query);
+    t.is(body.has_more, more, query);
+    t.deepEqual(body.totals, totals, query);
+  }
+});
+
+test('a list has 50 posts unless told otherwise, and posts of equal rank are seen once each', async (t) => {
+  const { mastodon, publish, look } = await workspace(api);
+  const made: string[] = [];
+  for (let n = 0; n < 52; n += 1) {
+    made.push(
+      await publish('2027-01-05T12:00:00Z', [{ channel: mastodon, metrics: { likes: 1 } }]),
+    );
+  }
+
+  const first = await look(`${january}&sort=likes`);
+  t.is(first.posts.length, 50);
+  t.true(first.has_more);
+  const rest = await look(`${january}&sort=likes&offset=50`);
+  t.deepEqual([...idsOf(first), ...idsOf(rest)].toSorted(), made.toSorted());
+  t.is((await look(`${january}&limit=100`)).posts.length, 52);
+});
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+test('a month of a large workspace is found by indexes, and no table is read whole', async (t) => {
+  // Its own database: statistics and plans are of whole tables.
+  const punctual = await startApi(t);
+  const em = punctual.orm.em.fork();
+  const begin = Date.parse('2026-01-01T00:00:00Z');
+  const { workspaceId } = await newClient(punctual);
+  const channelId = await storeChannel(punctual, workspaceId);
+  // 28 years of posts, five a day.
+  await em.execute(
+    `insert into posts (id, workspace_id, body, status, published_at, created_at, updated_at)
+     select gen_random_uuid(), ?, 'x', 'published', to_timestamp(?) - n * interval '5 hours', now(), now()
+     from generate_series(1, 50_000) n`,
+    [workspaceId, begin / 1000],
+  );
+  await em.execute(
+    `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, metrics, published_at)
+     select gen_random_uuid(), workspace_id, id, ?, 0, 'published', '{"likes": 1}', published_at from posts`,
+    [channelId],
+  );
+  await em.execute('analyze posts, post_channels, channels');
+
+  const explain = async ({ sql, parameters }: Statement): Promise<string> => {
+    const rows = await em.execute<Record<string, string>[]>(`explain ${sql}`, [...parameters]);
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  };
+  const selection = { workspaceId, sort: 'date', order: 'desc', limit: 50, offset: 0 } as const;
+  const published = { begin: begin - 30 * dayMs, end: begin };
+  const sums = await explain(selectSums({ ...selection, published }));
+  t.regex(sums, /posts_published/v);
+  const [row] = await em.execute<{ id: string }[]>('select id from posts limit 1');
+  const plans = [
+    sums,
+    await explain(selectSums({ ...selection, published, channelId, platform: 'mastodon' })),
+    await explain(selectSums({ ...selection, published: { postId: row?.id ?? newId() } })),
+    await explain(selectChannels({ ...selection, published }, [row?.id ?? newId()])),
+  ];
+  for (const plan of plans) {
+    t.notRegex(plan, /Seq Scan on (?:posts|post_channels)/v, plan);
+  }
+});

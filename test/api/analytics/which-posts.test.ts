@@ -1,0 +1,227 @@
+import test from 'ava';
+import { daysOf } from '../../../api/analytics/days.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { fivePosts, idsOf, january, workspace } from './published-posts.ts';
+
+const now = new Date('2027-03-31T23:59:59.999Z');
+const api = sharedApi(test, { now: () => now });
+
+const none = { impressions: null, likes: 0, comments: 0, shares: 0, saves: 0, engagement: 0 };
+
+test('if nothing is said the last 30 days are meant, today included, in UTC', (t) => {
+  t.deepEqual(daysOf({}, now), { from: '2027-03-02', to: '2027-03-31' });
+  t.deepEqual(daysOf({}, new Date('2027-04-01T00:00:00.000Z')), {
+    from: '2027-03-03',
+    to: '2027-04-01',
+  });
+  t.deepEqual(daysOf({ to: '2024-03-01' }, now), { from: '2024-02-01', to: '2024-03-01' });
+  t.deepEqual(daysOf({ from: '2027-01-01' }, now), { from: '2027-01-01', to: '2027-03-31' });
+});
+
+test('the default is the last 30 days by UTC, today included', async (t) => {
+  const { mastodon, publish, ask } = await workspace(api);
+  const on = [{ channel: mastodon }];
+  const made = [
+    await publish(now.toISOString(), on),
+    await publish('2027-03-02T00:00:00.000Z', on),
+  ];
+  await publish('2027-03-01T23:59:59.999Z', on);
+
+  const { status, body } = await ask('');
+
+  t.is(status, 200);
+  t.like(body, { from: '2027-03-02', to: '2027-03-31', has_more: false });
+  t.deepEqual(idsOf(body), made);
+  t.is(body.totals.posts, 2);
+});
+
+test('366 days are a range, 367 are not', (t) => {
+  const year = { from: '2024-01-01', to: '2024-12-31' };
+  t.deepEqual(daysOf(year, now), year);
+  t.deepEqual(daysOf({ from: '2026-03-31' }, now), { from: '2026-03-31', to: '2027-03-31' });
+  for (const days of [{ ...year, to: '2025-01-01' }, { from: '2026-03-30' }]) {
+    t.throws(() => daysOf(days, now), { code: 'invalid_request', message: /366 days/v });
+  }
+});
+
+test('a range takes both of its days whole, by UTC, and up to 366 of them', async (t) => {
+  const { mastodon, publish, ask, look } = await workspace(api);
+  const on = [{ channel: mastodon }];
+  const [first, last] = [
+    await publish('2026-06-01T00:00:00.000Z', on),
+    await publish('2026-06-02T23:59:59.999Z', on),
+  ];
+  await publish('2026-05-31T23:59:59.999Z', on);
+  await publish('2026-06-03T00:00:00.000Z', on);
+  const days = { from: '2026-06-01', to: '2026-06-02' };
+  const both = await look('from=2026-06-01&to=2026-06-02');
+  t.like(both, days);
+  t.deepEqual(idsOf(both), [last, first]);
+  t.deepEqual(idsOf(await look('from=2026-06-01&to=2026-06-02&order=asc')), [first, last]);
+  const one = await look('from=2026-06-01&to=2026-06-01');
+  t.deepEqual([idsOf(one), one.totals.posts], [[first], 1]);
+  t.is((await ask('from=2025-06-01&to=2026-06-01')).status, 200);
+  const tooLong = await ask('from=2025-05-31&to=2026-06-01');
+  t.deepEqual([tooLong.status, tooLong.body.code], [400, 'invalid_request']);
+});
+
+test('a query that does not fit is 400 and every parameter of it is named', async (t) => {
+  const client = await api.newClient();
+  const wrong: [string, ...string[]][] = [
+    ['from=2027-02-30', '?from'],
+    ['from=2027-2-3', '?from'],
+    ['to=20270203', '?to'],
+    ['to=2027-02-03T00:00:00Z', '?to'],
+    ['to=', '?to'],
+    ['from=yesterday&to=tomorrow', '?from', '?to'],
+    ['from=2027-02-02&to=2027-02-01', '?from'],
+    ['from=9999-01-01', '?from'],
+    ['from=2025-01-01&to=2026-01-02', '?from'],
+    ['post_id=42', '?post_id'],
+    ['post_id=', '?post_id'],
+    ['post_id=0192F0C4-5A7E-7C3B-9D21-6F0E8A4B1C2D', '?post_id'],
+    ['post_id=urn:uuid:0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d', '?post_id'],
+    ['channel_id=42', '?channel_id'],
+    ['platform=myspace', '?platform'],
+    ['platform=X', '?platform'],
+    ['sort=views', '?sort'],
+    ['sort=likes;drop', '?sort'],
+    ['order=down', '?order'],
+    ['order=ASC', '?order'],
+    ['limit=0', '?limit'],
+    ['limit=101', '?limit'],
+    ['limit=ten', '?limit'],
+    ['limit=1.5', '?limit'],
+    ['limit=0x10', '?limit'],
+    ['limit=1e1', '?limit'],
+    ['limit=%201', '?limit'],
+    ['limit=', '?limit'],
+    ['offset=-1', '?offset'],
+    ['offset=2147483648', '?offset'],
+    ['offset=99999999999999999999', '?offset'],
+    ['limit=5&limit=5', '?limit'],
+    ['platform=x%00', '?platform'],
+    ['form=2027-01-01', '?form'],
+    ['__proto__=1', '?__proto__'],
+    ['sort=x&order=y&limit=z&q=1', '?limit', '?order', '?q', '?sort'],
+    ['post_id=42&from=x', '?from', '?post_id'],
+  ];
+  for (const [query, ...paths] of wrong) {
+    const { status, body } = await client.get(`/analytics?${query}`);
+    t.is(status, 400, query);
+    t.is(body.code, 'invalid_request', query);
+    const named = body.details.map(({ path }: { path: string }) => path).toSorted();
+    t.deepEqual([...new Set(named)], paths, query);
+  }
+});
+
+test('days at both ends of the calendar are days like others', async (t) => {
+  const client = await api.newClient();
+  for (const [from, to] of [
+    ['0000-01-01', '0000-01-31'],
+    ['9999-12-01', '9999-12-31'],
+    ['1969-12-31', '1970-01-01'],
+  ]) {
+    const { status, body } = await client.get(`/analytics?from=${from}&to=${to}`);
+    t.is(status, 200);
+    t.like(body, { from, to, totals: { posts: 0 } });
+  }
+
+  const first = await client.get('/analytics?to=0000-01-05');
+  t.like(first.body, { from: '0000-01-01', to: '0000-01-05' });
+});
+
+test('a range without posts has totals of zero and no impressions', async (t) => {
+  const { look } = await workspace(api);
+  t.deepEqual(await look('from=2026-06-01&to=2026-06-30'), {
+    from: '2026-06-01',
+    to: '2026-06-30',
+    totals: { posts: 0, ...none },
+    posts: [],
+    has_more: false,
+  });
+});
+
+test('a post counts when at least one channel is published, and not before', async (t) => {
+  const { client, mastodon, x, publish, look } = await workspace(api);
+  const partly = await publish('2027-01-05T12:00:00Z', [
+    { channel: x, status: 'publishing' },
+    { channel: mastodon, metrics: { likes: 1 } },
+  ]);
+  await publish(null, [{ channel: x, status: 'failed' }]);
+  await publish(null, [{ channel: x, status: 'unconfirmed' }]);
+  await client.post('/posts', { body: 'A draft' });
+  const body = await look(january);
+  t.deepEqual(idsOf(body), [partly]);
+  t.is(body.posts[0].channels.length, 1);
+});
+
+test('what was not published anywhere does not count', async (t) => {
+  const { mastodon, publish, look } = await workspace(api);
+  await publish('2027-01-10T08:00:00Z', [{ channel: mastodon, status: 'failed' }]);
+  await publish('2027-01-10T08:00:00Z', [{ channel: mastodon, status: 'unconfirmed' }]);
+  await publish('2027-01-10T08:00:00Z', []);
+  await publish(null, [{ channel: mastodon, status: 'scheduled' }]);
+  const { posts, totals, has_more: hasMore } = await look(january);
+  t.deepEqual(
+    { posts, totals, hasMore },
+    { posts: [], totals: { posts: 0, ...none }, hasMore: false },
+  );
+});
+
+test('a channel or a network narrows posts, their channels and all sums', async (t) => {
+  const { bluesky, look, names } = await fivePosts(api);
+  for (const query of [`channel_id=${bluesky}`, 'platform=bluesky']) {
+    t.is(await names(query), 'dba', query);
+    const { posts, totals } = await look(`${january}&${query}`);
+    t.like(totals, { posts: 3, impressions: 50, likes: 7, comments: 0 }, query);
+    t.true(
+      posts.every((one: { channels: unknown[] }) => one.channels.length === 1),
+      query,
+    );
+    t.deepEqual(posts[2].channels[0].metrics, { likes: 1 }, query);
+    t.like(posts[2].totals, { impressions: null, likes: 1 }, query);
+  }
+
+  const withoutViews = await look(`from=2027-01-10&to=2027-01-10&channel_id=${bluesky}`);
+  t.like(withoutViews.totals, { posts: 1, impressions: null, likes: 1 });
+  t.is(await names('platform=youtube'), '');
+  t.is(await names(`platform=mastodon&channel_id=${bluesky}`), '');
+});
+
+test('one post is told of whenever it was published, with its own day as the range', async (t) => {
+  const { client, ids, look } = await fivePosts(api);
+  for (const dates of ['', '&from=2020-01-01&to=2020-01-02', '&from=2027-05-01&to=2027-01-01']) {
+    const body = await look(`post_id=${ids['a']}${dates}`);
+    t.is(body.posts[0].post_id, ids['a']);
+    t.like(body, { from: '2027-01-10', to: '2027-01-10', has_more: false });
+    t.like(body.totals, { posts: 1, likes: 2, comments: 9, engagement: 11 });
+  }
+
+  const behind = await look(`post_id=${ids['a']}&offset=1`);
+  t.deepEqual([behind.posts, behind.totals.posts, behind.from], [[], 1, '2027-01-10']);
+  const draft = (await client.post('/posts', { body: 'x' })).body.post.id;
+  t.deepEqual(idsOf(await look(`${january}&post_id=${draft}`)), []);
+});
+
+test('a post or channel of another workspace is found no more than one that does not exist', async (t) => {
+  const { client, ids, mastodon, look } = await fivePosts(api);
+  const other = await workspace(api);
+  await other.publish(now.toISOString(), [{ channel: other.mastodon }]);
+
+  const ask = async (query: string) => {
+    const { status, body } = await other.ask(query);
+    return { status, ...body };
+  };
+  const unknown = crypto.randomUUID();
+  const nothing = await ask(`post_id=${unknown}`);
+  t.like(nothing, { status: 200, posts: [], totals: { posts: 0 } });
+  t.deepEqual(await ask(`post_id=${ids['a']}`), nothing);
+  t.deepEqual(
+    await ask(`${january}&channel_id=${mastodon}`),
+    await ask(`${january}&channel_id=${unknown}`),
+  );
+  t.is((await ask('')).totals.posts, 1);
+  t.is((await look('')).totals.posts, 0);
+  t.deepEqual((await client.get(`/analytics?channel_id=${other.mastodon}`)).body.posts, []);
+});
