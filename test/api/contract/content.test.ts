@@ -1,28 +1,25 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { platforms, type Platform } from '../../../domain/platform.ts';
-import { newClient } from '../../support/client.ts';
-import { startApi } from '../../support/punctual.ts';
+import { sharedApi } from '../../support/kit.ts';
 import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
+const api = sharedApi(test);
+
+/** A workspace with a channel on every network, a video and an image. */
+async function workspace() {
+  const client = await api.newClient();
   const { workspaceId } = client;
   const channels = {} as Record<Platform, string>;
   for (const platform of platforms) {
     const handle = `@${platform}.test`;
-    channels[platform] = await storeChannel(punctual, workspaceId, { platform, handle });
+    channels[platform] = await storeChannel(api.punctual, workspaceId, { platform, handle });
   }
 
-  const video = await storeMedia(punctual, workspaceId, { name: 'a.mp4', type: 'video/mp4' });
-  await punctual.orm.em
-    .fork()
-    .execute('update media_files set size_bytes = 1000000, duration_ms = 10000 where id = ?', [
-      video,
-    ]);
-  return { punctual, client, channels, video, image: await storeMedia(punctual, workspaceId) };
+  const clip = { name: 'a.mp4', type: 'video/mp4', sizeBytes: 1_000_000, durationMs: 10_000 };
+  const video = await storeMedia(api.punctual, workspaceId, clip);
+  return { client, channels, video, image: await storeMedia(api.punctual, workspaceId) };
 }
 
 /** By network: how long a text may be, in the research's counting, for ASCII. */
@@ -36,7 +33,7 @@ const limits: readonly (readonly [Platform, number])[] = [
 
 for (const [platform, limit] of limits) {
   test(`a text of ${limit} is scheduled for ${platform}, and one more is refused with channel, rule, limit and number`, async (t) => {
-    const { client, channels, video } = await world(t);
+    const { client, channels, video } = await workspace();
     const id = channels[platform];
     const extra =
       platform === 'youtube'
@@ -63,7 +60,7 @@ for (const [platform, limit] of limits) {
 }
 
 test('the video network must be told whether a video is made for kids, a draft needs not say so', async (t) => {
-  const { client, channels, video } = await world(t);
+  const { client, channels, video } = await workspace();
   const post = { body: 'x', channel_ids: [channels.youtube], media_ids: [video] };
   const soon = { schedule_in_minutes: 60 };
   const refused = await client.post('/posts', { ...post, ...soon, video: { title: 'x' } });
@@ -81,7 +78,7 @@ test('the video network must be told whether a video is made for kids, a draft n
 });
 
 test('every network that refuses is named, not only the first', async (t) => {
-  const { client, channels } = await world(t);
+  const { client, channels } = await workspace();
   const ids = Object.values(channels);
   const post = { body: 'x'.repeat(5001), channel_ids: ids, schedule_in_minutes: 60 };
   const { body } = await client.post('/posts', post);
@@ -94,7 +91,7 @@ test('every network that refuses is named, not only the first', async (t) => {
 });
 
 test('a network without threads gets the texts as one, and its channel says so; one with threads does not', async (t) => {
-  const { client, channels } = await world(t);
+  const { client, channels } = await workspace();
   const thread = ['First part', 'Second part'];
   const ids = [channels.linkedin, channels.mastodon, channels.x, channels.bluesky];
   const reply = await client.post('/posts', {
@@ -114,7 +111,7 @@ test('a network without threads gets the texts as one, and its channel says so; 
 });
 
 test('a text of its own for a channel is one single post, also beside a thread', async (t) => {
-  const { client, channels } = await world(t);
+  const { client, channels } = await workspace();
   const { linkedin, mastodon } = channels;
   const { post } = (
     await client.post('/posts', {
@@ -128,7 +125,7 @@ test('a text of its own for a channel is one single post, also beside a thread',
 });
 
 test('text may be left out, not blank, when media is attached', async (t) => {
-  const { client, channels, image } = await world(t);
+  const { client, channels, image } = await workspace();
   const bare = { media_ids: [image], channel_ids: [channels.mastodon], schedule_in_minutes: 60 };
   const reply = await client.post('/posts', bare);
   t.is(reply.status, 201);
@@ -143,9 +140,9 @@ test('text may be left out, not blank, when media is attached', async (t) => {
 });
 
 test('validation says of each channel what scheduling would say, and stores nothing', async (t) => {
-  const { punctual, client, channels } = await world(t);
+  const { client, channels } = await workspace();
   const ids = Object.values(channels);
-  const before = await storedRows(punctual.orm);
+  const before = await storedRows(api.punctual.orm, client.workspaceId);
   const post = { body: 'x'.repeat(400), channel_ids: ids };
   const reply = await client.post('/posts/validate', post);
   t.is(reply.status, 200);
@@ -161,7 +158,7 @@ test('validation says of each channel what scheduling would say, and stores noth
   }
 
   t.false(reply.body.valid);
-  t.deepEqual(await storedRows(punctual.orm), before);
+  t.deepEqual(await storedRows(api.punctual.orm, client.workspaceId), before);
   const { error } = (await client.post('/posts', { ...post, schedule_in_minutes: 60 })).body;
   for (const { errors } of shown.values()) {
     t.true(
@@ -172,8 +169,10 @@ test('validation says of each channel what scheduling would say, and stores noth
 });
 
 test('validation warns as a draft does, and is no call that needs a plan', async (t) => {
-  const { punctual, client, channels } = await world(t);
-  await punctual.orm.em.fork().execute('update workspaces set plan = null');
+  const { client, channels } = await workspace();
+  const { em } = api.punctual.orm;
+  const withoutPlan = 'update workspaces set plan = null where id = ?';
+  await em.fork().execute(withoutPlan, [client.workspaceId]);
   const ask = async (body: object) => (await client.post('/posts/validate', body)).body;
   const fine = await ask({ body: 'x', channel_ids: [channels.mastodon] });
   t.true(fine.valid);
@@ -182,7 +181,7 @@ test('validation warns as a draft does, and is no call that needs a plan', async
   t.true(joined.valid);
   t.regex(joined.channels[0].warnings.join(), /thread/v);
   const sql = `update channels set state = 'needs_reconnect' where id = ?`;
-  await punctual.orm.em.fork().execute(sql, [channels.x]);
+  await em.fork().execute(sql, [channels.x]);
   const lost = await ask({ body: 'x', channel_ids: [channels.x] });
   t.regex(lost.channels[0].warnings.join(), /reconnect/v);
 });

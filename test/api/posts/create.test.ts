@@ -1,21 +1,21 @@
-import test, { type ExecutionContext } from 'ava';
-import { newClient } from '../../support/client.ts';
-import { startApi } from '../../support/punctual.ts';
+import test from 'ava';
+import { sharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';
 
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
+const api = sharedApi(test);
+
+/** A workspace with a channel on each of two networks. */
+async function workspace() {
+  const client = await api.newClient();
+  const { punctual } = api;
   const mastodon = await storeChannel(punctual, client.workspaceId);
-  const bluesky = await storeChannel(punctual, client.workspaceId, {
-    platform: 'bluesky',
-    handle: 'b.test',
-  });
-  return { punctual, client, mastodon, bluesky };
+  const account = { platform: 'bluesky', handle: 'b.test' } as const;
+  const bluesky = await storeChannel(punctual, client.workspaceId, account);
+  return { client, mastodon, bluesky };
 }
 
 test('a post without a time is a draft, and its answer is the whole post', async (t) => {
-  const { client, mastodon, bluesky } = await world(t);
+  const { client, mastodon, bluesky } = await workspace();
   const before = Date.now();
   const reply = await client.post('/posts', { body: 'Hello', channel_ids: [bluesky, mastodon] });
 
@@ -57,7 +57,7 @@ test('a post without a time is a draft, and its answer is the whole post', async
 });
 
 test('a scheduled post reads back from GET as POST answered it', async (t) => {
-  const { client, mastodon } = await world(t);
+  const { client, mastodon } = await workspace();
   const at = new Date(Date.now() + 3_600_000);
   const created = await client.post('/posts', {
     body: 'Later',
@@ -74,7 +74,7 @@ test('a scheduled post reads back from GET as POST answered it', async (t) => {
 });
 
 test('a draft may have no channel, and a null time or an empty list of media is as none', async (t) => {
-  const { client } = await world(t);
+  const { client } = await workspace();
   const reply = await client.post('/posts', {
     body: 'x',
     scheduled_at: null,
@@ -87,7 +87,7 @@ test('a draft may have no channel, and a null time or an empty list of media is 
 });
 
 test('a thread takes precedence over the body, and both are kept', async (t) => {
-  const { client, mastodon } = await world(t);
+  const { client, mastodon } = await workspace();
   const thread = Array.from({ length: 25 }, (_, index) => `Part ${index + 1}`);
   const reply = await client.post('/posts', {
     body: 'Alone',
@@ -104,7 +104,7 @@ test('a thread takes precedence over the body, and both are kept', async (t) => 
 });
 
 test('a channel’s own text is what that channel shows, and the others have the body', async (t) => {
-  const { client, mastodon, bluesky } = await world(t);
+  const { client, mastodon, bluesky } = await workspace();
   const reply = await client.post('/posts', {
     body: 'For all, '.repeat(40),
     channel_bodies: { [bluesky]: 'For Bluesky' },
@@ -125,7 +125,7 @@ test('a channel’s own text is what that channel shows, and the others have the
 });
 
 test('a channel named twice is one channel, in the place of its first mention', async (t) => {
-  const { client, mastodon, bluesky } = await world(t);
+  const { client, mastodon, bluesky } = await workspace();
   const { body } = await client.post('/posts', {
     body: 'x',
     channel_ids: [bluesky, mastodon, bluesky, bluesky, mastodon],
@@ -135,7 +135,7 @@ test('a channel named twice is one channel, in the place of its first mention', 
 });
 
 test('a draft is saved in spite of what its networks refuse, with the same words as a warning', async (t) => {
-  const { client, mastodon, bluesky } = await world(t);
+  const { client, mastodon, bluesky } = await workspace();
   const post = { body: 'x'.repeat(301), channel_ids: [mastodon, bluesky] };
   const scheduled = await client.post('/posts', { ...post, schedule_in_minutes: 60 });
   const draft = await client.post('/posts', post);
@@ -148,8 +148,8 @@ test('a draft is saved in spite of what its networks refuse, with the same words
 });
 
 test('a channel that needs reconnecting is a warning, for a draft and for a scheduled post', async (t) => {
-  const { punctual, client, mastodon } = await world(t);
-  await punctual.orm.em
+  const { client, mastodon } = await workspace();
+  await api.punctual.orm.em
     .fork()
     .execute(`update channels set state = 'needs_reconnect' where id = ?`, [mastodon]);
   for (const time of [{}, { schedule_in_minutes: 60 }]) {
@@ -160,8 +160,8 @@ test('a channel that needs reconnecting is a warning, for a draft and for a sche
 });
 
 test('a text of exactly the limit of a network is taken, and a family emoji counts as one', async (t) => {
-  const { punctual, client, bluesky } = await world(t);
-  const small = await storeChannel(punctual, client.workspaceId, {
+  const { client, bluesky } = await workspace();
+  const small = await storeChannel(api.punctual, client.workspaceId, {
     settings: { maxCharacters: 5 },
   });
   const send = async (body: string, channel: string): Promise<number> =>
@@ -173,9 +173,78 @@ test('a text of exactly the limit of a network is taken, and a family emoji coun
 });
 
 test('what is sent for a video network comes back as it was sent', async (t) => {
-  const { client } = await world(t);
+  const { client } = await workspace();
   const video = { title: 'x'.repeat(100), privacy: 'unlisted', made_for_kids: false };
   const { body } = await client.post('/posts', { body: 'x', video });
   t.deepEqual(body.post.video, video);
   t.deepEqual((await client.post('/posts', { body: 'x', video: {} })).body.post.video, {});
+});
+
+const at = '2026-05-01T10:00:00.250Z';
+
+/** A channel's row where something is set, and what GET shows of it. */
+const results = [
+  {
+    channel: { platform: 'mastodon', handle: '@a@social.test' },
+    row: `status = 'published', url = 'https://social.test/1', metrics = '{"likes": 2}'`,
+    shown: { status: 'published', url: 'https://social.test/1', metrics: { likes: 2 } },
+  },
+  {
+    channel: { platform: 'bluesky', handle: 'b.test' },
+    row: `status = 'failed', error = 'No.', error_code = 'content_refused'`,
+    shown: { status: 'failed', error: 'No.', error_code: 'content_refused' },
+  },
+  {
+    channel: { platform: 'mastodon', handle: '@c@social.test' },
+    row: `status = 'unconfirmed', error_code = 'unconfirmed'`,
+    shown: { status: 'unconfirmed', error_code: 'unconfirmed' },
+  },
+  {
+    channel: { platform: 'mastodon', handle: '@d@social.test' },
+    row: `status = 'retrying', error = 'Later.', retry_at = '${at}', warning = 'Joined.'`,
+    shown: { status: 'retrying', error: 'Later.', retry_at: at, warning: 'Joined.' },
+  },
+] as const;
+
+const nothing = {
+  url: null,
+  error: null,
+  error_code: null,
+  warning: null,
+  retry_at: null,
+  body: 'x',
+  metrics: null,
+};
+
+test('a post that went wrong in part shows each channel’s result, and nothing is left out', async (t) => {
+  const client = await api.newClient();
+  const ids: string[] = [];
+  for (const { channel } of results) {
+    ids.push(await storeChannel(api.punctual, client.workspaceId, channel));
+  }
+
+  const { body } = await client.post('/posts', { body: 'x', channel_ids: ids });
+  const { id } = body.post;
+  const em = api.punctual.orm.em.fork();
+  const times = `scheduled_at = '${at}', published_at = '${at}'`;
+  await em.execute(`update posts set status = 'publishing', ${times} where id = ?`, [id]);
+  for (const [index, { row }] of results.entries()) {
+    await em.execute(`update post_channels set ${row} where channel_id = ?`, [ids[index]]);
+  }
+
+  const { post } = (await client.get(`/posts/${id}`)).body;
+
+  t.like(post, { status: 'publishing', scheduled_at: at, published_at: at });
+  t.deepEqual(post.summary, { published: 1, failed: 2, pending: 1 });
+  const expected = results.map(({ channel, shown }, index) =>
+    Object.assign({ channel_id: ids[index] }, nothing, channel, shown),
+  );
+  t.deepEqual(post.channels, expected);
+});
+
+test('an unknown post is 404', async (t) => {
+  const client = await api.newClient();
+  const reply = await client.get(`/posts/${crypto.randomUUID()}`);
+  t.is(reply.status, 404);
+  t.is(reply.body.code, 'not_found');
 });

@@ -1,14 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { newClient, type Client, type Reply } from '../../support/client.ts';
-import { startApi } from '../../support/punctual.ts';
+import type { Client, Reply } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';
-import { storedRows } from '../../support/stored-rows.ts';
+import { storedRows, type RowCounts } from '../../support/stored-rows.ts';
 
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
-  return { punctual, client, channel: await storeChannel(punctual, client.workspaceId) };
+/** How far the API's clock is ahead. One test moves it; to no other of this file does the time matter. */
+let aheadMs = 0;
+const api = sharedApi(test, { now: () => new Date(Date.now() + aheadMs) });
+
+/** A workspace with a channel. */
+async function workspace() {
+  const client = await api.newClient();
+  const { workspaceId } = client;
+  const channel = await storeChannel(api.punctual, workspaceId);
+  const rows = (): Promise<RowCounts> => storedRows(api.punctual.orm, workspaceId);
+  const setPlan = (plan: string | null): Promise<unknown> =>
+    api.punctual.orm.em
+      .fork()
+      .execute('update workspaces set plan = ? where id = ?', [plan, workspaceId]);
+  return { client, channel, rows, setPlan };
 }
 
 const withKey = (client: Client, key: string, body: unknown): Promise<Reply> =>
@@ -23,7 +33,7 @@ function mustReplay(t: ExecutionContext, first: Reply, second: Reply, what: stri
 }
 
 test('the same request with the same key answers with the first post, however it is written', async (t) => {
-  const { punctual, client, channel } = await world(t);
+  const { client, channel, rows } = await workspace();
   const video = { title: 'a', privacy: 'public' };
   const first = await withKey(client, 'k', {
     body: 'Once',
@@ -42,15 +52,15 @@ test('the same request with the same key answers with the first post, however it
   mustReplay(t, first, inBody, 'key in the body');
   const inBoth = await withKey(client, 'k', { ...reordered, idempotency_key: 'k' });
   mustReplay(t, first, inBoth, 'key in both');
-  t.like(await storedRows(punctual.orm), { posts: 1, post_channels: 1, idempotency_keys: 1 });
+  t.like(await rows(), { posts: 1, post_channels: 1, idempotency_keys: 1 });
 });
 
 test('a repeated request shows the post as it stands now', async (t) => {
-  const { punctual, client, channel } = await world(t);
+  const { client, channel } = await workspace();
   const post = { body: 'x', channel_ids: [channel] };
   const first = await withKey(client, 'k', post);
   const { id } = first.body.post;
-  const em = punctual.orm.em.fork();
+  const em = api.punctual.orm.em.fork();
   await em.execute(`update posts set status = 'failed' where id = ?`, [id]);
   await em.execute(`update post_channels set status = 'failed', error = 'No.' where post_id = ?`, [
     id,
@@ -63,22 +73,22 @@ test('a repeated request shows the post as it stands now', async (t) => {
 });
 
 test('a repeated request is answered also when its time has passed or the plan has ended', async (t) => {
-  const { punctual, client, channel } = await world(t);
-  const at = new Date(Date.now() - 5 * 60_000 + 4000).toISOString();
+  const { client, channel, setPlan } = await workspace();
+  const at = new Date(Date.now() + aheadMs).toISOString();
   const post = { body: 'x', channel_ids: [channel], scheduled_at: at };
   const first = await withKey(client, 'k', post);
   t.is(first.status, 201);
-  await sleep(4100);
-  await punctual.orm.em.fork().execute('update workspaces set plan = null');
+  aheadMs += 6 * 60_000;
+  await setPlan(null);
 
   mustReplay(t, first, await withKey(client, 'k', post), 'later');
-  await punctual.orm.em.fork().execute(`update workspaces set plan = 'standard'`);
+  await setPlan('standard');
   const late = await withKey(client, 'another', post);
   t.is(late.body.code, 'invalid_scheduled_at');
 });
 
 test('the same key with another request is refused and names the first post', async (t) => {
-  const { punctual, client, channel } = await world(t);
+  const { client, channel, rows } = await workspace();
   const first = await withKey(client, 'k', { body: 'One', channel_ids: [channel] });
   const others = [
     { body: 'Two', channel_ids: [channel] },
@@ -94,30 +104,30 @@ test('the same key with another request is refused and names the first post', as
     t.true(reply.body.error.includes(first.body.post.id), reply.body.error);
   }
 
-  t.like(await storedRows(punctual.orm), { posts: 1, idempotency_keys: 1 });
+  t.like(await rows(), { posts: 1, idempotency_keys: 1 });
 });
 
 test('a key in the header and another in the body are refused', async (t) => {
-  const { punctual, client } = await world(t);
+  const { client, rows } = await workspace();
   const reply = await withKey(client, 'one', { body: 'x', idempotency_key: 'two' });
   t.is(reply.status, 400);
   t.is(reply.body.code, 'invalid_request');
   t.regex(reply.body.error, /differ/v);
   t.is((await withKey(client, '', { body: 'x', idempotency_key: 'two' })).status, 400);
-  t.like(await storedRows(punctual.orm), { posts: 0, idempotency_keys: 0 });
+  t.like(await rows(), { posts: 0, idempotency_keys: 0 });
 });
 
 test('keys of 1 and of 255 characters are taken, and differ by case', async (t) => {
-  const { punctual, client } = await world(t);
+  const { client, rows } = await workspace();
   for (const key of ['k', 'K', 'x'.repeat(255), `${'x'.repeat(254)}y`]) {
     t.is((await withKey(client, key, { body: 'x' })).status, 201, key);
   }
 
-  t.is((await storedRows(punctual.orm)).posts, 4);
+  t.is((await rows()).posts, 4);
 });
 
 test('20 requests at once with one key make one post, in each of 5 rounds', async (t) => {
-  const { punctual, client, channel } = await world(t);
+  const { client, channel, rows } = await workspace();
   const post = { body: 'Once', channel_ids: [channel], schedule_in_minutes: 60 };
   for (let round = 1; round <= 5; round += 1) {
     const replies = await Promise.all(
@@ -126,13 +136,13 @@ test('20 requests at once with one key make one post, in each of 5 rounds', asyn
     const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
     t.deepEqual(statuses, [...Array.from({ length: 19 }, () => 200), 201]);
     t.is(new Set(replies.map(({ body }) => body.post.id)).size, 1);
-    const rows = { posts: round, post_channels: round, idempotency_keys: round };
-    t.like(await storedRows(punctual.orm), rows);
+    const expected = { posts: round, post_channels: round, idempotency_keys: round };
+    t.like(await rows(), expected);
   }
 });
 
 test('two different requests at once with one key: one is stored, the other is told of it', async (t) => {
-  const { punctual, client } = await world(t);
+  const { client, rows } = await workspace();
   for (let round = 1; round <= 5; round += 1) {
     const replies = await Promise.all(
       Array.from({ length: 6 }, (_, n) => withKey(client, `round ${round}`, { body: `text ${n}` })),
@@ -141,12 +151,12 @@ test('two different requests at once with one key: one is stored, the other is t
     t.is(made?.status, 201);
     t.true(others.every(({ body }) => body.code === 'idempotency_key_reused'));
     t.true(others.every(({ body }) => body.error.includes(made?.body.post.id)));
-    t.is((await storedRows(punctual.orm)).posts, round);
+    t.is((await rows()).posts, round);
   }
 });
 
 test('a refused request leaves its key free', async (t) => {
-  const { punctual, client, channel } = await world(t);
+  const { client, channel, rows } = await workspace();
   const refused = [
     { body: ' ' },
     { body: 'x', unknown: 1 },
@@ -159,14 +169,13 @@ test('a refused request leaves its key free', async (t) => {
     t.is((await withKey(client, 'k', post)).status, 400);
   }
 
-  t.is((await storedRows(punctual.orm)).idempotency_keys, 0);
+  t.is((await rows()).idempotency_keys, 0);
   const post = { body: 'x', channel_ids: [channel] };
   mustReplay(t, await withKey(client, 'k', post), await withKey(client, 'k', post), 'then');
 });
 
 test('the keys of another workspace do not matter', async (t) => {
-  const { punctual, client } = await world(t);
-  const other = await newClient(punctual);
+  const [client, other] = [await api.newClient(), await api.newClient()];
   const [mine, theirs] = [
     await withKey(client, 'k', { body: 'same' }),
     await withKey(other, 'k', { body: 'same' }),
@@ -180,12 +189,12 @@ test('the keys of another workspace do not matter', async (t) => {
 });
 
 test('without a key the same request makes a post each time', async (t) => {
-  const { punctual, client } = await world(t);
+  const { client, rows } = await workspace();
   const ids = new Set<string>();
   for (let n = 0; n < 3; n += 1) {
     ids.add((await client.post('/posts', { body: 'x' })).body.post.id);
   }
 
   t.is(ids.size, 3);
-  t.is((await storedRows(punctual.orm)).posts, 3);
+  t.is((await rows()).posts, 3);
 });

@@ -95,7 +95,7 @@ const wrongIds = ({ mine, second, foreign, unknown }: Ids): BadInput[] => {
   ];
 };
 
-const wrongTimes = ({ mine }: Ids): BadInput[] => {
+const wrongTimes = ({ mine }: Ids, nowMs: number): BadInput[] => {
   const at = (field: string, value: unknown): BadInput => ({
     title: `${field} ${String(value)}`,
     body: { body: 'x', channel_ids: [mine], [field]: value },
@@ -103,9 +103,8 @@ const wrongTimes = ({ mine }: Ids): BadInput[] => {
     paths: [`/${field}`],
     names: field,
   });
-  const inMinutes = (minutes: number): string =>
-    new Date(Date.now() + minutes * 60_000).toISOString();
-  const year = new Date().getUTCFullYear() + 1;
+  const inMinutes = (minutes: number): string => new Date(nowMs + minutes * 60_000).toISOString();
+  const year = new Date(nowMs).getUTCFullYear() + 1;
   const times = [
     '',
     'tomorrow',
@@ -194,10 +193,11 @@ const unpublishable = ({ mine, second }: Ids): BadInput[] => {
   ];
 };
 
-export const unfit = (ids: Ids): BadInput[] => [
+/** @param nowMs What the API's clock says. */
+export const unfit = (ids: Ids, nowMs: number): BadInput[] => [
   ...empty,
   ...unstorable,
   ...wrongIds(ids),
-  ...wrongTimes(ids),
+  ...wrongTimes(ids, nowMs),
   ...unpublishable(ids),
 ];

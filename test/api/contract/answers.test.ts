@@ -1,15 +1,15 @@
-import test, { type ExecutionContext } from 'ava';
-import { startApi } from '../../support/punctual.ts';
+import test from 'ava';
+import { postStatuses } from '../../../domain/post-status.ts';
+import type { Client } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { setStatus, storeChannel } from '../../support/seed.ts';
 import { ownedBy, silentPort } from '../owned.ts';
 import { rawCall } from '../../support/raw-call.ts';
 
+const api = sharedApi(test, { allowPorts: [silentPort] });
+
 const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/v;
 const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/v;
-
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t, { allowPorts: [silentPort] });
-  return { punctual, owned: await ownedBy(punctual) };
-}
 
 /** Every value in an answer, with the name of its field. */
 function* fields(value: unknown, name = ''): Generator<readonly [string, unknown]> {
@@ -26,7 +26,7 @@ function* fields(value: unknown, name = ''): Generator<readonly [string, unknown
 }
 
 test('every id that goes out is a UUIDv7 in lower case, and every time is UTC with milliseconds', async (t) => {
-  const { owned } = await world(t);
+  const owned = await ownedBy(api.punctual);
   const { client } = owned;
   const paths = [
     '/me',
@@ -60,7 +60,7 @@ test('every id that goes out is a UUIDv7 in lower case, and every time is UTC wi
 });
 
 test('a post has every field of the specification and the decisions, whatever it was made of', async (t) => {
-  const { owned } = await world(t);
+  const owned = await ownedBy(api.punctual);
   const { post } = (await owned.client.get(`/posts/${owned.failed}`)).body;
   const wanted = ['id', 'status', 'channels', 'body', 'thread', 'scheduled_at', 'created_at'];
   const more = ['media', 'summary', 'warning', 'video', 'published_at', 'updated_at'];
@@ -72,7 +72,7 @@ test('a post has every field of the specification and the decisions, whatever it
 });
 
 test('an error is a sentence and a code, with details where there is more to say, and nothing else', async (t) => {
-  const { owned } = await world(t);
+  const owned = await ownedBy(api.punctual);
   const { client } = owned;
   const replies = [
     await client.post('/posts', { colour: 'red' }),
@@ -99,7 +99,7 @@ test('an error is a sentence and a code, with details where there is more to say
 });
 
 test('all that is wrong with a request is said at once, each with its path', async (t) => {
-  const { owned } = await world(t);
+  const owned = await ownedBy(api.punctual);
   const wrong = { body: 1, thread: 'x', colour: 'red', video: { privacy: 'secret', size: 1 } };
   const { body } = await owned.client.post('/posts', wrong);
   t.is(body.code, 'invalid_request');
@@ -113,17 +113,15 @@ test('all that is wrong with a request is said at once, each with its path', asy
 });
 
 test('a request id of the caller comes back, with errors too', async (t) => {
-  const { punctual } = await world(t);
   for (const path of ['/api/v1/me', '/api/v1/nowhere']) {
     const headers = { 'x-request-id': 'mine-1' };
-    const reply = await rawCall(punctual.url + path, { headers });
+    const reply = await rawCall(api.punctual.url + path, { headers });
     t.is(reply.headers.get('x-request-id'), 'mine-1', path);
   }
 });
 
 test('what a call makes is found at its Location', async (t) => {
-  const { punctual, owned } = await world(t);
-  const { client } = owned;
+  const { client } = await ownedBy(api.punctual);
   const hook = { url: 'https://8.8.8.8/', events: ['webhook.test'] };
   for (const reply of [
     await client.post('/posts', { body: 'x' }),
@@ -132,12 +130,12 @@ test('what a call makes is found at its Location', async (t) => {
     const location = reply.headers.get('location') ?? '';
     t.regex(location, /^\/api\/v1\//v);
     const headers = { authorization: `Bearer ${client.key}` };
-    t.is((await rawCall(punctual.url + location, { headers })).status, 200, location);
+    t.is((await rawCall(api.punctual.url + location, { headers })).status, 200, location);
   }
 });
 
 test('the signing secret is shown by the call that makes the endpoint and by no other', async (t) => {
-  const { owned } = await world(t);
+  const owned = await ownedBy(api.punctual);
   const { client } = owned;
   const hook = { url: 'https://8.8.8.8/', events: ['webhook.test'] };
   const { webhook } = (await client.post('/webhooks', hook)).body;
@@ -155,10 +153,125 @@ test('the signing secret is shown by the call that makes the endpoint and by no 
 });
 
 test('a deleted endpoint is answered with ok and its id, and is gone', async (t) => {
-  const { owned } = await world(t);
-  const { client, webhook } = owned;
+  const { client, webhook } = await ownedBy(api.punctual);
   const reply = await client.delete(`/webhooks/${webhook}`);
   t.deepEqual([reply.status, reply.body], [200, { ok: true, id: webhook }]);
   t.is((await client.get(`/webhooks/${webhook}`)).status, 404);
   t.is((await client.delete(`/webhooks/${webhook}`)).status, 404);
+});
+
+type Listed = { readonly id: string; readonly status: string };
+
+/** A workspace with a channel and no posts. */
+async function workspace() {
+  const client = await api.newClient();
+  return { client, channel: await storeChannel(api.punctual, client.workspaceId) };
+}
+
+const make = async (client: Client, body: object): Promise<string> =>
+  (await client.post('/posts', body)).body.post.id;
+
+const idsOf = (listed: readonly Listed[]): string[] => listed.map(({ id }) => id);
+
+/** All pages of a list. */
+async function pages(client: Client, query: string): Promise<Listed[][]> {
+  const seen: Listed[][] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const on: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const { body } = await client.get(`/posts?${query}${on}`);
+    seen.push(body.posts);
+    cursor = body.next_cursor;
+  }
+
+  return seen;
+}
+
+test('a workspace without posts has an empty list and no next page', async (t) => {
+  const { client } = await workspace();
+  t.deepEqual((await client.get('/posts')).body, { posts: [], next_cursor: null });
+});
+
+test('a listed post has its id, body, time, status and targets in their order', async (t) => {
+  const { client, channel } = await workspace();
+  const second = await storeChannel(api.punctual, client.workspaceId, { platform: 'bluesky' });
+  const at = new Date(Date.now() + 3_600_000).toISOString();
+  const post = { body: 'Listed', channel_ids: [second, channel], scheduled_at: at };
+  const id = await make(client, post);
+  await setStatus(api.punctual, id, 'publishing', ['published', 'retrying']);
+
+  const { posts } = (await client.get('/posts')).body;
+
+  t.is(posts.length, 1);
+  t.like(posts[0], { id, body: 'Listed', scheduled_at: at, status: 'publishing' });
+  t.deepEqual(posts[0].post_targets, [
+    { channel_id: second, status: 'published' },
+    { channel_id: channel, status: 'retrying' },
+  ]);
+});
+
+test('posts come newest first by the time of their creation, whatever time they are for', async (t) => {
+  const { client, channel } = await workspace();
+  const made = [
+    await make(client, { body: '1', channel_ids: [channel], schedule_in_minutes: 600 }),
+    await make(client, { body: '2' }),
+    await make(client, { body: '3', channel_ids: [channel], schedule_in_minutes: 5 }),
+  ];
+  const { posts } = (await client.get('/posts')).body;
+  t.deepEqual(idsOf(posts), made.toReversed());
+  await client.patch(`/posts/${made[0]}`, { body: 'edited' });
+  t.deepEqual(idsOf((await client.get('/posts')).body.posts), made.toReversed());
+});
+
+test('asked for a status, the list has the posts of that status and no other', async (t) => {
+  const { client, channel } = await workspace();
+  const made: [string, string][] = [];
+  for (const status of postStatuses) {
+    const id = await make(client, { body: status, channel_ids: [channel] });
+    await setStatus(api.punctual, id, status);
+    made.push([status, id]);
+  }
+
+  for (const [status, id] of made) {
+    const { posts } = (await client.get(`/posts?status=${status}`)).body;
+    t.deepEqual(idsOf(posts), [id]);
+    t.is(posts[0].status, status);
+  }
+});
+
+test('a list has up to 100 posts, and a cursor to the rest', async (t) => {
+  const { client } = await workspace();
+  const made: string[] = [];
+  for (let n = 0; n < 103; n += 1) {
+    made.push(await make(client, { body: String(n) }));
+  }
+
+  const [first, second, ...none] = await pages(client, '');
+  t.is(first?.length, 100);
+  t.is(second?.length, 3);
+  t.deepEqual(none, []);
+  t.deepEqual(idsOf([...(first ?? []), ...(second ?? [])]), made.toReversed());
+  t.is((await client.get('/posts?limit=100')).body.posts.length, 100);
+});
+
+test('page by page every post is seen once, also those of one instant and those that come meanwhile', async (t) => {
+  const { client } = await workspace();
+  const made: string[] = [];
+  for (let n = 0; n < 7; n += 1) {
+    made.push(await make(client, { body: String(n) }));
+  }
+
+  await api.punctual.orm.em
+    .fork()
+    .execute(`update posts set created_at = '2026-05-01T10:00:00.123Z' where workspace_id = ?`, [
+      client.workspaceId,
+    ]);
+  for (const limit of [1, 2, 3, 7, 50]) {
+    const seen = (await pages(client, `limit=${limit}&status=draft`)).flat();
+    t.deepEqual(idsOf(seen).toSorted(), made.toSorted(), `limit ${limit}`);
+  }
+
+  const first = (await client.get('/posts?limit=4')).body;
+  await make(client, { body: 'newer' });
+  const rest = (await client.get(`/posts?cursor=${first.next_cursor}`)).body;
+  t.deepEqual(idsOf([...first.posts, ...rest.posts]).toSorted(), made.toSorted());
 });

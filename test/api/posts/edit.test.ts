@@ -1,34 +1,48 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import type { ChannelStatus, PostStatus } from '../../../domain/post-status.ts';
-import { newClient, type Reply } from '../../support/client.ts';
-import { startApi } from '../../support/punctual.ts';
+import type { Reply } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
 import { storeMedia } from '../../support/seed-media.ts';
-import { storeChannel, setStatus } from '../../support/seed.ts';
+import { setStatus, storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
 
 type Shown = { readonly channel_id: string; readonly status: string; readonly body: string };
 
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
+/** A workspace with a channel on each of two networks and a file, and `full`: a post with all that an edit can change. */
+async function workspace() {
+  const client = await api.newClient();
   const { workspaceId } = client;
-  const a = await storeChannel(punctual, workspaceId, { handle: '@a@x.test' });
-  const b = await storeChannel(punctual, workspaceId, { platform: 'bluesky', handle: 'b.test' });
-  const media = await storeMedia(punctual, workspaceId);
+  const a = await storeChannel(api.punctual, workspaceId, { handle: '@a@x.test' });
+  const bluesky = { platform: 'bluesky', handle: 'b.test' } as const;
+  const b = await storeChannel(api.punctual, workspaceId, bluesky);
+  const file = (name: string) => storeMedia(api.punctual, workspaceId, { name });
   const full = {
     body: 'Body',
     thread: ['One', 'Two'],
     channel_ids: [a, b],
     channel_bodies: { [b]: 'For b' },
-    media_ids: [media],
+    media_ids: [await file('cat.png')],
     video: { title: 'Title', privacy: 'private' },
   };
   const make = async (body: object): Promise<string> =>
     (await client.post('/posts', body)).body.post.id;
   const edit = (id: string, body: object): Promise<Reply> => client.patch(`/posts/${id}`, body);
-  return { punctual, client, a, b, media, full, make, edit };
+  const fileNames = async (id: string): Promise<string[]> => {
+    const { media } = (await client.get(`/posts/${id}`)).body.post;
+    return media.map(({ url }: { url: string }) => url.split('/').at(-1));
+  };
+  return { client, a, b, full, make, edit, file, fileNames };
 }
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+/** An edit's status and time, and between which times it was made. In milliseconds. */
+async function timed(edit: () => Promise<Reply>) {
+  const sentAt = Date.now();
+  const { status, scheduled_at: at } = (await edit()).body.post;
+  return { status, sentAt, due: Date.parse(at), answeredAt: Date.now() };
+}
 
 /** A post without what each edit changes by itself. */
 const settled = ({ updated_at: _, warning: _w, channels, ...post }: Record<string, unknown>) => ({
@@ -37,7 +51,7 @@ const settled = ({ updated_at: _, warning: _w, channels, ...post }: Record<strin
 });
 
 test('an edit of one field leaves every other as it was', async (t) => {
-  const { a, full, make, edit, client } = await world(t);
+  const { a, full, make, edit, client } = await workspace();
   const edits: [object, object][] = [
     [{ body: 'New' }, { body: 'New' }],
     [{ video: { made_for_kids: false } }, { video: { made_for_kids: false } }],
@@ -59,7 +73,7 @@ test('an edit of one field leaves every other as it was', async (t) => {
 });
 
 test('an edit of nothing changes nothing', async (t) => {
-  const { full, make, edit, client } = await world(t);
+  const { full, make, edit, client } = await workspace();
   const id = await make(full);
   const before = (await client.get(`/posts/${id}`)).body.post;
   const { status, body } = await edit(id, {});
@@ -68,7 +82,7 @@ test('an edit of nothing changes nothing', async (t) => {
 });
 
 test('a sent field replaces the stored one whole, its parts are not merged', async (t) => {
-  const { a, b, full, make, edit } = await world(t);
+  const { a, b, full, make, edit } = await workspace();
   const id = await make(full);
   const change = { thread: ['Only'], channel_bodies: { [a]: 'For a' }, video: { title: 'Other' } };
   const { post } = (await edit(id, change)).body;
@@ -82,7 +96,7 @@ test('a sent field replaces the stored one whole, its parts are not merged', asy
 });
 
 test('null clears thread, channel_bodies, media_ids and video', async (t) => {
-  const { full, make, edit } = await world(t);
+  const { full, make, edit } = await workspace();
   const id = await make(full);
   const change = { thread: null, channel_bodies: null, media_ids: null, video: null };
   const { status, body } = await edit(id, change);
@@ -95,7 +109,7 @@ test('null clears thread, channel_bodies, media_ids and video', async (t) => {
 });
 
 test('other channels take the place of the first ones, in the order in which they are given', async (t) => {
-  const { a, b, make, edit } = await world(t);
+  const { a, b, make, edit } = await workspace();
   const id = await make({ body: 'x', channel_ids: [a] });
   const shown = async (ids: string[]): Promise<string[]> =>
     (await edit(id, { channel_ids: ids })).body.post.channels.map((one: Shown) => one.channel_id);
@@ -105,23 +119,25 @@ test('other channels take the place of the first ones, in the order in which the
 });
 
 test('a draft that is given a time is scheduled, and a scheduled post moves to another', async (t) => {
-  const { a, make, edit } = await world(t);
+  const { a, make, edit } = await workspace();
   const id = await make({ body: 'x', channel_ids: [a] });
   const at = inAnHour();
   const first = (await edit(id, { scheduled_at: at })).body.post;
   t.like(first, { status: 'scheduled', scheduled_at: at });
   t.is(first.channels[0].status, 'scheduled');
 
-  const moved = (await edit(id, { scheduled_at: '2099-01-01T00:00:00Z', schedule_in_minutes: 90 }))
-    .body.post;
+  const again = { scheduled_at: '2099-01-01T00:00:00Z', schedule_in_minutes: 90 };
+  const moved = await timed(() => edit(id, again));
   t.is(moved.status, 'scheduled');
-  t.true(Math.abs(Date.parse(moved.scheduled_at) - Date.now() - 90 * 60_000) < 30_000);
-  const now = (await edit(id, { scheduled_at: new Date(Date.now() - 60_000).toISOString() })).body;
-  t.true(Math.abs(Date.parse(now.post.scheduled_at) - Date.now()) < 30_000, 'a minute ago is now');
+  const minutes = 90 * 60_000;
+  t.true(moved.due >= moved.sentAt + minutes && moved.due <= moved.answeredAt + minutes);
+  const past = { scheduled_at: new Date(Date.now() - 60_000).toISOString() };
+  const now = await timed(() => edit(id, past));
+  t.true(now.due >= now.sentAt && now.due <= now.answeredAt, 'a minute ago is now');
 });
 
 test('a time of null turns a scheduled post into a draft', async (t) => {
-  const { a, make, edit } = await world(t);
+  const { a, make, edit } = await workspace();
   const id = await make({ body: 'x', channel_ids: [a], schedule_in_minutes: 60 });
   const { post } = (await edit(id, { scheduled_at: null })).body;
   t.like(post, { status: 'draft', scheduled_at: null });
@@ -130,14 +146,14 @@ test('a time of null turns a scheduled post into a draft', async (t) => {
 });
 
 test('a scheduled post stays scheduled for its time when only its words change', async (t) => {
-  const { a, make, edit } = await world(t);
+  const { a, make, edit } = await workspace();
   const at = inAnHour();
   const id = await make({ body: 'x', channel_ids: [a], scheduled_at: at });
   t.like((await edit(id, { body: 'y' })).body.post, { status: 'scheduled', scheduled_at: at });
 });
 
 test('a post that is being published or has ended cannot be edited', async (t) => {
-  const { punctual, client, a, make, edit } = await world(t);
+  const { client, a, make, edit } = await workspace();
   const states: [PostStatus, ChannelStatus][] = [
     ['publishing', 'publishing'],
     ['publishing', 'retrying'],
@@ -147,7 +163,7 @@ test('a post that is being published or has ended cannot be edited', async (t) =
   ];
   for (const [status, channel] of states) {
     const id = await make({ body: 'x', channel_ids: [a], schedule_in_minutes: 60 });
-    await setStatus(punctual, id, status, [channel]);
+    await setStatus(api.punctual, id, status, [channel]);
     const before = (await client.get(`/posts/${id}`)).body;
     for (const change of [{ body: 'y' }, { scheduled_at: null }, {}]) {
       const reply = await edit(id, change);
@@ -160,7 +176,7 @@ test('a post that is being published or has ended cannot be edited', async (t) =
 });
 
 test('a draft is edited in spite of what its networks refuse, and a scheduled post is not', async (t) => {
-  const { b, make, edit, client } = await world(t);
+  const { b, make, edit, client } = await workspace();
   const draft = await make({ body: 'x', channel_ids: [b] });
   const long = { body: 'x'.repeat(301) };
   const warned = await edit(draft, long);
@@ -180,7 +196,7 @@ test('a draft is edited in spite of what its networks refuse, and a scheduled po
 });
 
 test('an edit that leaves nothing to say is refused and changes nothing', async (t) => {
-  const { a, make, edit, client } = await world(t);
+  const { a, make, edit, client } = await workspace();
   const only = [
     [await make({ thread: ['x'], channel_ids: [a] }), { thread: null }],
     [await make({ channel_bodies: { [a]: 'x' }, channel_ids: [a] }), { channel_bodies: null }],
@@ -196,7 +212,7 @@ test('an edit that leaves nothing to say is refused and changes nothing', async 
 });
 
 test('a text for a channel must be for one that the post has after the edit', async (t) => {
-  const { a, b, make, edit } = await world(t);
+  const { a, b, make, edit } = await workspace();
   const id = await make({ body: 'x', channel_ids: [a] });
   const stray = await edit(id, { channel_bodies: { [b]: 'y' } });
   t.is(stray.body.code, 'invalid_channel_ids');
@@ -209,10 +225,68 @@ test('a text for a channel must be for one that the post has after the edit', as
 });
 
 test('an edit shows in updated_at and nowhere else in time', async (t) => {
-  const { make, edit, client } = await world(t);
+  const { make, edit, client } = await workspace();
   const id = await make({ body: 'x' });
   const before = (await client.get(`/posts/${id}`)).body.post;
   const after = (await edit(id, { body: 'y' })).body.post;
   t.is(after.created_at, before.created_at);
   t.true(after.updated_at >= before.updated_at);
+});
+
+test('an edit replaces the files as a whole, leaves them when it does not speak of them, and null clears them', async (t) => {
+  const { client, file, fileNames } = await workspace();
+  const [a, b, c] = [await file('a.png'), await file('b.png'), await file('c.png')];
+  const { id } = (await client.post('/posts', { body: 'x', media_ids: [b, a, b] })).body.post;
+  t.deepEqual(await fileNames(id), ['b.png', 'a.png']);
+
+  await client.patch(`/posts/${id}`, { body: 'y' });
+  t.deepEqual(await fileNames(id), ['b.png', 'a.png']);
+  await client.patch(`/posts/${id}`, { media_ids: [c, b] });
+  t.deepEqual(await fileNames(id), ['c.png', 'b.png']);
+  await client.patch(`/posts/${id}`, { media_ids: null });
+  t.deepEqual(await fileNames(id), []);
+});
+
+test('an edit that would leave a post without text and media is refused, and changes nothing', async (t) => {
+  const { client, file, fileNames } = await workspace();
+  const { id } = (await client.post('/posts', { media_ids: [await file('a.png')] })).body.post;
+
+  const reply = await client.patch(`/posts/${id}`, { media_ids: null });
+  t.is(reply.status, 400);
+  t.is(reply.body.code, 'empty_body');
+  t.deepEqual(await fileNames(id), ['a.png']);
+});
+
+test('a draft whose file was deleted says so when it is edited, and is not scheduled without it', async (t) => {
+  const { client, a: channel, file, fileNames } = await workspace();
+  const [a, b] = [await file('a.png'), await file('b.png')];
+  const draft = { body: 'x', channel_ids: [channel], media_ids: [a, b] };
+  const { id } = (await client.post('/posts', draft)).body.post;
+  const sql = 'update media_files set deleted_at = now() where id = ?';
+  await api.punctual.orm.em.fork().execute(sql, [a]);
+
+  t.deepEqual(await fileNames(id), ['b.png']);
+  const edited = await client.patch(`/posts/${id}`, { body: 'y' });
+  t.is(edited.status, 200);
+  t.regex(edited.body.post.warning, /deleted: a\.png/v);
+  const refused = await client.patch(`/posts/${id}`, { schedule_in_minutes: 5 });
+  t.is(refused.status, 400);
+  t.is(refused.body.code, 'invalid_media_ids');
+  t.regex(refused.body.error, /a\.png/v);
+  const scheduled = await client.patch(`/posts/${id}`, { schedule_in_minutes: 5, media_ids: [b] });
+  t.like(scheduled.body.post, { status: 'scheduled', warning: null });
+});
+
+test('a network refuses at scheduling the files that it does not take, in a sentence with limit and number', async (t) => {
+  const { client, a: channel, file } = await workspace();
+  const ids = await Promise.all(['1', '2', '3', '4', '5'].map((name) => file(`${name}.png`)));
+  const reply = await client.post('/posts', {
+    body: 'x',
+    channel_ids: [channel],
+    media_ids: ids,
+    schedule_in_minutes: 5,
+  });
+  t.is(reply.status, 400);
+  t.is(reply.body.code, 'invalid_content');
+  t.regex(reply.body.error, /mastodon channel .* 4 .* 5/v);
 });

@@ -1,0 +1,298 @@
+import test from 'ava';
+import type { ChannelStatus, PostStatus } from '../../../domain/post-status.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { endedPost, setStatus, storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+
+type Shown = { readonly channel_id: string; readonly status: string };
+
+/** A workspace with channels, and posts on all of them. */
+async function workspace(channelCount = 3) {
+  const client = await api.newClient();
+  const { workspaceId } = client;
+  const channels: string[] = [];
+  for (let n = 0; n < channelCount; n += 1) {
+    channels.push(await storeChannel(api.punctual, workspaceId, { handle: `@${n}@x.test` }));
+  }
+
+  const post = { body: 'x', channel_ids: channels, schedule_in_minutes: 60 };
+  /** Makes a post. @param statuses Of its channels. */
+  const make = async (
+    status: PostStatus = 'scheduled',
+    statuses: readonly ChannelStatus[] = [],
+  ): Promise<string> => {
+    const { id } = (await client.post('/posts', post)).body.post;
+    await setStatus(api.punctual, id, status, statuses);
+    return id;
+  };
+  const withoutPlan = 'update workspaces set plan = null where id = ?';
+  const endPlan = () => api.punctual.orm.em.fork().execute(withoutPlan, [workspaceId]);
+  return { client, channels, make, endPlan };
+}
+
+const statusesOf = (channels: readonly Shown[]): string[] => channels.map(({ status }) => status);
+
+test('a scheduled post that is cancelled is a draft without a time, and nothing of it is sent', async (t) => {
+  const { client, make } = await workspace();
+  const id = await make();
+  const reply = await client.post(`/posts/${id}/cancel`);
+  t.is(reply.status, 200);
+  t.deepEqual(reply.body, { ok: true, id, still_sending: 0 });
+  const { post } = (await client.get(`/posts/${id}`)).body;
+  t.like(post, { status: 'draft', scheduled_at: null, body: 'x' });
+  t.deepEqual(statusesOf(post.channels), ['draft', 'draft', 'draft']);
+});
+
+test('a cancel in the middle lets what is being sent finish, keeps what is out, and stops the rest', async (t) => {
+  const { client, make } = await workspace(5);
+  const before = ['published', 'publishing', 'scheduled', 'retrying', 'failed'] as const;
+  const id = await make('publishing', before);
+  const reply = await client.post(`/posts/${id}/cancel`);
+  t.deepEqual(reply.body, { ok: true, id, still_sending: 1 });
+  const { post } = (await client.get(`/posts/${id}`)).body;
+  t.like(post, { status: 'draft', scheduled_at: null });
+  t.deepEqual(statusesOf(post.channels), ['published', 'publishing', 'draft', 'draft', 'failed']);
+  t.is(post.channels[0].url, 'https://social.test/0');
+  t.like(post.channels[3], { retry_at: null, error: null, error_code: null });
+});
+
+test('a cancel counts every channel that is being sent', async (t) => {
+  const { client, make } = await workspace();
+  const id = await make('publishing', ['publishing', 'publishing', 'publishing']);
+  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 3);
+});
+
+test('a draft and a post that has ended cannot be cancelled', async (t) => {
+  const { client, make } = await workspace();
+  const states: [PostStatus, ChannelStatus][] = [
+    ['draft', 'draft'],
+    ['published', 'published'],
+    ['failed', 'failed'],
+    ['failed', 'unconfirmed'],
+  ];
+  for (const [status, channel] of states) {
+    const id = await make(status, [channel, channel, channel]);
+    const before = (await client.get(`/posts/${id}`)).body;
+    const reply = await client.post(`/posts/${id}/cancel`);
+    t.is(reply.status, 409, status);
+    t.is(reply.body.code, 'post_not_cancellable', status);
+    t.deepEqual((await client.get(`/posts/${id}`)).body, before);
+  }
+});
+
+test('a second cancel is told that there is nothing left to stop', async (t) => {
+  const { client, make } = await workspace();
+  const id = await make();
+  t.is((await client.post(`/posts/${id}/cancel`)).status, 200);
+  t.is((await client.post(`/posts/${id}/cancel`)).body.code, 'post_not_cancellable');
+});
+
+test('a cancelled post that is scheduled again leaves out what is published, and keeps it on the post', async (t) => {
+  const { client, channels, make } = await workspace();
+  const [out, second, third] = channels;
+  const id = await make('publishing', ['published', 'retrying', 'scheduled']);
+  await client.post(`/posts/${id}/cancel`);
+
+  const again = await client.patch(`/posts/${id}`, {
+    channel_ids: [third],
+    schedule_in_minutes: 60,
+  });
+
+  t.is(again.status, 200, JSON.stringify(again.body));
+  const shown = new Map(again.body.post.channels.map((one: Shown) => [one.channel_id, one.status]));
+  t.is(shown.get(out), 'published');
+  t.is(shown.get(third), 'scheduled');
+  t.false(shown.has(second));
+  t.like(again.body.post, { status: 'scheduled', summary: { published: 1, pending: 1 } });
+});
+
+test('a draft of which every channel is published has nothing left to schedule', async (t) => {
+  const { client, channels, make } = await workspace(2);
+  const id = await make('publishing', ['published', 'scheduled']);
+  await client.post(`/posts/${id}/cancel`);
+  const reply = await client.patch(`/posts/${id}`, {
+    channel_ids: [channels[0]],
+    schedule_in_minutes: 60,
+  });
+  t.is(reply.status, 400);
+  t.is(reply.body.code, 'no_channels');
+});
+
+test('a cancel needs no plan', async (t) => {
+  const { client, make, endPlan } = await workspace();
+  const id = await make();
+  await endPlan();
+  t.is((await client.post(`/posts/${id}/cancel`)).status, 200);
+});
+
+test('a retry sends to the failed channels only, and leaves the published and the unconfirmed alone', async (t) => {
+  const { client, channels, make } = await workspace();
+  const id = await make('failed', ['published', 'failed', 'unconfirmed']);
+  const before = (await client.get(`/posts/${id}`)).body.post;
+
+  const reply = await client.post(`/posts/${id}/retry`);
+
+  t.is(reply.status, 202);
+  t.deepEqual(reply.body, { id, retrying: [channels[1]] });
+  const { post } = (await client.get(`/posts/${id}`)).body;
+  t.like(post, { status: 'publishing', summary: { published: 1, failed: 1, pending: 1 } });
+  t.deepEqual(post.channels[0], before.channels[0]);
+  t.deepEqual(post.channels[2], before.channels[2]);
+  t.like(post.channels[1], { status: 'scheduled', retry_at: null });
+});
+
+test('a retry of a post that failed everywhere sends to all of its channels', async (t) => {
+  const { client, channels, make } = await workspace();
+  const id = await make('failed', ['failed', 'failed', 'failed']);
+  const { body } = await client.post(`/posts/${id}/retry`);
+  t.deepEqual(new Set(body.retrying), new Set(channels));
+});
+
+test('a post that has not ended, or of which nothing failed, has nothing to retry', async (t) => {
+  const { client, make } = await workspace();
+  const states: [PostStatus, ChannelStatus[]][] = [
+    ['draft', ['draft', 'draft', 'draft']],
+    ['scheduled', ['scheduled', 'scheduled', 'scheduled']],
+    ['publishing', ['failed', 'publishing', 'published']],
+    ['publishing', ['failed', 'retrying', 'published']],
+    ['published', ['published', 'published', 'published']],
+    ['failed', ['published', 'unconfirmed', 'unconfirmed']],
+  ];
+  for (const [status, channels] of states) {
+    const id = await make(status, channels);
+    const before = (await client.get(`/posts/${id}`)).body;
+    const reply = await client.post(`/posts/${id}/retry`);
+    t.is(reply.status, 409, channels.join());
+    t.is(reply.body.code, 'nothing_to_retry', channels.join());
+    t.deepEqual((await client.get(`/posts/${id}`)).body, before);
+  }
+});
+
+test('a cancelled post is retried by scheduling it, not by a retry', async (t) => {
+  const { client, make } = await workspace();
+  const id = await make('publishing', ['failed', 'scheduled', 'published']);
+  await client.post(`/posts/${id}/cancel`);
+  t.is((await client.post(`/posts/${id}/retry`)).body.code, 'nothing_to_retry');
+});
+
+test('a post that is being retried can be cancelled', async (t) => {
+  const { client, make } = await workspace();
+  const id = await make('failed', ['published', 'failed', 'failed']);
+  await client.post(`/posts/${id}/retry`);
+  const reply = await client.post(`/posts/${id}/cancel`);
+  t.is(reply.status, 200);
+  const { post } = (await client.get(`/posts/${id}`)).body;
+  t.is(post.status, 'draft');
+  t.deepEqual(statusesOf(post.channels), ['published', 'draft', 'draft']);
+});
+
+/** A workspace with a channel, posts that have ended there, and the call that settles one. */
+async function settling() {
+  const { client, channels, endPlan } = await workspace(1);
+  const [channel = ''] = channels;
+  const ended = (status: 'published' | 'failed' | 'unconfirmed'): Promise<string> =>
+    endedPost(api.punctual, client, new Map([[channel, status]]));
+  const settle = (post: string, body: unknown) => client.post(`/posts/${post}/settle`, body);
+  return { client, channel, ended, settle, endPlan };
+}
+
+test('the answer is the post as it stands then, also without a plan', async (t) => {
+  const { client, channel, ended, settle, endPlan } = await settling();
+  const [found, absent] = [await ended('unconfirmed'), await ended('unconfirmed')];
+  await endPlan();
+
+  const reply = await settle(found, { channel_id: channel, url: 'HTTPS://Social.test/@ana/ü' });
+  t.is(reply.status, 200, JSON.stringify(reply.body));
+  t.like(reply.body.post, { id: found, status: 'published', summary: { published: 1 } });
+  t.is(reply.body.post.channels[0].url, 'https://social.test/@ana/%C3%BC');
+  t.deepEqual((await client.get(`/posts/${found}`)).body, reply.body);
+
+  const other = await settle(absent, { channel_id: channel, url: null });
+  t.is(other.status, 200);
+  t.like(other.body.post.channels[0], { status: 'failed', error_code: 'not_published' });
+});
+
+test('what is no address of a post is refused and named, and the channel stays as it is', async (t) => {
+  const { client, channel, ended, settle } = await settling();
+  const post = await ended('unconfirmed');
+  const before = (await client.get(`/posts/${post}`)).body;
+  const wrong = [
+    '',
+    ' ',
+    'here',
+    '/@ana/1',
+    '//social.test/@ana/1',
+    'social.test/@ana/1',
+    'ftp://social.test/1',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'at://did:plc:x/app.bsky.feed.post/1',
+    'https://',
+    'https://ana:secret@social.test/1',
+    'https://ana@social.test/1',
+    `https://social.test/${'x'.repeat(2048)}`,
+    `https://social.test/${'ü'.repeat(500)}`,
+    'https://social.test/\0',
+    'https://social.test/\ud800',
+    1,
+    true,
+    [],
+    {},
+  ];
+  for (const url of wrong) {
+    const { status, body } = await settle(post, { channel_id: channel, url });
+    t.is(status, 400, JSON.stringify(url));
+    t.is(body.code, 'invalid_request');
+    t.is(body.details[0].path, '/url');
+  }
+
+  t.deepEqual((await client.get(`/posts/${post}`)).body, before);
+});
+
+test('both fields are needed: nothing said is not the same as "it is not there"', async (t) => {
+  const { channel, ended, settle } = await settling();
+  const post = await ended('unconfirmed');
+  for (const [body, path] of [
+    [{ channel_id: channel }, '/url'],
+    [{ url: null }, '/channel_id'],
+    [{ channel_id: null, url: null }, '/channel_id'],
+    [{ channel_id: channel, url: null, sure: true }, '/sure'],
+  ] as const) {
+    const reply = await settle(post, body);
+    t.is(reply.status, 400);
+    t.is(reply.body.code, 'invalid_request');
+    t.is(reply.body.details[0].path, path);
+  }
+});
+
+test('a channel that is not on the post is refused and named', async (t) => {
+  const { client, ended, settle } = await settling();
+  const post = await ended('unconfirmed');
+  const another = await storeChannel(api.punctual, client.workspaceId);
+  for (const id of [another, crypto.randomUUID(), 'x', '', '\0', `' or 1=1 --`]) {
+    const { status, body } = await settle(post, { channel_id: id, url: null });
+    t.is(status, 400, id);
+    t.is(body.code, 'invalid_channel_ids', JSON.stringify(id));
+    t.is(body.details[0].path, '/channel_id');
+  }
+});
+
+test('a channel about which nothing is open is refused, with what it is', async (t) => {
+  const { client, channel, ended, settle } = await settling();
+  const draft = (await client.post('/posts', { body: 'x', channel_ids: [channel] })).body.post.id;
+  for (const [post, status] of [
+    [await ended('published'), 'published'],
+    [await ended('failed'), 'failed'],
+    [draft, 'a draft'],
+  ]) {
+    for (const url of [null, 'https://social.test/1']) {
+      const { body, ...reply } = await settle(post, { channel_id: channel, url });
+      t.is(reply.status, 409);
+      t.deepEqual(body, {
+        error: `The channel is ${status}; only an unconfirmed one can be settled.`,
+        code: 'nothing_to_settle',
+      });
+    }
+  }
+});

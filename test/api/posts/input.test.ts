@@ -1,0 +1,252 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Client, Reply } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { storeChannel } from '../../support/seed.ts';
+import { storedRows } from '../../support/stored-rows.ts';
+import { malformed, type BadInput, type Ids } from './bad-input-cases.ts';
+import { unfit } from './unfit-cases.ts';
+
+// The clock of the API stands still: what is too late for it does not depend on how long a call takes.
+const nowMs = Date.now();
+const api = sharedApi(test, { now: () => new Date(nowMs) });
+
+/** A workspace with two channels, and the ids that bad requests name. */
+async function workspace() {
+  const [client, other] = [await api.newClient(), await api.newClient()];
+  const store = (
+    { workspaceId }: Client,
+    channel: Parameters<typeof storeChannel>[2],
+  ): Promise<string> => storeChannel(api.punctual, workspaceId, channel);
+  const ids: Ids = {
+    mine: await store(client, { settings: { maxCharacters: 500 } }),
+    second: await store(client, { platform: 'bluesky', handle: 'b.test' }),
+    foreign: await store(other, { handle: '@secret@social.test' }),
+    unknown: crypto.randomUUID(),
+  };
+  const rows = async () => [
+    await storedRows(api.punctual.orm, client.workspaceId),
+    await storedRows(api.punctual.orm, other.workspaceId),
+  ];
+  return { client, ids, rows };
+}
+
+const send = ({ key }: Client, { body, headers }: BadInput): Promise<Reply> =>
+  rawCall(`${api.punctual.url}/api/v1/posts`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+function mustRefuse(t: ExecutionContext, bad: BadInput, reply: Reply): void {
+  const { error, code, details, ...rest } = reply.body;
+  t.is(reply.status, 400, `${bad.title}: ${JSON.stringify(reply.body)}`);
+  t.is(code, bad.code, `${bad.title}: ${error}`);
+  t.deepEqual(rest, {}, bad.title);
+  t.truthy(error, bad.title);
+  t.truthy(reply.headers.get('x-request-id'), bad.title);
+  t.is(reply.headers.get('location'), null, bad.title);
+  const paths = details?.map(({ path }: { path: string }) => path);
+  t.deepEqual(bad.paths && paths, bad.paths, `${bad.title}: ${JSON.stringify(details)}`);
+  const names = bad.names ?? '';
+  t.true(typeof names === 'string' ? error.includes(names) : names.test(error), error);
+}
+
+test('each of over 150 bad requests is refused with its code and its place, and none leaves a trace', async (t) => {
+  const { client, ids, rows } = await workspace();
+  const cases = [...malformed, ...unfit(ids, nowMs)];
+  t.true(cases.length >= 150, `${cases.length} cases`);
+  const before = await rows();
+  for (const bad of cases) {
+    mustRefuse(t, bad, await send(client, bad));
+  }
+
+  t.deepEqual(await rows(), before);
+  t.log(`${cases.length} bad requests`);
+});
+
+test('a foreign channel is refused in the words for one that does not exist', async (t) => {
+  const { client, ids } = await workspace();
+  const refusal = async (id: string): Promise<string> =>
+    JSON.stringify((await client.post('/posts', { body: 'x', channel_ids: [id] })).body).replaceAll(
+      id,
+      'ID',
+    );
+
+  t.is(await refusal(ids.foreign), await refusal(ids.unknown));
+  t.false((await refusal(ids.foreign)).includes('secret'));
+});
+
+test('without an active plan neither a draft nor a scheduled post is taken', async (t) => {
+  const { client, ids, rows } = await workspace();
+  await api.punctual.orm.em
+    .fork()
+    .execute('update workspaces set plan = null where id = ?', [client.workspaceId]);
+  const scheduled = { body: 'x', channel_ids: [ids.mine], schedule_in_minutes: 5 };
+  for (const body of [{ body: 'x' }, scheduled]) {
+    const reply = await client.post('/posts', body);
+    t.is(reply.status, 402);
+    t.is(reply.body.code, 'plan_required');
+  }
+
+  t.is((await rows())[0]?.['posts'], 0);
+  t.is((await client.get('/me')).status, 200);
+});
+
+const texts = [
+  `'`,
+  `''; drop table posts; --`,
+  `"double" and 'single' and \`back\``,
+  `back\\slash \\' \\" \\n \\\\ \\x00 \\u0000`,
+  `? ?? ??? ?::jsonb ?| ?&`,
+  `$1 $2 $$body$$ \${1} :name @name %s %1$s {0}`,
+  `E'\\047' U&'\\0061' /* comment */ -- comment`,
+  `<script>alert(1)</script> &amp; <b>`,
+  `{"json": [1, "two"]} \u007f`,
+  `  leading and trailing  \n\n`,
+  `line\nline\r\nline\rline\ttab\u0001\u001f\u0085`,
+  `line separators \u2028 \u2029`,
+  `right to left \u202e txet \u2066 \u2069 שלום مرحبا`,
+  `emoji 😀 👨‍👩‍👧‍👦 🏳️‍🌈 👍🏽 🇩🇪`,
+  `not composed e\u0301 and composed \u00e9, \ufb01 ﷽`,
+  `zero width \u200b\u200d\u2060\ufeff and private \ue000 \uffff \u{10ffff}`,
+  'Z\u0351\u036b\u0343\u036a\u0302a\u0348\u034el\u031bg\u0321o\u0327',
+  `日本語 한국어 ไทย ελληνικά`,
+  'true',
+  'null',
+  '0',
+  '__proto__',
+  'x'.repeat(10_000),
+];
+
+test('any text comes back exactly as it was sent: as a body, in a thread, for a channel, as a title', async (t) => {
+  const client = await api.newClient();
+  const settings = { maxCharacters: 100_000 };
+  const channel = await storeChannel(api.punctual, client.workspaceId, { settings });
+  for (const text of texts) {
+    const created = await client.post('/posts', {
+      body: text,
+      thread: [text, text],
+      channel_ids: [channel],
+      channel_bodies: { [channel]: text },
+      video: { title: [...text].slice(0, 100).join('') },
+    });
+    t.is(created.status, 201, text.slice(0, 60));
+    const { body } = await client.get(`/posts/${created.body.post.id}`);
+    t.is(body.post.body, text);
+    t.deepEqual(body.post.thread, [text, text]);
+    t.is(body.post.channels[0].body, text);
+    t.is(body.post.video.title, [...text].slice(0, 100).join(''));
+  }
+
+  const { body } = await client.post('/posts', { thread: texts, channel_ids: [channel] });
+  t.deepEqual((await client.get(`/posts/${body.post.id}`)).body.post.thread, texts);
+});
+
+test('any text is an idempotency key of its own', async (t) => {
+  const client = await api.newClient();
+  const keys = texts.map((text) => text.slice(0, 200));
+  const made = new Set<string>();
+  for (const key of keys) {
+    const post = { body: 'x', idempotency_key: key };
+    const first = await client.post('/posts', post);
+    t.is(first.status, 201, key);
+    made.add(first.body.post.id);
+    const second = await client.post('/posts', post);
+    t.is(second.status, 200, key);
+    t.is(second.body.post.id, first.body.post.id, key);
+  }
+
+  t.is(made.size, keys.length);
+});
+
+test('names of channels and workspaces are no less hostile', async (t) => {
+  for (const text of texts.slice(0, 12)) {
+    const client = await api.newClient(text);
+    await storeChannel(api.punctual, client.workspaceId, { handle: text });
+    t.is((await client.get('/me')).body.workspace.name, text);
+    t.is((await client.get('/channels')).body.channels[0].handle, text);
+  }
+});
+
+const minuteMs = 60_000;
+
+/** Schedules posts on a channel. */
+async function scheduler(): Promise<(time: object) => Promise<Reply>> {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId);
+  return (time) => client.post('/posts', { body: 'x', channel_ids: [channel], ...time });
+}
+
+const dueMs = (reply: Reply): number => Date.parse(reply.body.post.scheduled_at);
+
+test('minutes count from the server’s clock: 0 is now, fractions count', async (t) => {
+  const schedule = await scheduler();
+  for (const minutes of [0, 0.5, 1 / 60, 90.25, 525_600]) {
+    const reply = await schedule({ schedule_in_minutes: minutes });
+    t.is(reply.status, 201, String(minutes));
+    t.is(reply.body.post.status, 'scheduled');
+    t.true(Math.abs(dueMs(reply) - nowMs - minutes * minuteMs) < 1, String(minutes));
+  }
+});
+
+test('minutes win over a time, whatever that says', async (t) => {
+  const schedule = await scheduler();
+  const later = new Date(nowMs + 60 * minuteMs).toISOString();
+  for (const time of [later, null, '2020-01-01T00:00:00Z', 'no time at all']) {
+    const reply = await schedule({ scheduled_at: time, schedule_in_minutes: 0 });
+    t.is(reply.status, 201, String(time));
+    t.is(dueMs(reply), nowMs, String(time));
+  }
+});
+
+test('a time up to 5 minutes ago means now, and an older one is refused with the server’s time', async (t) => {
+  const schedule = await scheduler();
+  const ago = (ms: number) => schedule({ scheduled_at: new Date(nowMs - ms).toISOString() });
+  const reply = await ago(5 * minuteMs);
+  t.is(reply.status, 201);
+  t.is(dueMs(reply), nowMs);
+
+  const late = await ago(5 * minuteMs + 1);
+  t.is(late.status, 400);
+  t.is(late.body.code, 'invalid_scheduled_at');
+  t.regex(late.body.error, /past.*\d{4}-\d\d-\d\dT/v);
+});
+
+test('an instant comes back in UTC with milliseconds, however its offset was written', async (t) => {
+  const schedule = await scheduler();
+  const year = new Date(nowMs).getUTCFullYear() + 1;
+  const spellings: [string, string][] = [
+    [`${year}-05-01T09:30:00Z`, `${year}-05-01T09:30:00.000Z`],
+    [`${year}-05-01t09:30:00z`, `${year}-05-01T09:30:00.000Z`],
+    [`${year}-05-01T11:30:00+02:00`, `${year}-05-01T09:30:00.000Z`],
+    [`${year}-05-01T00:00:00+05:45`, `${year}-04-30T18:15:00.000Z`],
+    [`${year}-12-31T23:30:00-01:00`, `${year + 1}-01-01T00:30:00.000Z`],
+    [`${year}-05-01T09:30:00.5Z`, `${year}-05-01T09:30:00.500Z`],
+    [`${year}-05-01T09:30:00.123456789Z`, `${year}-05-01T09:30:00.123Z`],
+    [`${year}-05-01T09:30:00-00:00`, `${year}-05-01T09:30:00.000Z`],
+  ];
+  for (const [sent, expected] of spellings) {
+    const reply = await schedule({ scheduled_at: sent });
+    t.is(reply.status, 201, sent);
+    t.is(reply.body.post.scheduled_at, expected, sent);
+  }
+});
+
+test('29 February is a day in a leap year only', async (t) => {
+  const schedule = await scheduler();
+  const thisYear = new Date(nowMs).getUTCFullYear();
+  const isLeap = (year: number): boolean => new Date(Date.UTC(year, 1, 29)).getUTCDate() === 29;
+  for (const year of [thisYear, thisYear + 1, thisYear + 2]) {
+    const at = Date.UTC(year, 1, 28, 12);
+    const inReach = at > nowMs && at < nowMs + 700 * 24 * 60 * minuteMs;
+    if (inReach) {
+      const reply = await schedule({ scheduled_at: `${year}-02-29T12:00:00Z` });
+      t.is(reply.status, isLeap(year) ? 201 : 400, String(year));
+    }
+  }
+});

@@ -1,0 +1,289 @@
+import test, { type ExecutionContext } from 'ava';
+import { stillArrivingMs } from '../../../api/posts/settle-post.ts';
+import { networks } from '../../../networks/index.ts';
+import { NetworkError } from '../../../networks/network.ts';
+import { sharedDatabase } from '../../support/kit.ts';
+import { heldNetwork, type FakeNetwork } from '../../support/networks.ts';
+import { postSteps } from '../../support/post-steps.ts';
+import { longEnoughMs, muteWorkspace, type MuteWorkspace } from './doubtful-post.ts';
+
+const database = sharedDatabase(test);
+
+const workspace = (t: ExecutionContext): Promise<MuteWorkspace> => muteWorkspace(t, database().url);
+
+/** Where somebody says that a post is. */
+const there = 'https://social.test/@ana/1';
+const elsewhere = 'https://social.test/@ana/2';
+
+test('a post that somebody found is published where they found it, since it was sent, with a new event', async (t) => {
+  const { posts, channels, doubtful, mute } = await workspace(t);
+  const post = await doubtful({ body: 'Hello' });
+  t.like(await posts.show(post), { status: 'failed', published_at: null });
+  const sentAt = new Date(posts.deps.now().getTime() - longEnoughMs).toISOString();
+
+  await posts.settle(post, channels.mute, there);
+
+  const shown = await posts.show(post);
+  t.like(shown, { status: 'published', published_at: sentAt });
+  const settled = { status: 'published', url: there, error: null, error_code: null, body: 'Hello' };
+  t.like(shown.channels[0], settled);
+  t.deepEqual(await posts.events(post), ['post.failed', 'post.published']);
+  await t.throwsAsync(posts.retry(post), { code: 'nothing_to_retry' });
+  t.is(mute.sends.length, 1);
+});
+
+test('a post that is not there has failed, with a new event, and a retry sends it once', async (t) => {
+  const { posts, channels, doubtful, goOn, mute } = await workspace(t);
+  const post = await doubtful({ body: 'Hello' });
+  mute.live.pop();
+
+  await posts.settle(post, channels.mute, null);
+
+  const shown = await posts.show(post);
+  t.like(shown, { status: 'failed', published_at: null });
+  t.like(shown.channels[0], { status: 'failed', url: null, error_code: 'not_published' });
+  t.regex(shown.channels[0]?.error ?? '', /a retry sends it\.$/v);
+  t.deepEqual(await posts.events(post), ['post.failed', 'post.failed']);
+
+  t.deepEqual(await posts.retry(post), [channels.mute]);
+  await goOn(post);
+  t.like(await posts.show(post), { status: 'published', summary: { published: 1 } });
+  t.is(mute.live.length, 1);
+  t.is(mute.sends.length, 2);
+  t.deepEqual(await posts.events(post), ['post.failed', 'post.failed', 'post.published']);
+});
+
+test('the event of a post that is out elsewhere is partial until it is found', async (t) => {
+  const { posts, channels, doubtful } = await workspace(t);
+  const [absent, found] = [
+    await doubtful({ body: 'One' }, { also: true }),
+    await doubtful({ body: 'Two' }, { also: true }),
+  ];
+  const published = (await posts.show(found)).published_at;
+  await posts.settle(absent, channels.mute, null);
+  await posts.settle(found, channels.mute, there);
+  t.deepEqual(await posts.events(absent), ['post.partial', 'post.partial']);
+  t.deepEqual(await posts.events(found), ['post.partial', 'post.published']);
+  t.is((await posts.show(found)).published_at, published);
+});
+
+test('the same answer given again changes nothing, and another is refused', async (t) => {
+  const { posts, channels, doubtful } = await workspace(t);
+  for (const [answer, others] of [
+    [there, [null, elsewhere]],
+    [null, [there]],
+  ] as const) {
+    const post = await doubtful({ body: 'Hello' });
+    await posts.settle(post, channels.mute, answer);
+    const [before, events] = [await posts.show(post), await posts.events(post)];
+
+    await posts.settle(post, channels.mute, answer);
+    for (const other of others) {
+      const refused = posts.settle(post, channels.mute, other);
+      const message = `The channel was settled already and is ${answer === null ? 'failed' : 'published'}; only an unconfirmed one can be settled.`;
+      await t.throwsAsync(refused, { code: 'nothing_to_settle', message });
+    }
+
+    t.deepEqual(await posts.show(post), before);
+    t.deepEqual(await posts.events(post), events);
+  }
+});
+
+test('until the network has surely written what it was asked for, nobody can say that it is not there', async (t) => {
+  const { posts, channels, publish } = await workspace(t);
+  const { post, claimed } = await publish({ body: 'Hello' });
+  await posts.finalize(post, claimed);
+  posts.pass(stillArrivingMs - 1);
+  const before = await posts.show(post);
+  const refusal = { code: 'nothing_to_settle', message: /may still be at it\. Look again after/v };
+  await t.throwsAsync(posts.settle(post, channels.mute, null), refusal);
+  t.deepEqual(await posts.show(post), before);
+  t.deepEqual(await posts.events(post), ['post.failed']);
+
+  posts.pass(1);
+  await posts.settle(post, channels.mute, null);
+  t.like((await posts.show(post)).channels[0], { error_code: 'not_published' });
+});
+
+test('where the post is can be said at once', async (t) => {
+  const { posts, channels, publish } = await workspace(t);
+  const { post, claimed } = await publish({ body: 'Hello' });
+  await posts.finalize(post, claimed);
+  await posts.settle(post, channels.mute, there);
+  t.is((await posts.show(post)).status, 'published');
+});
+
+test('no network takes longer to write a post than a settling waits for', (t) => {
+  const longest = Math.max(...Object.values(networks).map(({ settlingMs }) => settlingMs));
+  t.is(longest, stillArrivingMs);
+});
+
+test('a post that has not ended hears of it at its own end, with one event', async (t) => {
+  const { posts, channels, publish } = await workspace(t);
+  for (const [answer, status, event] of [
+    [there, 'published', 'post.published'],
+    [null, 'failed', 'post.partial'],
+  ] as const) {
+    const { post, claimed } = await publish({ body: 'Hello' }, { also: true });
+    posts.pass(longEnoughMs);
+
+    await posts.settle(post, channels.mute, answer);
+
+    t.is((await posts.show(post)).status, 'publishing');
+    t.deepEqual(await posts.events(post), []);
+    t.is((await posts.finalize(post, claimed)).status, status);
+    t.deepEqual(await posts.events(post), [event]);
+  }
+});
+
+test('what was settled in a cancelled post stays out of it, or goes out with it, once it is scheduled anew', async (t) => {
+  const { posts, channels, publish, goOn, clear, mute } = await workspace(t);
+  const draft = async (answer: string | null): Promise<string> => {
+    const busy = new NetworkError('network_unavailable', 'They are busy.', { taken: 'no' });
+    clear.fates.push({ kind: 'fails', error: busy });
+    const { post, claimed } = await publish({ body: 'Hello' }, { also: true });
+    await posts.cancel(post);
+    await posts.finalize(post, claimed, { canceled: true });
+    posts.pass(longEnoughMs);
+    await posts.settle(post, channels.mute, answer);
+    t.like(await posts.show(post), { status: 'draft', summary: { pending: 1 } });
+    t.deepEqual(await posts.events(post), []);
+    return post;
+  };
+  for (const [answer, sends] of [
+    [there, 0],
+    [null, 1],
+  ] as const) {
+    const post = await draft(answer);
+    const before = mute.sends.length;
+    await posts.edit(post, { schedule_in_minutes: 0 });
+    await goOn(post);
+    t.is(mute.sends.length - before, sends);
+    t.like(await posts.show(post), { status: 'published', summary: { published: 2 } });
+    t.deepEqual(await posts.events(post), ['post.published']);
+  }
+});
+
+const thread = ['One', 'Two', 'Three'];
+const texts = ({ live }: FakeNetwork): string[] => live.map(({ text }) => text);
+
+test('a thread whose last part was found is published, at the address of its first', async (t) => {
+  const { posts, channels, mute, doubtful } = await workspace(t);
+  const post = await doubtful({ thread }, { takenBefore: 2 });
+  await posts.settle(post, channels.mute, there);
+  const shown = await posts.show(post);
+  t.is(shown.status, 'published');
+  t.like(shown.channels[0], { status: 'published', url: mute.live[0]?.sent.url, body: 'One' });
+  t.deepEqual(texts(mute), thread);
+});
+
+test('a thread that ends at the part that was found is no published one, and only a retry goes on with it', async (t) => {
+  const { posts, channels, mute, doubtful, goOn } = await workspace(t);
+  const post = await doubtful({ thread }, { takenBefore: 1 });
+
+  await posts.settle(post, channels.mute, there);
+
+  const [channel] = (await posts.show(post)).channels;
+  t.like(channel, { status: 'failed', error_code: 'not_published' });
+  t.is(
+    channel?.error,
+    `Somebody looked, and the network has 2 of 3 parts; a retry sends the others. Live: ${mute.live[0]?.sent.url} ${there}`,
+  );
+  t.deepEqual(texts(mute), ['One', 'Two']);
+  await posts.settle(post, channels.mute, there); // The same answer once more.
+
+  await posts.retry(post);
+  await goOn(post);
+  t.deepEqual(texts(mute), thread);
+  t.is(mute.sends.length, 3);
+  t.like(await posts.show(post), { status: 'published', summary: { published: 1 } });
+});
+
+test('where the part that was found does not come to light, nothing is put after it, and it is not sent again', async (t) => {
+  const { posts, channels, mute, doubtful, goOn } = await workspace(t);
+  const post = await doubtful({ thread }, { takenBefore: 1 });
+  mute.live.pop();
+  await posts.settle(post, channels.mute, there);
+  for (let round = 0; round < 2; round += 1) {
+    await posts.retry(post);
+    await goOn(post);
+    const [channel] = (await posts.show(post)).channels;
+    t.like(channel, { status: 'failed', error_code: 'not_published' });
+    t.regex(channel?.error ?? '', /nothing can be put after it/v);
+    t.deepEqual(texts(mute), ['One']);
+    t.is(mute.sends.length, 2);
+  }
+});
+
+test('of a thread whose part is not there a retry sends what is missing, and no more', async (t) => {
+  const { posts, channels, mute, doubtful, goOn } = await workspace(t);
+  const post = await doubtful({ thread }, { takenBefore: 1 });
+  mute.live.pop();
+
+  await posts.settle(post, channels.mute, null);
+
+  const [channel] = (await posts.show(post)).channels;
+  t.is(
+    channel?.error,
+    `Somebody looked, and the network has only 1 of 3 parts; a retry sends the others. Live: ${mute.live[0]?.sent.url}`,
+  );
+  await posts.retry(post);
+  await goOn(post);
+  t.deepEqual(texts(mute), thread);
+  t.is(mute.sends.length, 4);
+  t.like((await posts.show(post)).channels[0], {
+    status: 'published',
+    url: mute.live[0]?.sent.url,
+  });
+});
+
+/** A worker that hangs in the middle of a send, whose post has ended meanwhile, and a minute has passed. */
+async function lateWorker(t: ExecutionContext) {
+  const network = heldNetwork();
+  const posts = await postSteps(t, { hanging: network }, database().url);
+  const channel = posts.channels['hanging'] ?? '';
+  const sending = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 0 };
+  const post = await posts.create(sending);
+  const claimed = await posts.mustClaim(post);
+  const tried = posts.attempt(post, claimed.targets[0]?.postChannelId ?? '');
+  await network.held();
+  await posts.finalize(post, claimed);
+  posts.pass(longEnoughMs);
+  t.like((await posts.show(post)).channels[0], { status: 'unconfirmed' });
+  const comesBack = async (): Promise<void> => {
+    network.release();
+    t.like(await tried, { kind: 'done', status: 'published' });
+  };
+  return { posts, network, channel, post, comesBack };
+}
+
+test('a worker that comes back with the post is believed, whatever somebody said of it', async (t) => {
+  for (const answer of [null, there]) {
+    const { posts, network, channel, post, comesBack } = await lateWorker(t);
+    await posts.settle(post, channel, answer);
+    await comesBack();
+    const shown = await posts.show(post);
+    t.is(shown.status, 'published');
+    const { sent } = network.live[0] ?? {};
+    t.like(shown.channels[0], { status: 'published', url: sent?.url, error: null });
+    await t.throwsAsync(posts.retry(post), { code: 'nothing_to_retry' });
+    t.is(network.sends.length, 1);
+    const ends = answer === null ? ['post.failed', 'post.failed'] : ['post.failed'];
+    t.deepEqual(await posts.events(post), [...ends, 'post.published']);
+  }
+});
+
+test('a retry that was asked for before such a worker came back sends nothing a second time', async (t) => {
+  const { posts, network, channel, post, comesBack } = await lateWorker(t);
+  await posts.settle(post, channel, null);
+  await posts.retry(post);
+  await comesBack();
+  const claimed = await posts.claim(post);
+  if (claimed.kind === 'go') {
+    await posts.attemptAll(post, claimed);
+    await posts.finalize(post, claimed);
+  }
+
+  t.is(network.sends.length, 1);
+  t.like(await posts.show(post), { status: 'published', summary: { published: 1 } });
+});
