@@ -1,7 +1,7 @@
 import test from 'ava';
 import { readArguments, UsageError } from '../../cli/read-arguments.ts';
 import { usage } from '../../cli/usage.ts';
-import { runAdmin } from './run-admin.ts';
+import { runAdmin } from './admin.ts';
 
 const none = {};
 
@@ -58,6 +58,21 @@ test('settings that are wrong end with 1 and are all named at once', async (t) =
   }
 
   t.notRegex(stderr, /\n\s+at /v);
+});
+
+test('a database that is away is said in one line, without its password', async (t) => {
+  const settings = {
+    DATABASE_URL: 'postgresql://postgres:hunter2@127.0.0.1:1/punctual',
+    SECRET_KEY: '0'.repeat(64),
+  };
+  const { code, stderr } = await runAdmin(['workspace', 'list'], settings);
+  t.is(code, 1);
+  t.regex(stderr, /^The database cannot be reached.*127\.0\.0\.1:1.*\n$/v);
+  t.false(stderr.includes('hunter2'));
+
+  const json = await runAdmin(['workspace', 'list', '--json'], settings);
+  t.is(json.code, 1);
+  t.is(JSON.parse(json.stdout).code, 'unavailable');
 });
 
 test('options may stand anywhere, in both spellings', (t) => {

@@ -1,17 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { emptyDatabase } from '../support/database.ts';
+import type { CommandDeps } from '../../cli/command.ts';
+import { createWorkspace } from '../../cli/create-workspace.ts';
+import { listWorkspaces } from '../../cli/workspaces.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import { blueskyAccount, mastodonAccount, networkPorts } from '../support/accounts.ts';
 import { clientFor } from '../support/client.ts';
+import { emptyDatabase } from '../support/database.ts';
+import { ownPool, sharedApi } from '../support/kit.ts';
+import { needs } from '../support/needs.ts';
 import { startApi } from '../support/punctual.ts';
-import { runAdmin } from './run-admin.ts';
+import { adminOf, areRefused, runAdmin } from './admin.ts';
 
-const settingsFor = (databaseUrl: string): Record<string, string> => ({
-  DATABASE_URL: databaseUrl,
-  SECRET_KEY: randomBytes(32).toString('hex'),
-});
+const api = sharedApi(test, { allowPorts: networkPorts() });
+const call = (...words: readonly string[]) => adminOf(api.punctual).call(...words);
 
 test('on an empty database a workspace is made with a key, and listed', async (t) => {
-  const settings = settingsFor(await emptyDatabase(t));
+  const url = await emptyDatabase(t);
+  const settings = { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
   t.regex((await runAdmin(['workspace', 'list'], settings)).stdout, /no workspace yet/v);
 
   const made = await runAdmin(['workspace', 'create', 'Acme & Söhne'], settings);
@@ -19,65 +25,233 @@ test('on an empty database a workspace is made with a key, and listed', async (t
   t.is(made.stderr, '');
   t.regex(made.stdout, /^Workspace [0-9a-f\-]{36} \(Acme & Söhne\)\n.*svc_live_\w{32}\n$/v);
 
-  const listed = await runAdmin(['workspace', 'list', '--json'], settings);
-  t.is(listed.code, 0);
+  const deps = { em: ownPool(t, url).em.fork() } as CommandDeps; // No more of them is used.
+  const { text, data } = await listWorkspaces(deps);
   const [id] = /[0-9a-f\-]{36}/v.exec(made.stdout) ?? [];
-  t.deepEqual(JSON.parse(listed.stdout), {
+  t.deepEqual(data, {
     workspaces: [{ id, name: 'Acme & Söhne', plan: 'standard', channels: 0 }],
   });
-  t.regex(
-    (await runAdmin(['workspace', 'list'], settings)).stdout,
-    /0 channels {2}plan standard {2}Acme/v,
-  );
+  t.regex(text, /0 channels {2}plan standard {2}Acme/v);
 });
 
 test('a program gets JSON, and the keys it is given open the API', async (t) => {
-  const { url, databaseUrl } = await startApi(t);
-  const settings = settingsFor(databaseUrl);
-  const made = await runAdmin(['--json', 'workspace', 'create', 'Acme'], settings);
+  const made = await adminOf(api.punctual).run('--json', 'workspace', 'create', 'Acme');
   const { workspace_id: id, name, api_key: first } = JSON.parse(made.stdout);
   t.is(name, 'Acme');
-  const another = await runAdmin(['key', 'create', id, '--json'], settings);
-  const { api_key: second, ...rest } = JSON.parse(another.stdout);
+  const { api_key: second, ...rest } = (await call('key', 'create', id)).data;
   t.deepEqual(rest, { workspace_id: id });
   t.not(second, first);
   for (const key of [first, second]) {
-    const { body } = await clientFor(url, id, key).get('/me');
+    const { body } = await clientFor(api.punctual.url, id, key).get('/me');
     t.deepEqual(body, { workspace: { id, name: 'Acme' }, channels: 0 });
   }
 });
 
+// A database of its own: that there is no workspace is told of all of it.
 test('what is not there or blank is refused in a sentence, and nothing is made', async (t) => {
-  const settings = settingsFor(await emptyDatabase(t));
+  const admin = adminOf(await startApi(t));
   const unknown = crypto.randomUUID();
-  const refused: [string[], RegExp][] = [
-    [['workspace', 'create', ' '], /name that is not blank/v],
-    [['key', 'create', 'nope'], /no workspace "nope"/v],
-    [['key', 'create', unknown], /no workspace/v],
-    [['channel', 'add-mastodon', unknown, '--url', 'x', '--token', 'y'], /no workspace/v],
-  ];
-  for (const [args, reason] of refused) {
-    const { code, stdout, stderr } = await runAdmin(args, settings);
-    t.is(code, 1, args.join(' '));
-    t.is(stdout, '');
-    t.regex(stderr, reason);
-    t.notRegex(stderr, /\n\s+at /v);
-  }
+  const toNobody = ['channel', 'add-mastodon', unknown, '--url', 'x', '--token', 'y'];
+  await areRefused(t, admin, [
+    [['workspace', 'create', ' '], 'AppError', /name that is not blank/v],
+    [['key', 'create', 'nope'], 'AppError', /no workspace "nope"/v],
+    [['key', 'create', unknown], 'AppError', /no workspace/v],
+    [toNobody, 'AppError', /no workspace/v],
+  ]);
+  const { code, stdout, stderr } = await admin.run('key', 'create', unknown);
+  t.deepEqual([code, stdout], [1, '']);
+  t.regex(stderr, /no workspace/v);
+  t.notRegex(stderr, /\n\s+at /v);
 
-  const json = await runAdmin(['key', 'create', unknown, '--json'], settings);
-  t.is(json.code, 1);
-  t.like(JSON.parse(json.stdout), { code: 'not_found' });
-  t.regex((await runAdmin(['workspace', 'list'], settings)).stdout, /no workspace yet/v);
+  await t.throwsAsync(admin.call('key', 'create', unknown), { code: 'not_found' });
+  t.regex((await admin.call('workspace', 'list')).text, /no workspace yet/v);
 });
 
-test('a database that is away is said in one line, without its password', async (t: ExecutionContext) => {
-  const settings = settingsFor('postgresql://postgres:hunter2@127.0.0.1:1/punctual');
-  const { code, stderr } = await runAdmin(['workspace', 'list'], settings);
-  t.is(code, 1);
-  t.regex(stderr, /^The database cannot be reached.*127\.0\.0\.1:1.*\n$/v);
-  t.false(stderr.includes('hunter2'));
+test('without its plan a workspace is answered 402 at once, and with a new one it goes on', async (t) => {
+  const [client, other] = [await api.newClient(), await api.newClient()];
+  const id = client.workspaceId;
+  t.is((await client.post('/posts', { body: 'x' })).status, 201);
 
-  const json = await runAdmin(['workspace', 'list', '--json'], settings);
-  t.is(json.code, 1);
-  t.is(JSON.parse(json.stdout).code, 'unavailable');
+  const ended = await call('workspace', 'plan', id, 'none');
+  t.is(ended.text, `Workspace ${id} has no plan`);
+  const refused = await client.post('/posts', { body: 'x' });
+  t.is(refused.status, 402);
+  t.is(refused.body.code, 'plan_required');
+  t.is((await client.get('/me')).status, 200);
+  t.is((await other.post('/posts', { body: 'x' })).status, 201);
+  const listed = await call('workspace', 'list');
+  t.regex(listed.text, new RegExp(`^${id} {2}0 channels {2}no plan {2}Test$`, 'mv'));
+
+  const begun = await call('workspace', 'plan', id, 'gold');
+  t.deepEqual(begun.data, { workspace_id: id, plan: 'gold' });
+  t.is((await client.post('/posts', { body: 'x' })).status, 201);
+  const { workspaces } = (await call('workspace', 'list')).data;
+  const plans = new Map(workspaces.map((one: { id: string; plan: string }) => [one.id, one.plan]));
+  t.deepEqual([plans.get(id), plans.get(other.workspaceId)], ['gold', 'standard']);
+});
+
+test('a plan that is no word and a workspace that is not there are refused, and nothing changes', async (t) => {
+  const { workspaceId: id } = await api.newClient();
+  const plan = (...words: readonly string[]): string[] => ['workspace', 'plan', ...words];
+  await areRefused(t, adminOf(api.punctual), [
+    [plan(id, 'Gold'), 'AppError', /A plan is a word/v],
+    [plan(id, ''), 'AppError', /A plan is a word/v],
+    [plan(id, 'None'), 'AppError', /A plan is a word/v],
+    [plan(id, 'x'.repeat(51)), 'AppError', /A plan is a word/v],
+    [plan(crypto.randomUUID(), 'gold'), 'AppError', /no workspace/v],
+    [plan('nope', 'none'), 'AppError', /no workspace "nope"/v],
+    [plan(id), 'UsageError', /PLAN\|none is missing/v],
+    [plan(id, 'gold', 'silver'), 'UsageError', /one word too many/v],
+  ]);
+  const [row] = await api.punctual.orm.em
+    .fork()
+    .execute<{ plan: string }[]>('select plan from workspaces where id = ?', [id]);
+  t.is(row?.plan, 'standard');
+});
+
+type Row = {
+  readonly id: string;
+  readonly handle: string;
+  readonly platform: string;
+  readonly remote_id: string;
+  readonly base_url: string;
+  readonly state: string;
+  readonly sealed_credentials: string;
+  readonly sealed_session: string | null;
+  readonly settings: unknown;
+};
+
+/** A workspace without channels, and how one is added. */
+async function workspace() {
+  const { orm, secretKey } = api.punctual;
+  const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
+  const wordsFor = (kind: string, options: Record<string, string>): string[] => {
+    const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
+    return ['channel', kind, workspaceId, ...words];
+  };
+  const add = (kind: string, options: Record<string, string>) => call(...wordsFor(kind, options));
+  const rows = (): Promise<Row[]> =>
+    orm.em
+      .fork()
+      .execute<Row[]>('select * from channels where workspace_id = ? order by created_at', [
+        workspaceId,
+      ]);
+  return { wordsFor, add, rows, workspaceId, sealer: createSealer(secretKey) };
+}
+
+function onlyRow(t: ExecutionContext, rows: Row[]): Row {
+  t.is(rows.length, 1);
+  const [row] = rows;
+  if (!row) {
+    throw new Error('There is no channel.');
+  }
+
+  return row;
+}
+
+needs('gotosocial')(
+  'a Mastodon account is connected by its token, which nothing in the database shows',
+  async (t) => {
+    const account = await mastodonAccount();
+    const { wordsFor, rows, sealer } = await workspace();
+    const options = { url: `${account.baseUrl}/`, token: account.accessToken };
+    const { databaseUrl, secretKey } = api.punctual;
+
+    // As a process, which takes the way out from its settings.
+    const { code, stdout, stderr } = await runAdmin(
+      [...wordsFor('add-mastodon', options), '--json'],
+      {
+        DATABASE_URL: databaseUrl,
+        SECRET_KEY: secretKey,
+        PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${new URL(account.baseUrl).port}`,
+      },
+    );
+
+    t.is(code, 0, stdout + stderr);
+    const { channel } = JSON.parse(stdout);
+    const row = onlyRow(t, await rows());
+    t.deepEqual(channel, { id: row.id, platform: 'mastodon', handle: row.handle });
+    t.regex(row.handle, new RegExp(`^@${account.username}@127\\.0\\.0\\.1`, 'v'));
+    t.like(row, { base_url: account.baseUrl, state: 'connected', sealed_session: null });
+    t.like(row.settings, { maxCharacters: 5000 });
+    t.false(JSON.stringify(row).includes(account.accessToken));
+    const opened = sealer.open(row.sealed_credentials, `channel/${row.id}/credentials`);
+    t.deepEqual(JSON.parse(opened), { accessToken: account.accessToken });
+  },
+);
+
+needs('gotosocial')(
+  'the same Mastodon account connected again keeps its channel and is whole again',
+  async (t) => {
+    const account = await mastodonAccount();
+    const { add, rows, workspaceId } = await workspace();
+    const options = { url: account.baseUrl, token: account.accessToken };
+    await add('add-mastodon', options);
+    const before = onlyRow(t, await rows());
+    await api.punctual.orm.em
+      .fork()
+      .execute(
+        `update channels set state = 'needs_reconnect', error = 'Revoked.' where workspace_id = ?`,
+        [workspaceId],
+      );
+
+    const { data } = await add('add-mastodon', options);
+
+    t.is(data.channel.id, before.id);
+    const after = onlyRow(t, await rows());
+    t.like(after, { id: before.id, state: 'connected', error: null });
+    t.not(after.sealed_credentials, before.sealed_credentials);
+  },
+);
+
+needs('gotosocial')('a token that the server refuses connects nothing', async (t) => {
+  const account = await mastodonAccount();
+  const { add, rows } = await workspace();
+  await account.revoke();
+  for (const token of ['wrong', account.accessToken]) {
+    const connecting = add('add-mastodon', { url: account.baseUrl, token });
+    const error = await t.throwsAsync(connecting, { code: 'access_lost' });
+    t.false(error.message.includes(account.accessToken));
+  }
+
+  const nobody = add('add-mastodon', { url: 'http://127.0.0.1:1', token: 'x' });
+  await t.throwsAsync(nobody, { code: 'network_unavailable' });
+  t.deepEqual(await rows(), []);
+});
+
+needs('pds')(
+  'a Bluesky account is connected by its handle and app password, which nothing in the database shows',
+  async (t) => {
+    const account = await blueskyAccount();
+    const { add, rows, sealer } = await workspace();
+    const login = { url: account.baseUrl, handle: `@${account.handle}` };
+    const options = { ...login, 'app-password': account.appPassword };
+
+    const { data } = await add('add-bluesky', options);
+
+    const row = onlyRow(t, await rows());
+    t.like(row, { platform: 'bluesky', handle: account.handle, remote_id: account.did });
+    t.deepEqual(data.channel, { id: row.id, platform: 'bluesky', handle: account.handle });
+    t.false(JSON.stringify(row).includes(account.appPassword));
+    const opened = sealer.open(row.sealed_credentials, `channel/${row.id}/credentials`);
+    t.like(JSON.parse(opened), { appPassword: account.appPassword });
+    const session = sealer.open(row.sealed_session ?? '', `channel/${row.id}/session`);
+    t.false(JSON.stringify(row).includes(JSON.parse(session).accessJwt));
+
+    const again = await add('add-bluesky', { ...options, handle: account.did });
+    t.is(again.data.channel.id, row.id);
+    t.is((await rows()).length, 1);
+  },
+);
+
+needs('pds')('an app password that the PDS refuses connects nothing', async (t) => {
+  const account = await blueskyAccount();
+  const { add, rows } = await workspace();
+  const wrong = {
+    url: account.baseUrl,
+    handle: account.handle,
+    'app-password': 'aaaa-bbbb-cccc-dddd',
+  };
+  await t.throwsAsync(add('add-bluesky', wrong), { code: 'access_lost' });
+  t.deepEqual(await rows(), []);
 });

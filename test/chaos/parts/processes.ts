@@ -2,7 +2,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { answers, type Stage } from '../../../scripts/parts/part.ts';
 import { withoutTemporal } from '../../../scripts/parts/temporal.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../scripts/ports.ts';
 import { poll } from '../../support/poll.ts';
 import { supervise, type Supervised } from './supervise.ts';
 

@@ -8,7 +8,7 @@ import { startPostgres } from '../../../scripts/parts/postgres.ts';
 import { startTemporal } from '../../../scripts/parts/temporal.ts';
 import { choosePorts } from '../../../scripts/ports.ts';
 import { findTemporal } from '../../../scripts/temporal/find-temporal.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../scripts/ports.ts';
 import { tcpGate, throughGate, type TcpGate } from '../../support/tcp-gate.ts';
 
 /** A server that the run takes away and gives back. Its users come by the gate. */

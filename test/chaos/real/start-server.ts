@@ -14,7 +14,7 @@ import { superuser } from '../../../scripts/parts/postgres-cluster.ts';
 import { withoutTemporal } from '../../../scripts/parts/temporal.ts';
 import { PlainError } from '../../../scripts/plain-error.ts';
 import { runCommand } from '../../../scripts/run-command.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../scripts/ports.ts';
 import { tcpGate } from '../../support/tcp-gate.ts';
 import { killed, type TemporalServer } from '../parts/servers.ts';
 import { buildServer, type ServerPrograms } from './build-server.ts';

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+import type { Command, CommandAnswer } from '../../cli/command.ts';
+import { commands } from '../../cli/commands.ts';
+import { readArguments } from '../../cli/read-arguments.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import type { Punctual } from '../support/punctual.ts';
+
+const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+
+export type AdminRun = {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/**
+ * Runs what `npm run admin -- …` runs, with these settings and no other of ours. A process takes two seconds of
+ * processor time: for what only a process has, its exit code and what it prints.
+ */
+export async function runAdmin(
+  words: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<AdminRun> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [main, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH, NODE_COMPILE_CACHE, ...settings },
+  });
+  const exited = once(child, 'exit');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  await exited;
+  return { code: child.exitCode, stdout, stderr };
+}
+
+export type Admin = {
+  /** Runs a command as a process, as `npm run admin` does. */
+  readonly run: (...words: readonly string[]) => Promise<AdminRun>;
+  /** The same in this process, which takes a hundredth of the time. @throws what the command does. */
+  readonly call: (...words: readonly string[]) => Promise<Answer>;
+};
+
+// A test looks into answers as a program in another language would, without our types.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Answer = Omit<CommandAnswer, 'data'> & { readonly data: any };
+
+/** Where the tests say that Temporal's Web UI is. */
+export const uiUrl = 'http://temporal.example:8233';
+
+/** The operator's commands on this Punctual. */
+export function adminOf({
+  databaseUrl,
+  secretKey,
+  temporalEnv,
+  temporal,
+  orm,
+  deps,
+}: Punctual): Admin {
+  const settings = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: secretKey,
+    PUNCTUAL_TEMPORAL_UI_URL: `${uiUrl}/`,
+    PUNCTUAL_PUBLIC_URL: deps.publicUrl,
+    ...temporalEnv,
+  };
+  return {
+    run: (...words) => runAdmin(words, settings),
+    call: async (...words) => {
+      const { command: name, values } = readArguments(words);
+      if (name === 'help') {
+        throw new Error('Help is what a process prints.');
+      }
+
+      const command: Command = commands[name];
+      if ('runAlone' in command) {
+        return command.runAlone(values);
+      }
+
+      const { egress, publicUrl, now } = deps;
+      const sealer = createSealer(secretKey);
+      const em = orm.em.fork();
+      const workflowLink = (id: string) =>
+        `${uiUrl}/namespaces/${temporal.namespace}/workflows/${id}`;
+      return command.run({ orm, em, egress, sealer, publicUrl, workflowLink, now }, values);
+    },
+  };
+}
+
+/** What a command refuses, and why. A UsageError ends the process with 2, any other with 1. */
+export async function areRefused(
+  t: ExecutionContext,
+  admin: Admin,
+  refusals: readonly (readonly [words: readonly string[], name: string, reason: RegExp])[],
+): Promise<void> {
+  for (const [words, name, message] of refusals) {
+    await t.throwsAsync(admin.call(...words), { name, message }, words.join(' '));
+  }
+}

@@ -1,0 +1,255 @@
+import test from 'ava';
+import { newId } from '../../db/new-id.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { newClient, type Client } from '../support/client.ts';
+import { beforeTests } from '../support/kit.ts';
+import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
+import { startApi, type Punctual } from '../support/punctual.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { addFakeChannel, endedPost, fakeChannel, storeChannel } from '../support/seed.ts';
+import { adminOf, areRefused, uiUrl } from './admin.ts';
+import { publish } from './ended-posts.ts';
+
+// `post list` and `post show`.
+
+const shared = beforeTests(test, async (scope) => {
+  const receiver = await startReceiver(scope);
+  const options = { networks: fakeNetworks, allowPorts: [receiver.port] };
+  return { receiver, punctual: await startApi(scope, options) };
+});
+
+/** A workspace with a channel. */
+async function member(punctual: Punctual) {
+  const client = await newClient(punctual);
+  return { client, channel: await storeChannel(punctual, client.workspaceId) };
+}
+
+/** A scheduled post whose time was so many seconds ago. */
+async function latePost(
+  { orm }: Punctual,
+  client: Client,
+  channel: string,
+  seconds: number,
+): Promise<string> {
+  const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const sql = `update posts set scheduled_at = now() - ? * interval '1 second' where id = ?`;
+  await orm.em.fork().execute(sql, [seconds, id]);
+  return id;
+}
+
+async function listedIds(punctual: Punctual, ...words: string[]): Promise<string[]> {
+  const { data } = await adminOf(punctual).call('post', 'list', ...words);
+  return data.posts.map((post: { id: string }) => post.id);
+}
+
+// A database of its own: it is listed over all workspaces.
+test('what is overdue is listed over all workspaces, the latest first, and nothing that has a moment yet', async (t) => {
+  const punctual = await startApi(t);
+  const { call } = adminOf(punctual);
+  t.is((await call('post', 'list', '--overdue')).text, 'No post is overdue.');
+  const [one, other] = [await member(punctual), await member(punctual)];
+  const minutes = await latePost(punctual, one.client, one.channel, 300);
+  const hours = await latePost(punctual, other.client, other.channel, 7200);
+  await latePost(punctual, one.client, one.channel, 1);
+  await latePost(punctual, one.client, one.channel, -60);
+
+  t.deepEqual(await listedIds(punctual, '--overdue'), [hours, minutes]);
+  const own = ['--workspace', one.client.workspaceId];
+  t.deepEqual(await listedIds(punctual, '--overdue', ...own), [minutes]);
+  const { data, text } = await call('post', 'list', '--overdue', '--limit', '1');
+  t.is(data.has_more, true);
+  t.like(data.posts[0], { id: hours, status: 'scheduled' });
+  t.like(data.posts[0].channels[0], { channel_id: other.channel, status: 'scheduled' });
+  t.regex(text, new RegExp(`^${hours}  scheduled, due .*Z \\(2 h ago\\)`, 'v'));
+  t.regex(text, /There are more: --limit 10/v);
+});
+
+test('a post that waits for its retry is overdue, and says until when and why', async (t) => {
+  const { punctual } = shared();
+  const { client, channel } = await member(punctual);
+  const post = await latePost(punctual, client, channel, 60);
+  await punctual.orm.em.fork().execute(
+    `update post_channels set status = 'retrying', error_code = 'rate_limited', retry_at = '2027-03-01T09:00:00Z',
+       error = ? where post_id = ?`,
+    [`Too \x1b[31mfast.\n${'y'.repeat(300)}`, post],
+  );
+  const own = ['--workspace', client.workspaceId];
+  const { text } = await adminOf(punctual).call('post', 'list', '--overdue', ...own);
+  t.regex(
+    text,
+    /retrying {2}rate_limited {2}next try 2027-03-01T09:00:00.000Z {2}Too {2}\[31mfast. y+…$/v,
+  );
+});
+
+// A database of its own: it is listed over all workspaces.
+test('what failed and what is unconfirmed is listed, what ended last first, with the channels that it is about', async (t) => {
+  const punctual = await startApi(t);
+  const { call } = adminOf(punctual);
+  const { client, channel } = await member(punctual);
+  const out = await storeChannel(punctual, client.workspaceId);
+  t.is((await call('post', 'list', '--failed')).text, 'No post has failed.');
+  t.is((await call('post', 'list', '--unconfirmed')).text, 'No channel is unconfirmed.');
+  const ended = (status: 'failed' | 'unconfirmed') =>
+    endedPost(punctual, client, new Map([[channel, status] as const, [out, 'published'] as const]));
+  const [first, second, unconfirmed] = [
+    await ended('failed'),
+    await ended('failed'),
+    await ended('unconfirmed'),
+  ];
+  await endedPost(punctual, client, new Map([[out, 'published']]));
+  await punctual.orm.em
+    .fork()
+    .execute(`update posts set updated_at = updated_at + interval '1 hour' where id = ?`, [first]);
+
+  t.deepEqual(await listedIds(punctual, '--failed'), [first, unconfirmed, second]);
+  t.deepEqual(await listedIds(punctual, '--unconfirmed'), [unconfirmed]);
+  const { data } = await call('post', 'list', '--unconfirmed');
+  t.is(data.has_more, false);
+  t.is(data.posts[0].channels.length, 1);
+  t.like(data.posts[0].channels[0], { channel_id: channel, error_code: 'unconfirmed' });
+});
+
+test('the words of the call are checked before anything is looked for', async (t) => {
+  const { punctual } = shared();
+  const { workspaceId } = await newClient(punctual);
+  const list = (...words: readonly string[]): string[] => ['post', 'list', ...words];
+  await areRefused(t, adminOf(punctual), [
+    [list(), 'UsageError', /one of --overdue, --failed, --unconfirmed is wanted/v],
+    [list('--overdue', '--failed'), 'UsageError', /one of --overdue, --failed, --unconf/v],
+    [list('--failed=yes'), 'UsageError', /does not take an argument/v],
+    [list('--failed', '--limit', '0'), 'UsageError', /whole number from 1 to 9999, not "0"/v],
+    [list('--failed', '--limit', 'x'), 'UsageError', /--limit must be/v],
+    [list('--failed', '--workspace', 'nope'), 'AppError', /no workspace "nope"/v],
+    [list('--failed', workspaceId), 'UsageError', /one word too many/v],
+  ]);
+});
+
+test('as a process it says the same, to people and to programs', async (t) => {
+  const { punctual } = shared();
+  const { client, channel } = await member(punctual);
+  const post = await latePost(punctual, client, channel, 300);
+  const { run } = adminOf(punctual);
+  const overdue = ['post', 'list', '--overdue', '--workspace', client.workspaceId];
+  const { code, stdout, stderr } = await run(...overdue);
+  t.deepEqual([code, stderr], [0, '']);
+  t.true(stdout.startsWith(post));
+  const json = await run(...overdue, '--json');
+  t.is(JSON.parse(json.stdout).posts[0].id, post);
+  const wrong = await run('post', 'list');
+  t.deepEqual([wrong.code, wrong.stdout], [2, '']);
+});
+
+type Step = { readonly at: string; readonly what: string };
+
+/** A thread that stopped at its second part, of which a webhook heard. */
+async function stoppedThread() {
+  const { punctual, receiver } = shared();
+  const network = fakeNetwork();
+  const refusal = new NetworkError('content_refused', 'No \x1b[2Jsuch words.', { taken: 'no' });
+  network.fates.push({ kind: 'taken' }, { kind: 'fails', error: refusal });
+  const client = await newClient(punctual);
+  const channel = await fakeChannel(punctual, client.workspaceId, network);
+  const hook = { url: `${receiver.url}?token=of-theirs`, events: ['post.failed'] };
+  const { webhook } = (await client.post('/webhooks', hook)).body;
+  const thread = [`\u202eOne ${'x'.repeat(100)}`, 'Two, which is not shown', 'Three'];
+  const content = { thread, channel_ids: [channel], schedule_in_minutes: 0 };
+  const id = String((await client.post('/posts', content)).body.post.id);
+  await publish(punctual, client.workspaceId, id);
+  return { punctual, client, channel, webhook, id, network };
+}
+
+test('a post is shown with all that happened to it, in order of time, and with the way to its workflow', async (t) => {
+  const { punctual, client, channel, webhook, id, network } = await stoppedThread();
+  const em = punctual.orm.em.fork();
+  await em.execute('update posts set synced_revision = revision where id = ?', [id]);
+  await em.execute(
+    `insert into sweep_finds (id, workspace_id, post_id, kind, found_at) values (?, ?, ?, 'overdue', now())`,
+    [newId(), client.workspaceId, id],
+  );
+
+  const { text, data } = await adminOf(punctual).call('post', 'show', `post-${id}`);
+
+  const { namespace } = punctual.temporal;
+  const link = `${uiUrl}/namespaces/${namespace}/workflows/post-${id}`;
+  t.deepEqual(data.workflow, { id: `post-${id}`, link });
+  const steps: Step[] = data.story;
+  t.deepEqual(
+    steps.map(({ at }) => at),
+    steps.map(({ at }) => at).toSorted(),
+  );
+  const told = [
+    'it was due',
+    'the post was made',
+    'fake @me, part 1, run 1: the intent to send it was written down',
+    'fake @me, part 1, run 1: the network was asked to publish it',
+    `fake @me, part 1, run 1: it is live: ${network.live[0]?.sent.url}`,
+    'fake @me, part 2, run 1: nothing came of it, and it is not sent again by itself',
+    `event post.failed of run 1 (${data.events[0].id})`,
+    `webhook ${webhook.id}, delivery ${data.deliveries[0].id}, attempt 1: 204`,
+    'the sweep found: the post was overdue though its workflow ran; it was told again',
+  ];
+  t.deepEqual(
+    steps.map(({ what }) => what).filter((what) => told.includes(what)),
+    told,
+  );
+  for (const { at, what } of steps) {
+    t.true(text.includes(`${at}  ${what}`), what);
+  }
+
+  t.regex(text, new RegExp(`^Post ${id}: failed, run 1$`, 'mv'));
+  t.regex(text, /^Text: One x{76}… \(the first of 3 parts\)$/mv);
+  t.regex(text, /^Temporal knows of revision 1, the newest\.$/mv);
+  t.regex(text, new RegExp(`^Channel ${channel}, fake .*: failed$`, 'mv'));
+  t.regex(text, /^ {2}content_refused: Part 2 of 3 did not go out: No {1,2}\[2Jsuch words\./mv);
+});
+
+test('what is shown holds no secret, no more of a text than its beginning, and nothing that moves the cursor', async (t) => {
+  const { punctual, client, webhook, id } = await stoppedThread();
+  const { text, data } = await adminOf(punctual).call('post', 'show', id);
+  const json = JSON.stringify(data);
+  for (const secret of [
+    webhook.secret,
+    'of-theirs',
+    client.key,
+    'which is not shown',
+    '"secret"',
+  ]) {
+    t.false(text.includes(secret), secret);
+    t.false(json.includes(secret), secret);
+  }
+
+  t.notRegex(text.replaceAll('\n', ''), /[\p{Cc}\p{Bidi_Control}]/v);
+});
+
+test('a post of which Temporal has yet to hear is shown as such', async (t) => {
+  // Another Temporal than the file's: none.
+  const punctual = await startApi(t, {
+    temporalEnv: { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: 'away' },
+  });
+  const client = await newClient(punctual);
+  const channel = await addFakeChannel(punctual.deps, client.workspaceId, 'mastodon');
+  const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 60 };
+  const { id } = (await client.post('/posts', content)).body.post;
+  const { text } = await adminOf(punctual).call('post', 'show', id);
+  t.regex(text, /^Temporal has yet to hear of revision 1; it knows of 0\./mv);
+});
+
+test('as a process it says the same; and a post that is not there is named', async (t) => {
+  const { punctual } = shared();
+  const client = await newClient(punctual);
+  const { id } = (await client.post('/posts', { body: 'Hello' })).body.post;
+  const admin = adminOf(punctual);
+  const { code, stdout, stderr } = await admin.run('post', 'show', id);
+  t.deepEqual([code, stderr], [0, '']);
+  t.is(stdout, `${(await admin.call('post', 'show', id)).text}\n`);
+  for (const wrong of [crypto.randomUUID(), 'x', `post-`, `' or 1=1 --`]) {
+    const reason = /There is no post "/v;
+    const channel = crypto.randomUUID();
+    await areRefused(t, admin, [
+      [['post', 'show', wrong], 'AppError', reason],
+      [['post', 'retry', wrong], 'AppError', reason],
+      [['post', 'settle', wrong, channel, '--not-published'], 'AppError', reason],
+    ]);
+  }
+});

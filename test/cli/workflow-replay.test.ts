@@ -1,0 +1,162 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import type { ExecutionContext } from 'ava';
+import type { CommandAnswer } from '../../cli/command.ts';
+import { fetchHistory } from '../../cli/read-history.ts';
+import { replayWorkflow } from '../../cli/replay-workflow.ts';
+import { connectTemporal } from '../../temporal/connect.ts';
+import { postsQueue } from '../../workflows/messages.ts';
+import { newClient } from '../support/client.ts';
+import { fakeNetwork } from '../support/networks.ts';
+import { needs } from '../support/needs.ts';
+import { startPunctual } from '../support/punctual.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import { freshNamespace, nativeConnection, temporalClient } from '../support/temporal.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { untilBegun } from '../support/until-begun.ts';
+import { runAdmin } from './admin.ts';
+
+// One after the other: a process has one runtime of Temporal's SDK, and the command installs its own. Those that replay
+// in this process come first, before a worker takes that place.
+const test = needs('temporal').serial;
+const histories = new URL('../histories/', import.meta.url);
+const stored = (name: string): string => fileURLToPath(new URL(`${name}.json`, histories));
+
+const asProcess = (source: string, settings: Record<string, string>, ...more: string[]) =>
+  runAdmin(['workflow', 'replay', source, ...more], settings);
+
+/** The command in this process, without Temporal's noise. @throws what the command does. */
+async function replay(source: string): Promise<CommandAnswer> {
+  try {
+    return await replayWorkflow({ 'WORKFLOW_ID|HISTORY.json': source });
+  } finally {
+    await Runtime.instance().shutdown();
+  }
+}
+
+test('an operator hears that an exported history replays, without a database or a Temporal', async (t) => {
+  const { code, stdout, stderr } = await asProcess(stored('published-post'), {});
+  t.deepEqual([code, stderr], [0, '']);
+  t.regex(stdout, /^It replays: all 24 events of post-[0-9a-f\-]+ \(publishPost\) fit/v);
+
+  const { data } = await replay(stored('waiting-delivery'));
+  t.like(data, { workflow_type: 'deliverWebhook', events: 5, replays: true });
+});
+
+test('the event is found where Temporal does not name it', async (t) => {
+  const history = JSON.parse(await readFile(stored('published-post'), 'utf8'));
+  const first = history.events.find(
+    (event: { eventType: string }) => event.eventType === 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED',
+  );
+  first.activityTaskScheduledEventAttributes.activityType.name = 'publishChannelOld';
+  const file = path.join(await temporaryFolder(t), 'history.json');
+  // The Web UI has also written the bare list.
+  await writeFile(file, JSON.stringify(history.events));
+
+  const { data, failed } = await replay(file);
+  t.true(failed); // The process ends with 1.
+  t.like(data, {
+    divergence: {
+      event_id: Number(first.eventId),
+      history_has: 'activity task scheduled (publishChannelOld)',
+      code_does: 'begins an activity "publishChannel" there',
+    },
+  });
+});
+
+test('what is no history, or nobody has, is said in words', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = async (name: string, text: string): Promise<string> => {
+    await writeFile(path.join(folder, name), text);
+    return path.join(folder, name);
+  };
+  const history = await readFile(stored('published-post'), 'utf8');
+  const { events } = JSON.parse(history);
+  const unknown = history.replace('"name": "publishPost"', '"name": "feedCats"');
+  const files: [string, RegExp][] = [
+    [path.join(folder, 'missing.json'), /is not there/v],
+    [await file('text.json', 'Dear diary'), /is not JSON/v],
+    [await file('null.json', 'null'), /no list of events/v],
+    [await file('other.json', '{"name": "package"}'), /no list of events/v],
+    [await file('odd.json', '{"events": [{"eventId": "1"}]}'), /holds no history/v],
+    [await file('tail.json', JSON.stringify(events.slice(3))), /does not begin with/v],
+    [await file('gap.json', JSON.stringify(events.toSpliced(7, 1))), /after event 7 comes 9/v],
+    [await file('cats.json', unknown), /"feedCats".* none of that name/v],
+  ];
+  // An AppError is said without a stack, and ends the process with 1.
+  for (const [source, message] of files) {
+    await t.throwsAsync(replay(source), { name: 'AppError', message }, source);
+  }
+
+  const settings = await freshNamespace();
+  const away = { ...settings, TEMPORAL_ADDRESS: '127.0.0.1:9' };
+  const lost = { ...settings, TEMPORAL_NAMESPACE: 'nowhere' };
+  const servers: [Record<string, string>, RegExp][] = [
+    [settings, /knows no workflow "post-1"/v],
+    [lost, /no namespace "nowhere"/v],
+    [away, /cannot be reached/v],
+  ];
+  for (const [env, message] of servers) {
+    const temporal = connectTemporal(env);
+    t.teardown(() => temporal.close());
+    await t.throwsAsync(fetchHistory(temporal, 'post-1'), { name: 'AppError', message });
+  }
+});
+
+test('a post that is asleep is fetched from Temporal and replays', async (t) => {
+  const punctual = await startPunctual(t, { networks: { fake: fakeNetwork() } });
+  const client = await newClient(punctual);
+  const channel = await addFakeChannel(punctual.deps, client.workspaceId);
+  const { body } = await client.post('/posts', {
+    body: 'Asleep',
+    channel_ids: [channel],
+    schedule_in_minutes: 60,
+  });
+  const id = `post-${body.post.id}`;
+  await untilBegun(punctual.temporal.client.workflow.getHandle(id), 5);
+
+  const { code, stdout } = await asProcess(id, punctual.temporalEnv, '--json');
+  t.is(code, 0);
+  t.like(JSON.parse(stdout), { workflow_id: id, events: 5, replays: true, divergence: null });
+});
+
+test('a post that began under other code is shown to diverge at the event where the two part', async (t) => {
+  const settings = await freshNamespace();
+  const { workflowId } = await sleepUnderOtherCode(t, settings);
+
+  const { code, stdout, stderr } = await asProcess(workflowId, settings);
+  t.deepEqual([code, stderr], [1, '']);
+  t.regex(stdout, /^It does not replay: at event 5 /v);
+  t.regex(stdout, /The history has: workflow properties modified$/mv);
+  t.regex(stdout, /The code: {8}begins to wait there$/mv);
+  t.regex(stdout, /Temporal says: {3}\[TMPRL1100\]/v);
+
+  const json = await asProcess(workflowId, settings, '--json');
+  t.is(json.code, 1);
+  t.like(JSON.parse(json.stdout), { replays: false, divergence: { event_id: 5 } });
+});
+
+/** A workflow of a version whose prologue held one more command. */
+async function sleepUnderOtherCode(t: ExecutionContext, settings: Record<string, string>) {
+  const workflowsPath = fileURLToPath(new URL('changed-prologue/index.ts', histories));
+  const logger = new DefaultLogger('ERROR');
+  const worker = await Worker.create({
+    connection: await nativeConnection(t, settings['TEMPORAL_ADDRESS'] ?? ''),
+    namespace: settings['TEMPORAL_NAMESPACE'] ?? '',
+    taskQueue: postsQueue,
+    workflowBundle: await bundleWorkflowCode({ workflowsPath, logger }),
+  });
+  const { client } = temporalClient(t, settings);
+  const dueAt = new Date(Date.now() + 3_600_000).toISOString();
+  return worker.runUntil(async () => {
+    const input = { workspaceId: crypto.randomUUID(), postId: crypto.randomUUID(), revision: 1 };
+    const handle = await client.workflow.start('publishPost', {
+      taskQueue: postsQueue,
+      workflowId: `post-${input.postId}`,
+      args: [{ ...input, dueAt }],
+    });
+    return untilBegun(handle, 6);
+  });
+}
