@@ -94,7 +94,7 @@ function settlesLostPictures(testIt: TestFn, bench: Bench): void {
       const parts = partsWith(files, 'Twice begun');
       const frozen = throughDatabase(await network.freeze(connection, parts, Date.now()));
       const step = nextStep(network, frozen, []);
-      proxy.plan(uploads, { kind: 'delayed', delayMs: 0 });
+      proxy.plan(uploads, { kind: 'none' });
       proxy.plan(uploads, { kind: 'lost' });
       const lost = { name: 'NetworkError', code: 'network_unavailable', taken: 'no' };
       t.like(await t.throwsAsync(sendStep(network, connection, step)), lost);

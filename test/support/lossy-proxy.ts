@@ -9,7 +9,6 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Answer = {
   readonly status: number;
@@ -27,8 +26,8 @@ export type Mishap =
   | { readonly kind: 'overruled'; readonly answer: Answer }
   /** The server never hears of it. */
   | { readonly kind: 'refused'; readonly answer: Answer }
-  /** The server hears of it only after a while. */
-  | { readonly kind: 'delayed'; readonly delayMs: number };
+  /** Nothing goes wrong with it: the mishap that is planned next is for a later one. */
+  | { readonly kind: 'none' };
 
 /** Which request it befalls: the first that fits, once. */
 export type Target = { readonly method: string; readonly path: RegExp };
@@ -69,7 +68,6 @@ export async function lossyProxy(t: ExecutionContext, serverUrl: string): Promis
       return;
     }
 
-    await sleep(mishap?.kind === 'delayed' ? mishap.delayMs : 0);
     const answer = await forward(serverUrl, { method, path, headers, body });
     if (mishap?.kind === 'lost') {
       response.destroy();

@@ -236,7 +236,7 @@ test('a token that ends between two files is renewed, and the file sent again', 
   const { account, records } = await connected(t);
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  proxy.plan(bench.uploads, { kind: 'delayed', delayMs: 0 });
+  proxy.plan(bench.uploads, { kind: 'none' });
   const body = '{"error":"ExpiredToken","message":"Token has expired"}';
   proxy.plan(bench.uploads, { kind: 'refused', answer: { status: 400, body } });
   await publish(bluesky, connection, partsWith([await pictureFile(), await pictureFile()], 'Hi'));
