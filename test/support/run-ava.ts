@@ -37,7 +37,8 @@ export async function runAva(
   return { exitCode, tally: counter.result(exitCode, process.env['CI'] === 'true') };
 }
 
-function testEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** The environment without the settings of a running Punctual. */
+export function testEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isOurs = (name: string) =>
     foreign.has(name) || (name.startsWith('PUNCTUAL_') && !name.startsWith('PUNCTUAL_TEST_'));
   const kept = Object.entries(env).filter(([name]) => !isOurs(name));

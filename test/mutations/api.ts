@@ -1,0 +1,202 @@
+import { mutationsOf, type Mutation } from './mutation.ts';
+
+const isolation = ['test/api/isolation*'];
+const limits = ['test/api/rate-limits'];
+const webhooks = (...names: readonly string[]): string[] =>
+  names.map((name) => `test/api/webhooks/**/*${name}*`);
+const media = (...names: readonly string[]): string[] =>
+  names.map((name) => `test/api/media/*${name}*`);
+
+/** Keys, limits, bodies and queries; webhook endpoints, media and analytics. */
+export const apiMutations: readonly Mutation[] = [
+  ...mutationsOf(
+    'api/http/authenticate.ts',
+    ['test/api/*authentication*'],
+    [['a key that was revoked lets in', ' and k.revoked_at is null', '']],
+  ),
+  ...mutationsOf(
+    'api/http/cursor.ts',
+    ['test/api/bad-input/*quer*', 'test/api/contract/*list*'],
+    [
+      [
+        'a cursor that no list gave is taken',
+        'cursor === null || encodeCursor(cursor) !== given',
+        'cursor === null',
+      ],
+    ],
+  ),
+  ...mutationsOf('api/http/mount.ts', limits, [
+    [
+      'an edit and a deletion are no writes',
+      "admit(ctx, route.method !== 'get')",
+      "admit(ctx, route.method === 'post')",
+    ],
+  ]),
+  ...mutationsOf('api/http/admission.ts', limits, [
+    ['a call that is refused counts as a write', 'isWrite && !asRequest.refused ?', 'isWrite ?'],
+  ]),
+  ...mutationsOf('api/rate-limits/limiter.ts', limits, [
+    [
+      'the last call of the quota is refused',
+      'refused: position > quota',
+      'refused: position >= quota',
+    ],
+  ]),
+  ...mutationsOf('api/rate-limits/client-address.ts', limits, [
+    ['each IPv6 address has wrong keys of its own', 'address.bits >> 64n', 'address.bits >> 0n'],
+  ]),
+  ...mutationsOf(
+    'api/http/statuses.ts',
+    ['test/api/contract/statuses*', ...webhooks('create')],
+    [
+      [
+        'one endpoint too many is a bad request',
+        'webhook_limit_reached: 409',
+        'webhook_limit_reached: 400',
+      ],
+    ],
+  ),
+  ...mutationsOf('api/http/answer-errors.ts', limits, [
+    [
+      'a refused call is always told to come back in two seconds',
+      'error.retryAfter ?? retryAfter',
+      'retryAfter',
+    ],
+  ]),
+  ...mutationsOf(
+    'api/http/answer-errors.ts',
+    ['test/api/outages/*database*'],
+    [
+      [
+        'an outage of the database is an error of ours',
+        'if (isDatabaseAway(error))',
+        'if (isDatabaseAway(error) && !error)',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/http/read-text.ts',
+    ['test/api/bad-input/*wire*', 'test/api/*encoding*'],
+    [['bytes that are no UTF-8 become U+FFFD', 'fatal: true', 'fatal: false']],
+  ),
+  ...mutationsOf(
+    'api/http/read-query.ts',
+    ['test/api/bad-input/*quer*'],
+    [
+      [
+        'an unknown query parameter is overlooked',
+        'if (details.length === 0)',
+        'if (details.length < 2)',
+      ],
+    ],
+  ),
+  ...mutationsOf('api/webhooks/create-endpoint.ts', webhooks('create'), [
+    ['a workspace has eleven endpoints', '>= maxEndpoints)', '> maxEndpoints)'],
+  ]),
+  ...mutationsOf(
+    'api/webhooks/delete-endpoint.ts',
+    [...isolation, ...webhooks('delete')],
+    [
+      [
+        'an endpoint of another workspace is deleted',
+        'nativeDelete(WebhookEndpoint, { id, workspaceId })',
+        'nativeDelete(WebhookEndpoint, { id })',
+      ],
+    ],
+  ),
+  ...mutationsOf('api/webhooks/edit-endpoint.ts', webhooks('disabled', 'edit'), [
+    [
+      'an endpoint that is enabled again has what is left of five days',
+      'disabledReason: null, failingSince: null',
+      'disabledReason: null',
+    ],
+    [
+      'the same URL sent again begins five days anew',
+      'from === to ? {} :',
+      'from === `${to}#` ? {} :',
+    ],
+  ]),
+  ...mutationsOf(
+    'api/webhooks/load-deliveries.ts',
+    [...isolation, ...webhooks('replay', 'deliveries')],
+    [
+      [
+        'a delivery of another endpoint is found',
+        'where d.endpoint_id = ? and d.workspace_id = ?',
+        'where (d.endpoint_id = ? or true) and d.workspace_id = ?',
+      ],
+    ],
+  ),
+  ...mutationsOf('api/webhooks/begin-round.ts', webhooks('replay'), [
+    [
+      'a replay begins with the attempts that were made',
+      '(select coalesce(max(number), 0) from delivery_attempts a',
+      '(select 0 * coalesce(max(number), 0) from delivery_attempts a',
+    ],
+  ]),
+  ...mutationsOf('api/webhooks/replay-failed.ts', webhooks('replay', 'test-call'), [
+    [
+      'what is older than the given time is replayed',
+      'created_at >= ?',
+      "created_at >= ?::timestamptz - interval '1 day'",
+    ],
+    ['a failed test call comes again', "e.type = 'webhook.test'", "e.type = 'webhook.tests'"],
+  ]),
+  ...mutationsOf('api/webhooks/rotate-secret.ts', webhooks('rotat', 'secret'), [
+    [
+      'a second rotation drops the secret that receivers know',
+      'const { current } = secretsOf(stored, now);',
+      'const { current: now0, next } = secretsOf(stored, now);\n    const current = next ?? now0;',
+    ],
+  ]),
+  ...mutationsOf('api/media/byte-range.ts', media('link'), [
+    [
+      'a range ends one byte behind the file',
+      'const last = sizeBytes - 1',
+      'const last = sizeBytes',
+    ],
+  ]),
+  ...mutationsOf('api/media/fetch-file.ts', media('download'), [
+    ['a page that says 404 is a file', 'found.status !== 200', 'found.status >= 500'],
+  ]),
+  ...mutationsOf('api/media/list-media.ts', media('librar'), [
+    [
+      'a sign of LIKE in a search finds everything',
+      String.raw`.replaceAll(/[\\%_]/gv, `,
+      String.raw`.replaceAll(/[\\%]/gv, `,
+    ],
+    ['deleted files are listed', ' and deleted_at is null\n', '\n'],
+  ]),
+  ...mutationsOf('api/media/delete-media.ts', media('in-use'), [
+    [
+      'a file is deleted while its post is being published',
+      "p.status in ('scheduled', 'publishing')",
+      "p.status in ('scheduled')",
+    ],
+  ]),
+  ...mutationsOf('api/media/settle-files.ts', media('sweep', 'download', 'late'), [
+    ['a file that nobody kept stays in the storage', 'await storage.remove(key);', ''],
+  ]),
+  ...mutationsOf(
+    'api/analytics/select.ts',
+    ['test/api/analytics'],
+    [
+      [
+        'analytics are of all workspaces',
+        "['p.workspace_id = ? and pc.workspace_id = p.workspace_id', workspaceId]",
+        "['(p.workspace_id = ? or true) and pc.workspace_id = p.workspace_id', workspaceId]",
+      ],
+      ['what failed on a channel counts', " and pc.status = 'published'", ''],
+    ],
+  ),
+  ...mutationsOf(
+    'api/analytics/days.ts',
+    ['test/api/analytics'],
+    [['the last day does not belong to the range', 'beginOf(day) + dayMs', 'beginOf(day)']],
+  ),
+  ...mutationsOf(
+    'api/channels/routes.ts',
+    ['test/api/*channels*', ...isolation],
+    [['channels of all workspaces are listed', '        { workspaceId },\n', '        {},\n']],
+  ),
+];

@@ -1,0 +1,166 @@
+import { mutationsOf, type Mutation } from './mutation.ts';
+
+const disabling = ['test/webhooks/delivery/*disabl*', 'test/webhooks/delivery/changes*'];
+const places = ['test/webhooks/isolation/places*'];
+
+/** How an event gets to an endpoint, and what Temporal is told. */
+export const deliveryMutations: readonly Mutation[] = [
+  ...mutationsOf(
+    'activities/attempt-delivery/record-attempt.ts',
+    ['test/api/webhooks/replay*'],
+    [
+      [
+        'a replay has the attempts that were left',
+        'outcomeOf(result, number - attemptsBefore,',
+        'outcomeOf(result, number,',
+      ],
+    ],
+  ),
+  ...mutationsOf('activities/attempt-delivery/record-attempt.ts', disabling, [
+    [
+      'a success does not begin the five days anew',
+      'is null then null else $9::timestamptz end',
+      'is null then failing_since else $9::timestamptz end',
+    ],
+  ]),
+  ...mutationsOf('activities/attempt-delivery/attempt-delivery.ts', disabling, [
+    [
+      'an endpoint is disabled by one bad request after days of silence',
+      "if (outcome.status === 'failed')",
+      "if (outcome.status !== 'delivered')",
+    ],
+  ]),
+  ...mutationsOf('activities/attempt-delivery/attempt-delivery.ts', places, [
+    [
+      'a fault of ours keeps the place of its attempt',
+      'await giveBack(deps, delivery).catch(() => undefined);',
+      '',
+    ],
+  ]),
+  ...mutationsOf(
+    'domain/endpoint-health.ts',
+    ['test/domain', ...places],
+    [['an endpoint has five places', 'placesPerEndpoint = 4', 'placesPerEndpoint = 5']],
+  ),
+  ...mutationsOf(
+    'domain/delivery-error.ts',
+    ['test/webhooks/delivery/*request*', 'test/webhooks/delivery/*status*'],
+    [
+      [
+        'a redirect is a delivery',
+        'status >= 200 && status <= 299',
+        'status >= 200 && status <= 399',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'domain/signing-secrets.ts',
+    ['test/api/webhooks/*rotat*', 'test/api/webhooks/*secret*'],
+    [['a new secret never takes over', 'rotatesAt <= now', 'rotatesAt > now']],
+  ),
+  ...mutationsOf(
+    'runtime/webhook-signature.ts',
+    ['test/runtime/*signature*', 'test/signature-oracles/vectors*'],
+    [
+      ['the signature is over the body alone', '`${timestamp}.${body}`', '`${body}`'],
+      [
+        'the key of Standard Webhooks is the secret as text',
+        ", 'base64');\n  const digest",
+        ", 'utf8');\n  const digest",
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'runtime/webhook-request.ts',
+    ['test/webhooks/delivery/*request*'],
+    [['the timestamp is in milliseconds', 'Math.floor(at.getTime() / 1000)', 'at.getTime()']],
+  ),
+  ...mutationsOf(
+    'db/record-event.ts',
+    ['test/api/isolation*', 'test/activities/late-success*'],
+    [
+      [
+        'an event goes to the endpoints of all workspaces',
+        'where w.workspace_id = $2 order by w.id',
+        'order by w.id',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'db/is-away.ts',
+    ['test/db/is-away*', 'test/db/*lost*'],
+    [
+      [
+        'what lies beneath an error is not looked at',
+        'return isDatabaseAway(error.cause);',
+        'return false;',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'temporal/sync-post.ts',
+    ['test/temporal/relay*'],
+    [
+      [
+        'the outbox keeps a post that Temporal was told of',
+        'greatest(synced_revision, ?)',
+        'least(synced_revision, ?)',
+      ],
+      [
+        'a post without a workflow cannot become a draft',
+        'if (!(error instanceof WorkflowNotFoundError))',
+        'if (error instanceof WorkflowNotFoundError)',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'worker/outboxes.ts',
+    ['test/temporal/relay-order*', 'test/temporal/relay*'],
+    [
+      [
+        'after an outage Temporal is told of the youngest posts first',
+        'order: `${dueAt} nulls first`',
+        'order: `${dueAt} desc nulls first`',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'worker/relay.ts',
+    ['test/temporal/one-bad-post*', 'test/temporal/relay*'],
+    [
+      [
+        'a post that Temporal refuses is never left alone',
+        "heldBack.add(id, isTemporalAway(error) ? 'away' : 'refused');",
+        '',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'worker/sweep-schedule.ts',
+    ['test/temporal/sweep-schedule*'],
+    [['sweeps run side by side', "overlap: 'SKIP'", "overlap: 'ALLOW_ALL'"]],
+  ),
+  ...mutationsOf(
+    'runtime/sealer.ts',
+    ['test/runtime/sealer*'],
+    [
+      ['a tag of four bytes is taken', 'authTagLength: 16,', ''],
+      [
+        'nobody hears that a secret was sealed under another key',
+        'sealedBy !== keyId',
+        'sealedBy === undefined',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'workflows/schedule.ts',
+    ['test/workflows/database-decides*', 'test/workflows/late-messages*'],
+    [
+      [
+        'an older message wins over a newer one',
+        '({ revision, dueAt }) => {\n      if (revision > schedule.revision)',
+        '({ revision, dueAt }) => {\n      if (revision > 0)',
+      ],
+    ],
+  ),
+];

@@ -1,0 +1,209 @@
+import { mutationsOf, type Mutation } from './mutation.ts';
+
+const creating = ['test/api/posts/*create*', 'test/api/posts/*show*', 'test/api/posts/*bad-input*'];
+const settling = ['test/api/posts/settle'];
+const isolation = ['test/api/isolation*'];
+
+/** What the API does to posts: whose they are, what is refused, what a cancel, an edit or a retry leaves. */
+export const postMutations: readonly Mutation[] = [
+  ...mutationsOf('db/load-post-view.ts', isolation, [
+    [
+      'a post of another workspace is shown',
+      'p.id = $1 and p.workspace_id = $2`',
+      'p.id = $1 and $2::uuid is not null`',
+    ],
+  ]),
+  ...mutationsOf('api/posts/choose-channels.ts', isolation, [
+    [
+      'a post goes to a channel of another workspace',
+      'where workspace_id = ? and id in (?)',
+      'where (workspace_id = ? or true) and id in (?)',
+    ],
+  ]),
+  ...mutationsOf('api/posts/attach-media.ts', isolation, [
+    [
+      'a post shows a file of another workspace',
+      '{ id: { $in: wellFormed }, workspaceId, deletedAt: null }',
+      '{ id: { $in: wellFormed }, deletedAt: null }',
+    ],
+  ]),
+  ...mutationsOf('api/posts/list-posts.ts', isolation, [
+    [
+      'posts of all workspaces are listed',
+      'where p.workspace_id = ? ${status',
+      'where (p.workspace_id = ? or true) ${status',
+    ],
+  ]),
+  ...mutationsOf(
+    'api/posts/list-posts.ts',
+    ['test/api/contract/*list*'],
+    [
+      [
+        'posts of one instant are lost between two pages',
+        'order by p.created_at desc, p.id desc',
+        'order by p.created_at desc, p.id',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/cancel-post.ts',
+    ['test/api/contract/*cancel*'],
+    [
+      [
+        'a channel that waits for its next try is not stopped',
+        "status in ('scheduled', 'retrying')",
+        "status in ('scheduled')",
+      ],
+      [
+        'a cancel forgets that a send is in doubt',
+        "a.state in ('sending', 'unknown')",
+        "a.state in ('unknown')",
+      ],
+      [
+        'the channels that are being sent are not counted',
+        "after.filter((status) => status === 'publishing')",
+        "after.filter((status) => status === 'scheduled')",
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/edit-post.ts',
+    ['test/api/contract/*edit*'],
+    [
+      [
+        'a post that is out can be edited',
+        "post.status !== 'draft' && post.status !== 'scheduled'",
+        "post.status !== 'draft' && post.status !== 'scheduled' && post.status !== 'published'",
+      ],
+      [
+        'Temporal does not hear of a new time',
+        'timeChanged ? post.revision + 1 : post.revision',
+        'post.revision',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/edit-post.ts',
+    ['test/activities/edited-midway*', 'test/activities/two-*', 'test/activities/superseded*'],
+    [['what was frozen for a cancelled publishing goes out after an edit', 'post.run += 1;', '']],
+  ),
+  ...mutationsOf(
+    'api/posts/edit-channels.ts',
+    ['test/api/contract/*edit*'],
+    [
+      [
+        'an edit takes an unconfirmed channel off its post',
+        "['draft', 'scheduled', 'failed'].includes",
+        "['draft', 'scheduled', 'failed', 'unconfirmed'].includes",
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/post-content.ts',
+    ['test/api/contract/*edit*'],
+    [
+      [
+        'null does not clear a thread',
+        'request.thread === undefined ? stored.thread : request.thread',
+        'request.thread ?? stored.thread',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/edit-media.ts',
+    ['test/api/posts/*media*'],
+    [
+      [
+        'an edit that does not speak of files takes those that came by URL',
+        'row.from_url ? urls : ids) === undefined',
+        'row.from_url ? ids : urls) === undefined',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/retry-post.ts',
+    ['test/api/contract/*retry*'],
+    [
+      [
+        'a retry sends to a channel that may have the post',
+        "and status = 'failed' and coalesce",
+        "and status in ('failed', 'unconfirmed') and coalesce",
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/retry-post.ts',
+    ['test/api/contract/*plan*'],
+    [
+      [
+        'a retry needs no plan',
+        '  mustHavePlan(caller);\n  const { workspaceId }',
+        '  const { workspaceId }',
+      ],
+    ],
+  ),
+  ...mutationsOf('api/posts/settle-post.ts', settling, [
+    [
+      '"it is not there" is believed while the network may still write it',
+      'const waitMs = stillArrivingMs - sendingForMs',
+      'const waitMs = sendingForMs - stillArrivingMs',
+    ],
+    [
+      'a thread that lacks parts is published',
+      'if (ledger.missing.length > 0)',
+      'if (ledger.missing.length > 1)',
+    ],
+    [
+      'a settled post that has ended tells nobody',
+      "post.status === 'failed' || post.status === 'published'",
+      "post.status === 'published'",
+    ],
+  ]),
+  ...mutationsOf(
+    'api/posts/idempotency.ts',
+    ['test/api/posts/*idempotency*'],
+    [
+      [
+        'keys are shared by all workspaces',
+        'where workspace_id = ? and key = ?',
+        'where (workspace_id = ? or true) and key = ?',
+      ],
+      [
+        'a key with another request answers with the first post',
+        'if (row && row.fingerprint !== print)',
+        'if (row && row.fingerprint === undefined)',
+      ],
+      [
+        'the order of fields makes another request',
+        '.toSorted(([a], [b]) => (a < b ? -1 : 1))',
+        '',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/store-post.ts',
+    ['test/api/posts/*idempotency*'],
+    [
+      [
+        'of two requests at once with one key both make a post',
+        'if (claimed.length === 0)',
+        'if (claimed.length > 1)',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'api/posts/store-post.ts',
+    ['test/temporal/*lost-messages*', 'test/temporal/relay*'],
+    [['a post of which Temporal did not hear is in no outbox', 'dueAt ? 0 : 1', '1']],
+  ),
+  ...mutationsOf('api/posts/check-texts.ts', creating, [
+    ['a text of spaces is taken', "text.trim() === ''", "text === ''"],
+  ]),
+  ...mutationsOf('api/posts/judge-post.ts', creating, [
+    [
+      'a post without a channel is scheduled',
+      'if (judgements.length === 0)',
+      'if (judgements.length < 0)',
+    ],
+  ]),
+];
