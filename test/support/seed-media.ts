@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { MediaFile } from '../../db/entities/media-file.ts';
 import { PostMedia } from '../../db/entities/post-media.ts';
+import { newId } from '../../db/new-id.ts';
 import type { Punctual } from './punctual.ts';
 
 /** Stores the row of an image, as an upload does; its bytes are nowhere. @returns its id. */
@@ -47,7 +48,7 @@ export async function storeFile(
   workspaceId: string,
   { bytes, ...facts }: TestFile,
 ): Promise<string> {
-  const storageKey = crypto.randomUUID();
+  const storageKey = newId(); // The row's own id, as the API does it.
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-file-'));
   const given = path.join(folder, 'file');
   await writeFile(given, bytes);
@@ -56,6 +57,7 @@ export async function storeFile(
   const em = orm.em.fork();
   const file = em.create(MediaFile, {
     ...facts,
+    id: storageKey,
     workspaceId,
     sizeBytes: bytes.length,
     durationMs: null,

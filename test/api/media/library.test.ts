@@ -1,23 +1,23 @@
-import type { ExecutionContext } from 'ava';
-import { newClient, type Client } from '../../support/client.ts';
+import { request } from 'undici';
+import type { Client } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
 import { picture, video } from '../../support/media-files.ts';
+import { linkTo, newFilesOf, noTemporal, upload } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
-import type { Punctual } from '../../support/punctual.ts';
-import { startLibrary } from './support/start-library.ts';
-import { filesOf, upload } from './support/library.ts';
 
 const test = needs('postgres');
+const api = sharedApi(test, { temporalEnv: noTemporal });
 
-async function begin(t: ExecutionContext) {
-  const punctual = await startLibrary(t);
-  return { punctual, client: await newClient(punctual) };
-}
+const library = async () => ({
+  client: await api.newClient(),
+  files: await newFilesOf(api.punctual),
+});
 
 /** Uploads one picture after the other under these names. @returns their ids. */
-async function pictures(punctual: Punctual, client: Client, names: readonly string[]) {
+async function pictures(client: Client, names: readonly string[]) {
   const ids: string[] = [];
   for (const name of names) {
-    const { body } = await upload(punctual, client, {
+    const { body } = await upload(api.punctual, client, {
       bytes: await picture(),
       fields: { name },
     });
@@ -29,8 +29,8 @@ async function pictures(punctual: Punctual, client: Client, names: readonly stri
 const idsOf = (body: { media: { id: string }[] }): string[] => body.media.map(({ id }) => id);
 
 test('files come newest first, page by page, and none twice', async (t) => {
-  const { punctual, client } = await begin(t);
-  const ids = await pictures(punctual, client, ['a', 'b', 'c', 'd', 'e']);
+  const client = await api.newClient();
+  const ids = await pictures(client, ['a', 'b', 'c', 'd', 'e']);
   const first = (await client.get('/media?limit=2')).body;
   const second = (await client.get(`/media?limit=2&cursor=${first.next_cursor}`)).body;
   const third = (await client.get(`/media?limit=2&cursor=${second.next_cursor}`)).body;
@@ -40,7 +40,8 @@ test('files come newest first, page by page, and none twice', async (t) => {
 });
 
 test('at most 50 files are listed, and those of one moment are not lost between pages', async (t) => {
-  const { punctual, client } = await begin(t);
+  const { punctual } = api;
+  const client = await api.newClient();
   await punctual.orm.em.fork().execute(
     `insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at)
      select gen_random_uuid(), ?, 'copy', 'image/png', 1, n, n, '2027-01-01' from generate_series(1, 60) n`,
@@ -55,8 +56,9 @@ test('at most 50 files are listed, and those of one moment are not lost between 
 });
 
 test('files may be asked for by kind', async (t) => {
-  const { punctual, client } = await begin(t);
-  const [image] = await pictures(punctual, client, ['a.png']);
+  const { punctual } = api;
+  const client = await api.newClient();
+  const [image] = await pictures(client, ['a.png']);
   const { body } = await upload(punctual, client, { bytes: await video('webm') });
 
   t.deepEqual(idsOf((await client.get('/media?type=image')).body), [image]);
@@ -64,7 +66,7 @@ test('files may be asked for by kind', async (t) => {
 });
 
 test('a search finds any part of a name in any case, and takes every sign for itself', async (t) => {
-  const { punctual, client } = await begin(t);
+  const client = await api.newClient();
   const names = [
     'Harbour at NIGHT.png',
     '100% wool.png',
@@ -72,7 +74,7 @@ test('a search finds any part of a name in any case, and takes every sign for it
     String.raw`c\d.png`,
     'ÄRGER.png',
   ];
-  const ids = await pictures(punctual, client, names);
+  const ids = await pictures(client, names);
   const find = async (search: string) =>
     idsOf((await client.get(`/media?search=${encodeURIComponent(search)}`)).body);
 
@@ -88,8 +90,8 @@ test('a search finds any part of a name in any case, and takes every sign for it
 });
 
 test('a search and a kind and a page go together', async (t) => {
-  const { punctual, client } = await begin(t);
-  const ids = await pictures(punctual, client, ['cat 1', 'dog', 'cat 2', 'cat 3']);
+  const client = await api.newClient();
+  const ids = await pictures(client, ['cat 1', 'dog', 'cat 2', 'cat 3']);
   const first = (await client.get('/media?type=image&search=cat&limit=2')).body;
   const rest = await client.get(`/media?type=image&search=cat&limit=2&cursor=${first.next_cursor}`);
 
@@ -110,7 +112,7 @@ const wrong = [
 ];
 for (const query of wrong) {
   test(`a list by ?${query} is refused, and the parameter is named`, async (t) => {
-    const { client } = await begin(t);
+    const client = await api.newClient();
     const { status, body } = await client.get(`/media?${query}`);
 
     t.is(status, 400);
@@ -118,29 +120,165 @@ for (const query of wrong) {
   });
 }
 
-test('a deleted file is gone: from the list, by its id, and from the disk', async (t) => {
-  const { punctual, client } = await begin(t);
-  const [id = '', kept = ''] = await pictures(punctual, client, ['a', 'b']);
+test.serial('a deleted file is gone: from the list, by its id, and from the disk', async (t) => {
+  const { client, files } = await library();
+  const [id = '', kept = ''] = await pictures(client, ['a', 'b']);
   t.deepEqual((await client.delete(`/media/${id}`)).body, { ok: true, id });
 
   t.deepEqual(idsOf((await client.get('/media')).body), [kept]);
   t.is((await client.get(`/media/${id}`)).status, 404);
   t.is((await client.delete(`/media/${id}`)).status, 404);
-  t.deepEqual(await filesOf(punctual), [kept]);
+  t.deepEqual(await files(), [kept]);
 });
 
-test("another workspace's file answers as an unknown one does, and is left alone", async (t) => {
-  const { punctual, client } = await begin(t);
-  const stranger = await newClient(punctual, 'Stranger');
-  const [id = ''] = await pictures(punctual, client, ['a']);
-  const unknown = '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d';
+test.serial(
+  "another workspace's file answers as an unknown one does, and is left alone",
+  async (t) => {
+    const { client, files } = await library();
+    const stranger = await api.newClient('Stranger');
+    const [id = ''] = await pictures(client, ['a']);
+    const unknown = '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d';
 
-  for (const call of [stranger.get, stranger.delete]) {
-    const [theirs, nobodys] = [await call(`/media/${id}`), await call(`/media/${unknown}`)];
-    t.is(theirs.status, 404);
-    t.deepEqual({ ...theirs.body, error: theirs.body.error.replace(id, unknown) }, nobodys.body);
+    for (const call of [stranger.get, stranger.delete]) {
+      const [theirs, nobodys] = [await call(`/media/${id}`), await call(`/media/${unknown}`)];
+      t.is(theirs.status, 404);
+      t.deepEqual({ ...theirs.body, error: theirs.body.error.replace(id, unknown) }, nobodys.body);
+    }
+    t.deepEqual((await stranger.get('/media')).body.media, []);
+    t.is((await client.get(`/media/${id}`)).status, 200);
+    t.deepEqual(await files(), [id]);
+  },
+);
+
+/** A video of a workspace's library, its bytes and its link. */
+async function newClip() {
+  const client = await api.newClient();
+  const bytes = await video('mp4');
+  const { body } = await upload(api.punctual, client, { bytes, fileName: 'clip.mp4' });
+  return { client, bytes, link: linkTo(api.punctual, body.media.url), id: String(body.media.id) };
+}
+
+let made: ReturnType<typeof newClip> | undefined;
+
+/** One for all who only read it. */
+const clip = () => (made ??= newClip());
+
+const read = async (link: string, init: RequestInit = {}) => {
+  const answer = await fetch(link, init);
+  return { answer, body: Buffer.from(await answer.arrayBuffer()) };
+};
+
+test('a browser gets a file as what it is, and nothing in it may run', async (t) => {
+  const { link, bytes } = await clip();
+  const { answer, body } = await read(link);
+
+  t.is(answer.status, 200);
+  t.deepEqual(body, bytes);
+  const header = (name: string) => answer.headers.get(name);
+  t.is(header('content-type'), 'video/mp4');
+  t.is(header('content-length'), String(bytes.length));
+  t.is(header('x-content-type-options'), 'nosniff');
+  t.is(header('content-disposition'), 'inline');
+  t.is(header('accept-ranges'), 'bytes');
+  t.regex(header('content-security-policy') ?? '', /default-src 'none';.* sandbox$/v);
+  t.is(header('access-control-allow-origin'), '*');
+  t.regex(header('cache-control') ?? '', /^private/v);
+});
+
+test('HEAD says the same and sends nothing', async (t) => {
+  const { link, bytes } = await clip();
+  const { answer, body } = await read(link, { method: 'HEAD' });
+
+  t.is(answer.status, 200);
+  t.is(answer.headers.get('content-length'), String(bytes.length));
+  t.is(body.length, 0);
+});
+
+const ranges: Readonly<Record<string, (size: number) => [number, number]>> = {
+  'bytes=0-0': () => [0, 0],
+  'bytes=10-19': () => [10, 19],
+  'bytes=100-': (size) => [100, size - 1],
+  'bytes=-7': (size) => [size - 7, size - 1],
+  'bytes=5-999999999': (size) => [5, size - 1],
+  'bytes=-999999999': (size) => [0, size - 1],
+};
+for (const [range, expected] of Object.entries(ranges)) {
+  test(`a player that asks for ${range} gets just that`, async (t) => {
+    const { link, bytes } = await clip();
+    const [start, end] = expected(bytes.length);
+    const { answer, body } = await read(link, { headers: { range } });
+
+    t.is(answer.status, 206);
+    t.is(answer.headers.get('content-range'), `bytes ${start}-${end}/${bytes.length}`);
+    t.deepEqual(body, bytes.subarray(start, end + 1));
+  });
+}
+
+for (const range of ['bytes=999999999-', 'bytes=-0']) {
+  test(`a player that asks for ${range} hears how long the file is`, async (t) => {
+    const { link, bytes } = await clip();
+    const { answer } = await read(link, { headers: { range } });
+
+    t.is(answer.status, 416);
+    t.is(answer.headers.get('content-range'), `bytes */${bytes.length}`);
+  });
+}
+
+for (const range of ['bytes=0-1,4-5', 'bytes=9-3', 'lines=1-2', 'bytes=a-b', 'bytes=-']) {
+  test(`a range that is not understood (${range}) gets the whole`, async (t) => {
+    const { link, bytes } = await clip();
+    const { answer, body } = await read(link, { headers: { range } });
+
+    t.is(answer.status, 200);
+    t.is(body.length, bytes.length);
+  });
+}
+
+test('a browser that has the file is told so, and a part is only sent of the same file', async (t) => {
+  const { link, bytes } = await clip();
+  const etag = (await read(link)).answer.headers.get('etag') ?? '';
+  // `fetch` would say on its own that it wants no cached answer.
+  const { statusCode } = await request(link, { headers: { 'if-none-match': etag } });
+  t.is(statusCode, 304);
+
+  const range = 'bytes=0-1';
+  const same = await read(link, { headers: { range, 'if-range': etag } });
+  const other = await read(link, { headers: { range, 'if-range': '"another"' } });
+  t.is(same.answer.status, 206);
+  t.is(other.answer.status, 200);
+  t.is(other.body.length, bytes.length);
+});
+
+test('the name in a link may be any', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const name = '100% of "Ärger" & #1? <b>.png';
+  const { body } = await upload(punctual, client, { bytes: await picture(), fields: { name } });
+
+  t.is(body.media.name, name);
+  t.is(new URL(body.media.url).href, body.media.url);
+  t.is((await read(linkTo(punctual, body.media.url))).answer.status, 200);
+  const broken = linkTo(punctual, body.media.url).replace(/[^\/]*$/v, '%ff');
+  t.is((await read(broken)).answer.status, 200);
+});
+
+test('an unknown link and that of a deleted file answer alike', async (t) => {
+  const { client, link, id } = await newClip();
+  const token = new URL(link).pathname.split('/')[2] ?? '';
+  const others = [token.slice(1), `${token.slice(1)}!`, token.toUpperCase(), '%00', '..%2f..'];
+  for (const other of others) {
+    t.is((await read(link.replace(token, other))).answer.status, 404, other);
   }
-  t.deepEqual((await stranger.get('/media')).body.media, []);
-  t.is((await client.get(`/media/${id}`)).status, 200);
-  t.deepEqual(await filesOf(punctual), [id]);
+
+  await client.delete(`/media/${id}`);
+  const { answer, body } = await read(link);
+  t.is(answer.status, 404);
+  t.is(answer.headers.get('etag'), null);
+  t.like(JSON.parse(body.toString()), { code: 'not_found' });
+});
+
+test('a link takes no other method', async (t) => {
+  const { link } = await clip();
+
+  t.is((await read(link, { method: 'DELETE' })).answer.status, 405);
 });

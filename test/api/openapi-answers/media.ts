@@ -2,8 +2,8 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Reply } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
+import { upload } from '../../support/media-library.ts';
 import type { Punctual } from '../../support/punctual.ts';
-import { upload } from '../media/support/library.ts';
 import type { Owned } from '../owned.ts';
 import type { Look } from './look.ts';
 

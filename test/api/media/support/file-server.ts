@@ -11,24 +11,31 @@ const host = authority.issueFor(['127.0.0.1', 'localhost']);
 /** The authority that vouches for every server here. */
 export const { ca } = authority;
 
-export type FileServer = {
-  readonly port: number;
+/** What is answered for a path: a file's bytes, or as a listener says. Anything else is 404. */
+export type Answers = Readonly<Record<string, Uint8Array | RequestListener>>;
+
+/** A part of a file server, which no other test asks for anything. */
+export type Site = {
   /** The address of a path. */
   readonly at: (path: string) => string;
   /** The paths that were asked for. */
   readonly asked: string[];
 };
 
+export type FileServer = {
+  readonly port: number;
+  readonly newSite: (answers: Answers) => Site;
+};
+
 /** An https server on 127.0.0.1, which ends with the test. */
-export async function fileServer(
-  t: ExecutionContext,
-  answers: Readonly<Record<string, Uint8Array | RequestListener>>,
-): Promise<FileServer> {
-  const asked: string[] = [];
+export async function fileServer(t: ExecutionContext): Promise<FileServer> {
+  const sites = new Map<string, { readonly answers: Answers; readonly asked: string[] }>();
   const server = createServer(host, (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'https://127.0.0.1');
-    asked.push(request.url ?? '');
-    const answer = answers[pathname];
+    const [, name = '', path = ''] = /^\/([^\/]+)(\/.*)$/v.exec(pathname) ?? [];
+    const site = sites.get(name);
+    site?.asked.push(path);
+    const answer = site?.answers[path];
     if (typeof answer === 'function') {
       answer(request, response);
     } else {
@@ -42,5 +49,11 @@ export async function fileServer(
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { port, asked, at: (path) => `https://127.0.0.1:${port}${path}` };
+  const newSite = (answers: Answers): Site => {
+    const name = `site-${sites.size}`;
+    const asked: string[] = [];
+    sites.set(name, { answers, asked });
+    return { asked, at: (path) => `https://127.0.0.1:${port}/${name}${path}` };
+  };
+  return { port, newSite };
 }

@@ -1,7 +1,15 @@
 import { readdir } from 'node:fs/promises';
-import type { Client, Reply } from '../../../support/client.ts';
-import type { Punctual } from '../../../support/punctual.ts';
-import { rawCall } from '../../../support/raw-call.ts';
+import type { ExecutionContext } from 'ava';
+import type { Client, Reply } from './client.ts';
+import { startApi, type ApiOptions, type Punctual } from './punctual.ts';
+import { rawCall } from './raw-call.ts';
+
+/** Nobody listens there. The media library does well without Temporal, and so do its tests. */
+export const noTemporal = { TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_NAMESPACE: 'none' };
+
+/** An API on a real socket with a real database, a library on the disk, and nothing else. */
+export const startLibrary = (t: ExecutionContext, options: ApiOptions = {}): Promise<Punctual> =>
+  startApi(t, { temporalEnv: noTemporal, ...options });
 
 /** What an upload is made of: the file's bytes, and what is said about it. */
 export type Upload = {
@@ -43,6 +51,14 @@ export const post = (
 export async function filesOf({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise<string[]> {
   const entries = await readdir(mediaDir, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+/** Looks at the files that come into the folder from now on. Of tests in series, each sees its own. */
+export async function newFilesOf(
+  library: Pick<Punctual, 'mediaDir'>,
+): Promise<() => Promise<string[]>> {
+  const before = new Set(await filesOf(library));
+  return async () => (await filesOf(library)).filter((name) => !before.has(name));
 }
 
 /** The link of a file as the test can reach it: its origin is that of another machine. */

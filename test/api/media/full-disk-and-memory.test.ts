@@ -1,0 +1,256 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Writable } from 'node:stream';
+import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
+import { readMultipart } from '../../../api/http/read-multipart.ts';
+import { startApiProcess } from '../../support/api-process.ts';
+import { newClient, type Client, type Reply } from '../../support/client.ts';
+import { freshDatabase } from '../../support/database.ts';
+import { beforeTests } from '../../support/kit.ts';
+import { picture, video } from '../../support/media-files.ts';
+import { filesOf, newFilesOf, noTemporal, upload } from '../../support/media-library.ts';
+import { needs } from '../../support/needs.ts';
+import { poll } from '../../support/poll.ts';
+import type { Punctual } from '../../support/punctual.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ca, fileServer } from './support/file-server.ts';
+import { answerTo, beginUpload, head, tail, write } from './support/raw-upload.ts';
+
+const test = needs('postgres');
+
+type Options = {
+  readonly mediaDir?: string;
+  /** A program and its arguments that starts the API. */
+  readonly wrapper?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** An API as a process of its own, with a library on the disk. */
+async function libraryProcess(t: ExecutionContext, given: Options = {}) {
+  const { url: databaseUrl, orm } = await freshDatabase(t);
+  const mediaDir = given.mediaDir ?? (await temporaryFolder(t));
+  const settings = {
+    ...noTemporal,
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    PUNCTUAL_MEDIA_DIR: mediaDir,
+    PUNCTUAL_PUBLIC_URL: 'https://punctual.example',
+    ...given.env,
+  };
+  const { url, child, log } = await startApiProcess(t, settings, given.wrapper);
+  await poll(
+    () => Promise.resolve(log()),
+    (text) => text.includes('the database is ready'),
+  );
+  return { url, pid: child.pid, mediaDir, newClient: () => newClient({ url, orm } as Punctual) };
+}
+
+/** A picture of so many bytes. What comes after its end is nobody's business. */
+const pictureOf = async (bytes: number): Promise<Buffer> =>
+  Buffer.concat([await picture('png')], bytes);
+
+/** Holds that a call was refused for want of room, and that nothing is left of it. */
+async function mustSayFull(
+  t: ExecutionContext,
+  { status, headers, body }: Reply,
+  { client, files }: { readonly client: Client; readonly files: () => Promise<string[]> },
+) {
+  t.is(status, 503);
+  t.is(body.code, 'unavailable');
+  t.regex(body.error, /no room for this file/v);
+  t.regex(headers.get('retry-after') ?? '', /^\d+$/v);
+  t.deepEqual((await client.get('/media')).body.media, []);
+  t.deepEqual(await files(), []);
+}
+
+/** A library whose process may write no larger files than 2 or 4 MB: a block has 512 or 1024 bytes. */
+const limited = beforeTests(test, async (scope) => {
+  const server = await fileServer(scope);
+  const authority = path.join(await temporaryFolder(scope), 'authority.pem');
+  await writeFile(authority, ca);
+  const library = await libraryProcess(scope, {
+    wrapper: ['sh', '-c', 'ulimit -f 4096; exec "$0" "$@"'],
+    env: {
+      NODE_EXTRA_CA_CERTS: authority,
+      PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${server.port}`,
+    },
+  });
+  return { server, library };
+});
+
+test.serial(
+  'where a process may write no larger files, a large upload is a clear 503 and leaves nothing',
+  async (t) => {
+    const { library } = limited();
+    const [client, files] = [await library.newClient(), await newFilesOf(library)];
+    const large = await upload(library, client, { bytes: await pictureOf(8_000_000) });
+    await mustSayFull(t, large, { client, files });
+
+    const small = await upload(library, client, { bytes: await picture() });
+    t.is(small.status, 201);
+  },
+);
+
+test.serial(
+  'where a process may write no larger files, a large download is a clear 503 and leaves nothing',
+  async (t) => {
+    const { library, server } = limited();
+    const [client, files] = [await library.newClient(), await newFilesOf(library)];
+    const site = server.newSite({ '/a.png': await pictureOf(8_000_000) });
+    const reply = await client.post('/posts', { media_urls: [site.at('/a.png')] });
+
+    await mustSayFull(t, reply, { client, files });
+    t.deepEqual((await client.get('/posts')).body.posts, []);
+  },
+);
+
+/** Mounts a file system that is soon full. Null where the tests may not mount. */
+function tinyDisk(t: ExecutionContext, megabytes: number): string | null {
+  const folder = mkdtempSync(path.join(tmpdir(), 'punctual-tiny-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], {
+      stdio: 'ignore',
+    });
+  } catch {
+    rmSync(folder, { recursive: true });
+    return null;
+  }
+
+  t.teardown(() => {
+    execFileSync('umount', ['--lazy', folder]);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+test('on a disk that is full, an upload is a clear 503 and leaves nothing', async (t) => {
+  const mediaDir = tinyDisk(t, 4);
+  if (mediaDir === null) {
+    t.log('This machine lets nobody but root mount; the test above stands for this one.');
+    t.pass();
+    return;
+  }
+
+  const library = await libraryProcess(t, { mediaDir });
+  const [client, files] = [await library.newClient(), () => filesOf(library)];
+  for (let count = 0; count < 3; count += 1) {
+    const large = await upload(library, client, { bytes: await pictureOf(8_000_000) });
+    await mustSayFull(t, large, { client, files });
+  }
+
+  const small = await upload(library, client, { bytes: await picture() });
+  t.is(small.status, 201);
+  await writeFile(path.join(mediaDir, 'filling'), Buffer.alloc(4_500_000)).catch(() => undefined);
+  t.is((await client.delete(`/media/${small.body.media.id}`)).status, 200);
+  t.deepEqual(await files(), ['filling']);
+});
+
+// A disk says only after a while that it is full: the file is closed first, and the rest of the upload is there by then.
+test('an upload whose last bytes could not be written is never taken for whole', async (t) => {
+  let isOver = false;
+  const sink = new Writable({
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error('full'), { code: 'ENOSPC' })),
+    destroy(error, done) {
+      const look = () => (isOver ? done(error) : setTimeout(look, 10));
+      look();
+    },
+  }).on('error', () => {});
+  const outcome = Promise.withResolvers<unknown>();
+  const app = new Koa().use(async (ctx) => {
+    // A little later, when the parser has had its turn to say that this was the end.
+    ctx.req.once('end', () => setTimeout(() => (isOver = true), 50));
+    await readMultipart(ctx, { sink, maxBytes: 1_000_000, stallMs: 5000 }).then(
+      () => outcome.resolve('whole'),
+      outcome.resolve,
+    );
+    ctx.body = 'done';
+  });
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const form = new FormData();
+  form.append('file', new Blob(['x'.repeat(100_000)]), 'a.png');
+  const { port } = server.address() as AddressInfo;
+  await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: form });
+
+  t.like(await outcome.promise, { code: 'ENOSPC' });
+});
+
+const megabyte = 1024 * 1024;
+const piece = Buffer.alloc(megabyte);
+
+/** The most memory that a process had so far, in MB; on other systems than Linux, what it has now. */
+function memoryOf(pid: number | undefined): number {
+  const kilobytes =
+    process.platform === 'linux'
+      ? /^VmHWM:\s*(\d+)/mv.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+      : execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
+  return Number(kilobytes) / 1024;
+}
+
+/** An MP4 box that holds so many bytes of nothing: the rest of the file. */
+function freeBox(bytes: number): Buffer {
+  const box = Buffer.alloc(8);
+  box.writeUInt32BE(bytes, 0);
+  box.write('free', 4);
+  return box;
+}
+
+/** Uploads a file of exactly 200 MB, which begins with these bytes. */
+async function uploadLarge(
+  t: ExecutionContext,
+  library: Pick<Punctual, 'url'>,
+  client: Client,
+  beginning: Buffer,
+) {
+  const request = beginUpload(t, library, client);
+  const answer = answerTo(request);
+  await write(request, head);
+  await write(request, beginning);
+  await write(request, piece.subarray(beginning.length % megabyte));
+  await write(request, piece, 199);
+  request.end(tail);
+  return answer;
+}
+
+test('ten files of 200 MB leave the memory of the process as it was', async (t) => {
+  t.timeout(600_000); // Of each file.
+  const library = await libraryProcess(t);
+  const client = await library.newClient();
+  const [still, moving] = [await picture('png'), await video('mp4')];
+  const large = Buffer.concat([moving, freeBox(200 * megabyte - moving.length)]);
+  await upload(library, client, { bytes: still });
+  await upload(library, client, { bytes: moving });
+  const noted = [memoryOf(library.pid)];
+  const watch = setInterval(() => noted.push(memoryOf(library.pid)), 100);
+  t.teardown(() => clearInterval(watch));
+  const most = () => Math.max(...noted);
+  const [atFirst = 0, growths] = [noted[0], [] as number[]];
+
+  for (let count = 0; count < 10; count += 1) {
+    const beginning = count % 2 === 0 ? still : large;
+    const { status, body } = await uploadLarge(t, library, client, beginning);
+    t.is(status, 201, JSON.stringify(body));
+    t.is(body.media.size_bytes, 200 * megabyte);
+    await client.delete(`/media/${body.media.id}`);
+    noted.push(memoryOf(library.pid));
+    growths.push(most() - atFirst);
+  }
+
+  // The first one makes the buffers that the others use, none of them as large as a file.
+  const [first = 0, all = 0] = [growths[0], growths.at(-1)];
+  t.log(`from ${atFirst.toFixed()} MB by ${first.toFixed()} MB, by ${all.toFixed()} MB in the end`);
+  t.true(first < 150, `The process grew by ${first.toFixed()} MB.`);
+  t.true(all - first < 50, `The process went on growing by ${(all - first).toFixed()} MB.`);
+  t.is((await filesOf(library)).length, 2);
+});

@@ -1,0 +1,272 @@
+import { readdir, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { sweepMedia } from '../../../api/media/sweep-media.ts';
+import { AppError } from '../../../domain/errors.ts';
+import { createStaging, createStorage } from '../../../runtime/storage/create-storage.ts';
+import { diskStorage } from '../../../runtime/storage/disk-storage.ts';
+import type { MediaStorage } from '../../../runtime/storage/media-storage.ts';
+import { s3Storage } from '../../../runtime/storage/s3-storage.ts';
+import { newBucket } from '../../support/bucket.ts';
+import { newClient } from '../../support/client.ts';
+import { beforeTests, sharedApi } from '../../support/kit.ts';
+import { picture, video } from '../../support/media-files.ts';
+import {
+  filesOf,
+  linkTo,
+  newFilesOf,
+  noTemporal,
+  rowsOf,
+  startLibrary,
+  upload,
+} from '../../support/media-library.ts';
+import { needs } from '../../support/needs.ts';
+import type { Punctual } from '../../support/punctual.ts';
+import { storeFile } from '../../support/seed-media.ts';
+import { storeChannel } from '../../support/seed.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { testLog } from '../../support/temporal.ts';
+import { ca, fileServer } from './support/file-server.ts';
+
+// In series, since they look at what is in the folder of one library, and sweep it.
+const test = needs('postgres').serial;
+const api = sharedApi(needs('postgres'), { temporalEnv: noTemporal });
+
+async function workspace() {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const channel = await storeChannel(punctual, client.workspaceId);
+  const newFile = async (): Promise<{ id: string; url: string }> =>
+    (await upload(punctual, client, { bytes: await picture() })).body.media;
+  const schedule = (id: string) =>
+    client.post('/posts', {
+      body: 'Look',
+      channel_ids: [channel],
+      media_ids: [id],
+      schedule_in_minutes: 1000,
+    });
+  return { client, files: await newFilesOf(punctual), newFile, schedule };
+}
+
+test('a file that a scheduled post uses cannot be deleted, and can once the post is cancelled', async (t) => {
+  const { client, newFile, schedule } = await workspace();
+  const { id } = await newFile();
+  const { body } = await schedule(id);
+  const { status, body: refusal } = await client.delete(`/media/${id}`);
+
+  t.is(status, 409);
+  t.like(refusal, { code: 'media_in_use' });
+  t.true(refusal.error.includes(body.post.id));
+  t.is((await client.get(`/media/${id}`)).status, 200);
+  await client.post(`/posts/${body.post.id}/cancel`, {});
+  t.is((await client.delete(`/media/${id}`)).status, 200);
+});
+
+test('a file that a post is being published with cannot be deleted', async (t) => {
+  const { client, newFile, schedule } = await workspace();
+  const { id } = await newFile();
+  const { body } = await schedule(id);
+  const em = api.punctual.orm.em.fork();
+  await em.execute(`update posts set status = 'publishing' where id = ?`, [body.post.id]);
+
+  t.like(await client.delete(`/media/${id}`), { status: 409, body: { code: 'media_in_use' } });
+});
+
+test('a file of a draft can be deleted, and the draft goes without it', async (t) => {
+  const { client, newFile } = await workspace();
+  const { id, url } = await newFile();
+  const { body } = await client.post('/posts', { body: 'Look', media_ids: [id] });
+  t.is(body.post.media[0].url, url);
+
+  t.is((await client.delete(`/media/${id}`)).status, 200);
+  t.deepEqual((await client.get(`/posts/${body.post.id}`)).body.post.media, []);
+  t.is((await fetch(linkTo(api.punctual, url))).status, 404);
+});
+
+test('a deletion and a schedule of the same file at once: one of them wins, 200 times', async (t) => {
+  const { client, files, schedule } = await workspace();
+  const file = { name: 'a.png', type: 'image/png', bytes: await picture(), width: 30, height: 20 };
+  const outcomes: string[] = [];
+  for (let round = 0; round < 200; round += 1) {
+    const id = await storeFile(api.punctual.deps, client.workspaceId, file);
+    const [deleted, scheduled] = await Promise.all([client.delete(`/media/${id}`), schedule(id)]);
+    outcomes.push(`${deleted.status} ${scheduled.status}`);
+    t.is((await client.get(`/media/${id}`)).status, deleted.status === 200 ? 404 : 200);
+  }
+
+  const odd = outcomes.filter((outcome) => !['200 400', '409 201'].includes(outcome));
+  t.deepEqual(odd, []);
+  t.is((await files()).length, outcomes.filter((each) => each === '409 201').length);
+});
+
+/** Makes everything in the staging folder two hours old. */
+async function age({ mediaDir }: Punctual): Promise<void> {
+  const folder = path.join(mediaDir, 'incoming');
+  const then = new Date(Date.now() - 2 * 60 * 60_000);
+  for (const name of await readdir(folder)) {
+    await utimes(path.join(folder, name), then, then);
+  }
+}
+
+async function sweep({ orm, mediaDir }: Punctual, storage?: MediaStorage): Promise<void> {
+  const stored = { mediaDir, s3: null };
+  const media = {
+    storage: storage ?? createStorage(stored),
+    staging: await createStaging(stored),
+    downloader: { download: () => Promise.reject(new Error('Nothing is downloaded here.')) },
+    refuseUrl: () => null,
+    stallMs: 1000,
+  };
+  await sweepMedia({ orm, log: testLog, media });
+}
+
+test('what a killed process left on its way in is removed after an hour, and not before', async (t) => {
+  const { punctual } = api;
+  const { files } = await workspace();
+  await writeFile(path.join(punctual.mediaDir, 'incoming', 'x.part'), 'half a pict');
+  await sweep(punctual);
+  t.deepEqual(await files(), ['x.part']);
+  await age(punctual);
+  await sweep(punctual);
+
+  t.deepEqual(await files(), []);
+});
+
+test('a stored file whose row was never made is removed, and one that has its row stays', async (t) => {
+  const { punctual } = api;
+  const { client, files } = await workspace();
+  const [kept, lost] = [
+    (await upload(punctual, client, { bytes: await picture() })).body.media.id,
+    (await upload(punctual, client, { bytes: await picture() })).body.media.id,
+  ];
+  const staging = await createStaging({ mediaDir: punctual.mediaDir, s3: null });
+  await staging.note(kept);
+  await staging.note(lost);
+  await punctual.orm.em.fork().execute('delete from media_files where id = ?', [lost]);
+  await age(punctual);
+  await sweep(punctual);
+
+  t.deepEqual(await files(), [kept]);
+});
+
+test('a sweep while the database is away loses nothing', async (t) => {
+  const { punctual } = api;
+  const { client, files } = await workspace();
+  const { body } = await upload(punctual, client, { bytes: await picture() });
+  const staging = await createStaging({ mediaDir: punctual.mediaDir, s3: null });
+  await staging.note(body.media.id);
+  await age(punctual);
+  const away = { em: { fork: () => ({ execute: () => Promise.reject(new Error('away')) }) } };
+  await sweep({ ...punctual, orm: away as unknown as Punctual['orm'] });
+
+  t.is((await files()).length, 2);
+  await sweep(punctual);
+  t.deepEqual(await files(), [body.media.id]);
+});
+
+/** A storage on the disk, of which one step does not work. */
+const broken = (folder: string, step: 'put' | 'remove'): MediaStorage => ({
+  ...diskStorage(folder),
+  [step]: () => Promise.reject(new AppError('unavailable', 'The media storage does not answer.')),
+});
+
+test('a storage that does not answer: 503, no row, and what it may have kept is noted', async (t) => {
+  const storage = broken(await temporaryFolder(t), 'put');
+  const punctual = await startLibrary(t, { media: { storage } });
+  const client = await newClient(punctual);
+  const { status, headers } = await upload(punctual, client, { bytes: await picture() });
+
+  t.is(status, 503);
+  t.truthy(headers.get('retry-after'));
+  t.is(await rowsOf(punctual, client.workspaceId), 0);
+  t.regex((await filesOf(punctual)).join(), /^[0-9a-f\-]{36}\.note$/v);
+});
+
+test('a deleted file that the storage could not remove is removed later', async (t) => {
+  const folder = await temporaryFolder(t);
+  const punctual = await startLibrary(t, { media: { storage: broken(folder, 'remove') } });
+  const client = await newClient(punctual);
+  const { body } = await upload(punctual, client, { bytes: await picture() });
+  t.is((await client.delete(`/media/${body.media.id}`)).status, 200);
+  t.deepEqual(await filesOf({ mediaDir: folder }), [body.media.id]);
+
+  await age(punctual);
+  await sweep(punctual, diskStorage(folder));
+  t.deepEqual(await filesOf({ mediaDir: folder }), []);
+  t.deepEqual(await filesOf(punctual), []);
+});
+
+const withBucket = needs('postgres', 'versitygw').serial;
+
+const bucketApi = beforeTests(needs('postgres', 'versitygw'), async (scope) => {
+  const bucket = await newBucket(scope);
+  const storage = s3Storage(bucket.settings);
+  scope.teardown(() => storage.close());
+  const server = await fileServer(scope);
+  const options = { ca, allowPorts: [server.port], media: { storage } };
+  return { bucket, server, punctual: await startLibrary(scope, options) };
+});
+
+/** A workspace of an API whose files go to a bucket, and the objects that are new in it. */
+async function inBucket() {
+  const { bucket, server, punctual } = bucketApi();
+  const site = server.newSite({ '/a.png': await picture(), '/b': Buffer.from('b') });
+  const before = new Set(await bucket.keys());
+  const keys = async () => (await bucket.keys()).filter((key) => !before.has(key));
+  const files = await newFilesOf(punctual);
+  return { site, punctual, client: await newClient(punctual), keys, files };
+}
+
+withBucket(
+  'with a bucket, files are in it and nowhere else, and links serve them whole and in parts',
+  async (t) => {
+    const { punctual, client, keys, files } = await inBucket();
+    const bytes = await video('mp4');
+    const { status, body } = await upload(punctual, client, { bytes, fileName: 'a.mp4' });
+
+    t.is(status, 201);
+    t.deepEqual(await keys(), [`media/${body.media.id}`]);
+    t.deepEqual(await files(), []);
+    const link = linkTo(punctual, body.media.url);
+    t.deepEqual(Buffer.from(await (await fetch(link)).arrayBuffer()), bytes);
+    const part = await fetch(link, { headers: { range: 'bytes=10-19' } });
+    t.is(part.status, 206);
+    t.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10, 20));
+  },
+);
+
+withBucket('with a bucket, a deleted file is gone from it', async (t) => {
+  const { punctual, client, keys } = await inBucket();
+  const { body } = await upload(punctual, client, { bytes: await picture() });
+  await client.delete(`/media/${body.media.id}`);
+
+  t.deepEqual(await keys(), []);
+});
+
+withBucket('with a bucket, a post that is refused leaves nothing of its downloads', async (t) => {
+  const { site, punctual, client, keys, files } = await inBucket();
+  const { status } = await client.post('/posts', {
+    media_urls: [site.at('/a.png'), site.at('/b')],
+  });
+
+  t.is(status, 400);
+  t.deepEqual(await keys(), []);
+  t.deepEqual(await files(), []);
+  t.is(await rowsOf(punctual, client.workspaceId), 0);
+});
+
+withBucket(
+  'while the bucket is away, uploads and links answer 503 and nothing is made',
+  async (t) => {
+    const { settings } = await newBucket(t);
+    const storage = s3Storage({ ...settings, endpoint: 'http://127.0.0.1:1' });
+    t.teardown(() => storage.close());
+    const punctual = await startLibrary(t, { media: { storage } });
+    const client = await newClient(punctual);
+    const { status, headers, body } = await upload(punctual, client, { bytes: await picture() });
+
+    t.is(status, 503);
+    t.is(body.code, 'unavailable');
+    t.truthy(headers.get('retry-after'));
+    t.deepEqual((await client.get('/media')).body.media, []);
+  },
+);

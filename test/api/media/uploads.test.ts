@@ -1,0 +1,294 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileName } from '../../../api/media/file-name.ts';
+import { newClient } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { picture, video } from '../../support/media-files.ts';
+import {
+  filesOf,
+  linkTo,
+  newFilesOf,
+  noTemporal,
+  post,
+  rowsOf,
+  startLibrary,
+  upload,
+} from '../../support/media-library.ts';
+import { needs } from '../../support/needs.ts';
+import { poll } from '../../support/poll.ts';
+import { answerTo, beginUpload, head, tail, write } from './support/raw-upload.ts';
+
+const test = needs('postgres');
+const api = sharedApi(test, { temporalEnv: noTemporal });
+
+async function library() {
+  const { punctual } = api;
+  return { punctual, client: await api.newClient(), files: await newFilesOf(punctual) };
+}
+
+test.serial('an uploaded picture is in the library, with what its bytes say of it', async (t) => {
+  const { punctual, client, files } = await library();
+  const bytes = await picture('jpeg', { width: 40, height: 30 });
+  const { status, headers, body } = await upload(punctual, client, { bytes, fileName: 'a.jpg' });
+
+  t.is(status, 201);
+  t.is(headers.get('location'), `/api/v1/media/${body.media.id}`);
+  t.like(body.media, {
+    type: 'image/jpeg',
+    name: 'a.jpg',
+    size_bytes: bytes.length,
+    width: 40,
+    height: 30,
+    duration_ms: null,
+  });
+  t.deepEqual((await client.get(`/media/${body.media.id}`)).body, body);
+  t.deepEqual((await client.get('/media')).body, { media: [body.media], next_cursor: null });
+  t.deepEqual(await files(), [body.media.id]);
+});
+
+test('an uploaded video has a length', async (t) => {
+  const { punctual, client } = await library();
+  const bytes = await video('mp4');
+  const { body } = await upload(punctual, client, { bytes, fileName: 'a.mp4' });
+
+  t.like(body.media, { type: 'video/mp4', width: 320, height: 180, duration_ms: 2000 });
+});
+
+test('the link to a file needs no key and gives the very bytes', async (t) => {
+  const { punctual, client } = await library();
+  const bytes = await picture('png');
+  const { body } = await upload(punctual, client, { bytes });
+  const answer = await fetch(linkTo(punctual, body.media.url));
+
+  t.is(answer.headers.get('content-type'), 'image/png');
+  t.deepEqual(Buffer.from(await answer.arrayBuffer()), bytes);
+});
+
+test('the type is read from the bytes, not from the name or the header', async (t) => {
+  const { punctual, client } = await library();
+  const bytes = await picture('png');
+  const { body } = await upload(punctual, client, {
+    bytes,
+    fileName: 'movie.mp4',
+    type: 'video/mp4',
+  });
+
+  t.is(body.media.type, 'image/png');
+});
+
+test('a file may be given another name than its own', async (t) => {
+  const { punctual, client } = await library();
+  const bytes = await picture('png');
+  const { body } = await upload(punctual, client, { bytes, fields: { name: 'Our harbour.png' } });
+
+  t.is(body.media.name, 'Our harbour.png');
+});
+
+test.serial(
+  'what is neither an image nor a video is refused, and nothing is left of it',
+  async (t) => {
+    const { punctual, client, files } = await library();
+    const bytes = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
+    for (const each of [bytes, Buffer.from(''), Buffer.from('MZ\u0090\u0000')]) {
+      const { status, body } = await upload(punctual, client, {
+        bytes: each,
+        fileName: 'cat.png',
+        type: 'image/png',
+      });
+      t.is(status, 400);
+      t.like(body, { code: 'invalid_media' });
+    }
+
+    t.deepEqual(await files(), []);
+    t.is(await rowsOf(punctual, client.workspaceId), 0);
+  },
+);
+
+const file = 'content-disposition: form-data; name="file"; filename="a.png"\r\n\r\nx';
+const field = (name: string) => `content-disposition: form-data; name="${name}"\r\n\r\nx`;
+const body = (...parts: string[]) =>
+  `${parts.map((part) => `--b\r\n${part}\r\n`).join('')}--b--\r\n`;
+
+const wrong: Readonly<Record<string, readonly [string, string, string]>> = {
+  'without any part': [body(), 'invalid_media', '/file'],
+  'without a file': [body(field('name')), 'invalid_media', '/file'],
+  'with the file in plain text': [body(field('file')), 'invalid_request', '/file'],
+  'with two files': [body(file, file), 'invalid_request', '/file'],
+  'with a file in another field': [
+    body(file, file.replace('"file"', '"image"')),
+    'invalid_request',
+    '/image',
+  ],
+  'with an unknown field': [body(field('title'), file), 'invalid_request', '/title'],
+  'with two names': [body(field('name'), field('name'), file), 'invalid_request', '/name'],
+  'that ends before its end': [`--b\r\n${file}`, 'invalid_request', ''],
+  'with another boundary': [body(file).replaceAll('--b', '--c'), 'invalid_request', ''],
+};
+for (const [name, [text, code, path]] of Object.entries(wrong)) {
+  test.serial(`an upload ${name} is refused, and nothing is left of it`, async (t) => {
+    const { punctual, client, files } = await library();
+    const reply = await post(punctual, client, text, {
+      'content-type': 'multipart/form-data; boundary=b',
+    });
+
+    t.is(reply.status, 400, JSON.stringify(reply.body));
+    t.is(reply.body.code, code);
+    t.is(reply.body.details?.[0].path ?? '', path);
+    t.deepEqual(await files(), []);
+  });
+}
+
+test('an upload without a boundary is refused', async (t) => {
+  const { punctual, client } = await library();
+  const reply = await post(punctual, client, body(file), { 'content-type': 'multipart/form-data' });
+
+  t.like(reply, { status: 400, body: { code: 'invalid_request' } });
+});
+
+for (const type of ['application/json', 'image/png', 'multipart/mixed; boundary=b', '']) {
+  test(`a body of type "${type}" is no upload`, async (t) => {
+    const { punctual, client } = await library();
+    const reply = await post(punctual, client, body(file), { 'content-type': type });
+
+    t.like(reply, { status: 415, body: { code: 'unsupported_media_type' } });
+  });
+}
+
+test.serial('an upload without a key is refused', async (t) => {
+  const { punctual, client, files } = await library();
+  const stranger = { ...client, key: 'svc_live_wrong' };
+  const { status } = await upload(punctual, stranger, { bytes: await picture() });
+
+  t.is(status, 401);
+  t.deepEqual(await files(), []);
+});
+
+const limit = 200 * 1024 * 1024;
+const piece = Buffer.alloc(1024 * 1024);
+
+test.serial('an upload that says it is too large is answered before it comes', async (t) => {
+  const { punctual, client, files } = await library();
+  const request = beginUpload(t, punctual, client, { 'content-length': 2 * limit });
+  request.write(head);
+
+  t.like(await answerTo(request), { status: 413, body: { code: 'payload_too_large' } });
+  t.deepEqual(await files(), []);
+});
+
+test.serial(
+  'an upload that is too large without saying so is stopped at the limit and answered',
+  async (t) => {
+    const { punctual, client, files } = await library();
+    const request = beginUpload(t, punctual, client);
+    const answer = answerTo(request);
+    await write(request, head);
+    await write(request, piece, 200);
+    t.is(request.destroyed, false);
+    await write(request, Buffer.from('x'));
+
+    t.like(await answer, {
+      status: 413,
+      body: { code: 'payload_too_large', error: 'The file is larger than 200 MB.' },
+    });
+    t.deepEqual(await files(), []);
+    t.is(await rowsOf(punctual, client.workspaceId), 0);
+  },
+);
+
+test('a refused client that goes on sending is cut off', async (t) => {
+  const { punctual, client } = await library();
+  const request = beginUpload(t, punctual, client, { 'content-length': 100 * limit });
+  t.like(await answerTo(request), { status: 413 });
+  const sending = setInterval(() => request.write('x'), 100);
+  t.teardown(() => clearInterval(sending));
+
+  await poll(
+    async () => request.destroyed || request.socket?.destroyed === true,
+    (gone) => gone,
+  );
+  t.pass();
+});
+
+test.serial('a client that hangs up in the middle leaves no file and no row', async (t) => {
+  const { punctual, client, files } = await library();
+  const request = beginUpload(t, punctual, client);
+  await write(request, head);
+  await write(request, piece, 10);
+  await poll(files, ({ length }) => length === 1);
+  request.destroy();
+
+  await poll(files, ({ length }) => length === 0);
+  t.is(await rowsOf(punctual, client.workspaceId), 0);
+  t.is((await upload(punctual, client, { bytes: await picture() })).status, 201);
+});
+
+test.serial(
+  'a client that hangs up before its first byte is read leaves nothing and holds nothing up',
+  async (t) => {
+    const { punctual, client, files } = await library();
+    for (let count = 0; count < 20; count += 1) {
+      const request = beginUpload(t, punctual, client);
+      request.write(head);
+      await sleep(count);
+      request.destroy();
+    }
+
+    t.is((await upload(punctual, client, { bytes: await picture() })).status, 201);
+    await poll(files, ({ length }) => length === 1);
+    t.is(await rowsOf(punctual, client.workspaceId), 1);
+  },
+);
+
+test('a client that falls silent is answered, and nothing is left', async (t) => {
+  const punctual = await startLibrary(t, { media: { stallMs: 500 } });
+  const client = await newClient(punctual);
+  const request = beginUpload(t, punctual, client);
+  await write(request, head);
+  await write(request, piece);
+
+  t.like(await answerTo(request), {
+    status: 400,
+    body: { code: 'invalid_request', error: 'Nothing came for 0.5 s.' },
+  });
+  t.deepEqual(await filesOf(punctual), []);
+});
+
+test('a client that is slow is waited for', async (t) => {
+  // In all the client takes longer than it may be silent, and a tenth of that for each byte.
+  const punctual = await startLibrary(t, { media: { stallMs: 4000 } });
+  const client = await newClient(punctual);
+  const bytes = await picture();
+  const request = beginUpload(t, punctual, client);
+  await write(request, head);
+  for (const byte of bytes.subarray(0, 11)) {
+    await write(request, Buffer.from([byte]));
+    await sleep(400);
+  }
+  await write(request, bytes.subarray(11));
+  request.end(tail);
+
+  t.like(await answerTo(request), { status: 201 });
+});
+
+const cleaned: Readonly<Record<string, readonly [string | undefined, string]>> = {
+  'stays as it is when it is harmless': ['Our harbour (2).PNG', 'Our harbour (2).PNG'],
+  'loses the folders before it': ['/etc/passwd', 'passwd'],
+  'loses the folders of Windows': [String.raw`C:\Users\me\cat.png`, 'cat.png'],
+  'loses control characters': ['a\u0000b\r\nc\u007f.png', 'abc.png'],
+  'loses marks that turn its direction': ['cat\u202egnp.exe', 'catgnp.exe'],
+  'keeps emoji that are made of several signs': ['👩‍👩‍👧.png', '👩‍👩‍👧.png'],
+  'is composed, as most programs type it': ['a\u0308.png', 'ä.png'],
+  'has no half of a surrogate pair': ['a\ud800.png', 'a\ufffd.png'],
+  'has no space around it': ['  cat.png ', 'cat.png'],
+  'that is empty is made up from the type': ['', 'file.jpg'],
+  'that is missing is made up from the type': [undefined, 'file.jpg'],
+  'of dots alone is made up from the type': ['..', 'file.jpg'],
+  'that was all folders is made up from the type': ['a/b/', 'file.jpg'],
+  'that is too long keeps its ending': [`${'a'.repeat(300)}.jpeg`, `${'a'.repeat(250)}.jpeg`],
+  'that is too long and has no ending is cut': ['b'.repeat(300), 'b'.repeat(255)],
+  'that is too long is not cut within a character': [`${'a'.repeat(254)}😀`, 'a'.repeat(254)],
+};
+for (const [what, [given, expected]] of Object.entries(cleaned)) {
+  test(`a name ${what}`, (t) => {
+    t.is(fileName(given, 'image/jpeg'), expected);
+  });
+}
