@@ -1,8 +1,11 @@
 import test from 'ava';
 import { allRoutes } from '../../../api/app.ts';
 import type { ApiDeps } from '../../../api/deps.ts';
-import type { Owned } from '../owned.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { silentPort, type Owned } from '../owned.ts';
 import { allAreRefused, type BadCall } from './refuse.ts';
+
+const api = sharedApi(test, { allowPorts: [silentPort] });
 
 const routes = allRoutes({} as ApiDeps);
 
@@ -37,7 +40,7 @@ const unknown: readonly (readonly [query: string, place: string])[] = [
 ];
 
 test('a query parameter that a call does not take is refused and named, on every call', (t) =>
-  allAreRefused(t, (owned) =>
+  allAreRefused(t, api, (owned) =>
     routes.flatMap(({ method, path, body: takesBody }) =>
       unknown.map(([query, place]): BadCall => {
         const since = path.endsWith('{id}/replay') ? '&since=2020-01-01T00:00:00Z' : '';
@@ -51,7 +54,7 @@ test('a query parameter that a call does not take is refused and named, on every
   ));
 
 test('a query parameter that is given twice is refused and named, on every call that takes any', (t) =>
-  allAreRefused(t, (owned) =>
+  allAreRefused(t, api, (owned) =>
     routes.flatMap(({ method, path, query = {} }) =>
       Object.keys(query).map((name): BadCall => ({
         title: 'a parameter twice',
@@ -91,7 +94,7 @@ const lists = ({ webhook }: Owned): readonly string[] => [
 ];
 
 test('a limit that is no whole number in its range is refused, by every list', (t) =>
-  allAreRefused(t, (owned) =>
+  allAreRefused(t, api, (owned) =>
     lists(owned).flatMap((path) =>
       ['0', '-1', '101', '1000000', ...noNumbers].map((limit) =>
         get(`${path}?limit=${limit}`, ['?limit']),
@@ -118,7 +121,7 @@ const wrongCursors = [
 ];
 
 test('a cursor that no list gave out is refused, by every list that takes one', (t) =>
-  allAreRefused(t, (owned) =>
+  allAreRefused(t, api, (owned) =>
     lists(owned)
       .filter((path) => path !== '/analytics')
       .flatMap((path) =>
@@ -127,7 +130,7 @@ test('a cursor that no list gave out is refused, by every list that takes one', 
   ));
 
 test('a filter that names nothing there is is refused', (t) =>
-  allAreRefused(t, ({ webhook }) => [
+  allAreRefused(t, api, ({ webhook }) => [
     ...['', 'Draft', 'DRAFT', 'cancelled', 'draft,scheduled', 'draft%20', 'retrying', '%00'].map(
       (status) => get(`/posts?status=${status}`, ['?status']),
     ),
@@ -165,7 +168,7 @@ const noDays = [
 ];
 
 test('analytics are refused for a day that is none, a range that is none, and what there is not', (t) =>
-  allAreRefused(t, ({ channel, failed }) => [
+  allAreRefused(t, api, ({ channel, failed }) => [
     ...noDays.flatMap((day) => [
       get(`/analytics?from=${day}&to=2026-12-31`, ['?from']),
       get(`/analytics?from=2025-12-31&to=${day}`, ['?to']),
@@ -207,7 +210,7 @@ const noInstants = [
 ];
 
 test('a time since which to replay that is none is refused, and so is none at all', (t) =>
-  allAreRefused(t, ({ webhook }) => [
+  allAreRefused(t, api, ({ webhook }) => [
     ...noInstants.map((since): BadCall => ({
       title: 'no time',
       method: 'POST',
@@ -250,7 +253,7 @@ const paths = [
 ];
 
 test('a path that there is not is unknown by every method', (t) =>
-  allAreRefused(t, () =>
+  allAreRefused(t, api, () =>
     paths.flatMap((path) =>
       ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method): BadCall => ({
         title: 'an unknown path',
@@ -262,7 +265,7 @@ test('a path that there is not is unknown by every method', (t) =>
   ));
 
 test('a method that a path does not take is refused, on every path', (t) =>
-  allAreRefused(t, (owned) =>
+  allAreRefused(t, api, (owned) =>
     [...new Set(routes.map(({ path }) => path))].flatMap((path) => {
       const to = filled(path, owned);
       const taken = routes.filter((route) => route.path === path);

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Reply } from '../../support/client.ts';
-import { startApi, type Punctual } from '../../support/punctual.ts';
-import { ownedBy, silentPort, type Owned } from '../owned.ts';
+import type { SharedApi } from '../../support/kit.ts';
+import { ownedBy, type Owned } from '../owned.ts';
 import { rawCall } from '../../support/raw-call.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 
@@ -38,26 +38,31 @@ export const statuses = {
   unsupported_media_type: 415,
 } as const;
 
-/** Sends each request, and looks that it is refused as it should be, and that none leaves a trace. */
+/**
+ * Sends each request, and looks that it is refused as it should be, and that none leaves a trace.
+ *
+ * @param api Must allow `silentPort`.
+ */
 export async function allAreRefused(
   t: ExecutionContext,
+  { punctual }: SharedApi,
   casesFor: (owned: Owned) => readonly BadCall[],
 ): Promise<void> {
-  const punctual = await startApi(t, { allowPorts: [silentPort] });
   const owned = await ownedBy(punctual);
+  const { key, workspaceId } = owned.client;
   const cases = casesFor(owned);
-  const before = await storedRows(punctual.orm);
+  const before = await storedRows(punctual.orm, workspaceId);
   const faults: string[] = [];
   for (const bad of cases) {
-    faults.push(...faultsOf(bad, await send(punctual, owned.client.key, bad)));
+    faults.push(...faultsOf(bad, await send(punctual.url, key, bad)));
   }
 
   t.deepEqual(faults, []);
-  t.deepEqual(await storedRows(punctual.orm), before);
+  t.deepEqual(await storedRows(punctual.orm, workspaceId), before);
   t.log(`${cases.length} bad requests`);
 }
 
-async function send({ url }: Punctual, key: string, bad: BadCall): Promise<Reply> {
+async function send(url: string, key: string, bad: BadCall): Promise<Reply> {
   const { method, path, headers, body } = bad;
   const isBytes = typeof body === 'string' || body instanceof Uint8Array;
   try {

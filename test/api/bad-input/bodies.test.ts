@@ -1,30 +1,143 @@
 import { request } from 'node:http';
 import { json as jsonOf } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import test, { type ExecutionContext } from 'ava';
-import { newClient, type Reply } from '../support/client.ts';
-import { startApi } from '../support/punctual.ts';
-import { rawCall } from '../support/raw-call.ts';
-import { storedRows } from '../support/stored-rows.ts';
+import test from 'ava';
+import type { Reply } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { storedRows } from '../../support/stored-rows.ts';
+import { silentPort, type Owned } from '../owned.ts';
+import { allAreRefused, type BadCall } from './refuse.ts';
+import { documents } from './wrong-values.ts';
 
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t);
-  const { key } = await newClient(punctual);
+const api = sharedApi(test, { allowPorts: [silentPort] });
+
+/** The calls that take a body, by method and path. */
+const calls = ({ draft, failed, webhook }: Owned): readonly (readonly [string, string])[] => [
+  ['POST', '/posts'],
+  ['POST', '/posts/validate'],
+  ['PATCH', `/posts/${draft}`],
+  ['POST', `/posts/${failed}/settle`],
+  ['POST', '/webhooks'],
+  ['PATCH', `/webhooks/${webhook}`],
+];
+
+test('a body that is no JSON object, or has a field that there is not, is refused by every call that takes one', (t) =>
+  allAreRefused(t, api, (owned) =>
+    calls(owned).flatMap(([method, path]) =>
+      documents.map(([title, body]): BadCall => ({
+        title,
+        method,
+        path,
+        body,
+        code: 'invalid_request',
+      })),
+    ),
+  ));
+
+const encodings: readonly (readonly [string, Buffer])[] = [
+  ['Latin-1', Buffer.from('{"body":"café"}', 'latin1')],
+  ['UTF-16', Buffer.from('{"body":"x"}', 'utf16le')],
+  ['UTF-16 with its mark', Buffer.from('\ufeff{"body":"x"}', 'utf16le')],
+  ['a stray byte', Buffer.from('7b22626f6479223a2280227d', 'hex')],
+  ['an overlong slash', Buffer.from('7b22626f6479223a22c0af227d', 'hex')],
+  ['a surrogate in UTF-8', Buffer.from('7b22626f6479223a22eda080227d', 'hex')],
+  ['a cut emoji', Buffer.from('7b22626f6479223a22f09f98227d', 'hex')],
+];
+
+test('a body that is not UTF-8 is refused by every call that takes one', (t) =>
+  allAreRefused(t, api, (owned) =>
+    calls(owned).flatMap(([method, path]) =>
+      encodings.map(([title, bytes]): BadCall => {
+        const body = new Uint8Array(bytes);
+        return { title, method, path, body, code: 'invalid_request' };
+      }),
+    ),
+  ));
+
+test('a body of one byte over 1 MB is refused by every call that takes one', (t) =>
+  allAreRefused(t, api, (owned) =>
+    calls(owned).map(([method, path]): BadCall => {
+      const frame = '{"body":""}'.length;
+      const body = `{"body":"${'x'.repeat(1024 * 1024 + 1 - frame)}"}`;
+      return { title: '1 MB + 1', method, path, body, code: 'payload_too_large' };
+    }),
+  ));
+
+const types = [
+  'text/json',
+  'text/plain',
+  'text/plain; charset=utf-8',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'application/xml',
+  'application/octet-stream',
+  'application/json5',
+  'application/jsonp',
+  'application/ld+json',
+  'application/merge-patch+json',
+  'application/json-patch+json',
+  'application/vnd.api+json',
+  'application/json; charset=utf-16',
+  'application/json; charset=latin1',
+  'json',
+  '*/*',
+  ';',
+];
+
+test('a body of another content type, or in another character set, is refused by every call that takes one', (t) =>
+  allAreRefused(t, api, (owned) =>
+    calls(owned).flatMap(([method, path]) =>
+      types.map((type): BadCall => ({
+        title: type,
+        method,
+        path,
+        headers: { 'content-type': type },
+        body: '{"body":"x"}',
+        code: 'unsupported_media_type',
+      })),
+    ),
+  ));
+
+test('a body is refused by every call that takes none', (t) =>
+  allAreRefused(t, api, ({ scheduled, failed, webhook, delivery }) =>
+    [
+      `/posts/${scheduled}/cancel`,
+      `/posts/${failed}/retry`,
+      `/webhooks/${webhook}/test`,
+      `/webhooks/${webhook}/rotate`,
+      `/webhooks/${webhook}/replay?since=2020-01-01T00:00:00Z`,
+      `/webhooks/${webhook}/deliveries/${delivery}/replay`,
+    ].flatMap((path) =>
+      ['{"x":1}', '[1]', '"x"', '1', '{', 'null', '{"__proto__":1}'].map((body): BadCall => ({
+        title: body,
+        method: 'POST',
+        path,
+        body,
+        code: 'invalid_request',
+      })),
+    ),
+  ));
+
+/** Sends bodies to `POST /posts` for a workspace of its own. */
+async function sender() {
+  const { key, workspaceId } = await api.newClient();
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const send = (body: Buffer, more: Record<string, string> = {}): Promise<Reply> =>
-    rawCall(`${punctual.url}/api/v1/posts`, {
+    rawCall(`${api.punctual.url}/api/v1/posts`, {
       method: 'POST',
       headers: { ...headers, ...more },
       body: new Uint8Array(body),
     });
-  return { punctual, headers, send };
+  const posts = async () => (await storedRows(api.punctual.orm, workspaceId)).posts;
+  return { headers, send, posts };
 }
 
 const post = (text: Buffer): Buffer =>
   Buffer.concat([Buffer.from('{"body":"'), text, Buffer.from('"}')]);
 
 test('bytes that are not UTF-8 are refused instead of published as question marks', async (t) => {
-  const { punctual, send } = await world(t);
+  const { posts, send } = await sender();
   const broken = [
     Buffer.from('café', 'latin1'),
     Buffer.from([0x80]),
@@ -49,11 +162,11 @@ test('bytes that are not UTF-8 are refused instead of published as question mark
   }
 
   t.is((await send(Buffer.from('{"body":"x"}', 'utf16le'))).status, 400);
-  t.is((await storedRows(punctual.orm)).posts, 0);
+  t.is(await posts(), 0);
 });
 
 test('UTF-8 is read whole, also in pieces that cut a character, after a byte order mark or packed', async (t) => {
-  const { punctual, headers, send } = await world(t);
+  const { headers, send } = await sender();
   const text = 'café 😀 � \ufeff 日本';
   const whole = post(Buffer.from(text));
   const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), whole]);
@@ -71,7 +184,7 @@ test('UTF-8 is read whole, also in pieces that cut a character, after a byte ord
     t.is(reply.body.post.body, text);
   }
 
-  const sending = request(`${punctual.url}/api/v1/posts`, { method: 'POST', headers });
+  const sending = request(`${api.punctual.url}/api/v1/posts`, { method: 'POST', headers });
   const answer = new Promise<unknown>((resolve, reject) => {
     sending.on('response', (response) => resolve(jsonOf(response))).on('error', reject);
   });
@@ -85,7 +198,7 @@ test('UTF-8 is read whole, also in pieces that cut a character, after a byte ord
 });
 
 test('what claims to be packed and is not is the caller’s fault, not ours', async (t) => {
-  const { punctual, send } = await world(t);
+  const { posts, send } = await sender();
   const packed = gzipSync(post(Buffer.from(crypto.randomUUID().repeat(20))));
   const broken: [string, Buffer][] = [
     ['gzip', Buffer.from('not packed')],
@@ -100,11 +213,11 @@ test('what claims to be packed and is not is the caller’s fault, not ours', as
   }
 
   t.is((await send(packed, { 'content-encoding': 'gzip' })).status, 201);
-  t.is((await storedRows(punctual.orm)).posts, 1);
+  t.is(await posts(), 1);
 });
 
 test('a field that is given twice counts as it was given last', async (t) => {
-  const { send } = await world(t);
+  const { send } = await sender();
   const reply = await send(Buffer.from('{"body":"first","body":"last"}'));
   t.is(reply.status, 201);
   t.is(reply.body.post.body, 'last');
@@ -112,7 +225,7 @@ test('a field that is given twice counts as it was given last', async (t) => {
 });
 
 test('a field named __proto__ is refused in every spelling, and a text that mentions it is not', async (t) => {
-  const { punctual, send } = await world(t);
+  const { posts, send } = await sender();
   for (const name of ['__proto__', '\\u005f_proto__', '__\\u0070\\u0072ot\\u006F_\\u005F']) {
     for (const body of [`{"body":"x","${name}":{}}`, `{"body":"x","video":{"${name}" : {}}}`]) {
       const reply = await send(Buffer.from(body));
@@ -121,7 +234,7 @@ test('a field named __proto__ is refused in every spelling, and a text that ment
     }
   }
 
-  t.is((await storedRows(punctual.orm)).posts, 0);
+  t.is(await posts(), 0);
   const text = 'What "__proto__": is for. \\u005f';
   const reply = await send(Buffer.from(JSON.stringify({ body: text })));
   t.is(reply.body.post.body, text);
@@ -129,9 +242,9 @@ test('a field named __proto__ is refused in every spelling, and a text that ment
 });
 
 test('a client that hangs up in the middle of a packed body leaves nothing, and the next one is served', async (t) => {
-  const { punctual, headers, send } = await world(t);
+  const { posts, headers, send } = await sender();
   for (const encoding of ['identity', 'gzip']) {
-    const sending = request(`${punctual.url}/api/v1/posts`, {
+    const sending = request(`${api.punctual.url}/api/v1/posts`, {
       method: 'POST',
       headers: { ...headers, 'content-encoding': encoding, 'content-length': '1000' },
     });
@@ -147,5 +260,5 @@ test('a client that hangs up in the middle of a packed body leaves nothing, and 
   }
 
   t.is((await send(post(Buffer.from('on')))).status, 201);
-  t.is((await storedRows(punctual.orm)).posts, 1);
+  t.is(await posts(), 1);
 });
