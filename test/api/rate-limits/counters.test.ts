@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
+import { inBatches } from '../../../api/rate-limits/in-batches.ts';
 import { createApiKey, createWorkspace } from '../../../cli/create-workspace.ts';
 import { clientFor, newClient, type Client } from '../../support/client.ts';
 import { freshDatabase } from '../../support/database.ts';
+import { noTemporal } from '../../support/media-library.ts';
 import { poll } from '../../support/poll.ts';
 import { startApi } from '../../support/punctual.ts';
 import { targetOf, tcpGate, throughGate } from '../../support/tcp-gate.ts';
-import { freshNamespace } from '../../support/temporal.ts';
 import { startApiProcess } from '../../support/api-process.ts';
 import { rawCall } from '../../support/raw-call.ts';
 
@@ -14,7 +15,7 @@ import { rawCall } from '../../support/raw-call.ts';
 async function twoProcesses(t: ExecutionContext, limits: Record<string, string>) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const settings = {
-    ...(await freshNamespace()),
+    ...noTemporal,
     DATABASE_URL: databaseUrl,
     SECRET_KEY: randomBytes(32).toString('hex'),
     ...limits,
@@ -57,7 +58,7 @@ test('several API processes share the limits: together they let through exactly 
 });
 
 test('without the counters nobody is let in uncounted: 503, and on as before when they are back', async (t) => {
-  const punctual = await startApi(t);
+  const punctual = await startApi(t, { temporalEnv: noTemporal }); // Its counters go away.
   const client = await newClient(punctual);
   const em = punctual.orm.em.fork();
   await em.execute('alter table rate_limits rename to elsewhere');
@@ -77,7 +78,7 @@ test('a connection that falls silent costs one call a 503 after a few seconds, a
   const { url: databaseUrl } = await freshDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
   const api = await startApiProcess(t, {
-    ...(await freshNamespace()),
+    ...noTemporal,
     DATABASE_URL: throughGate(databaseUrl, gate),
     SECRET_KEY: randomBytes(32).toString('hex'),
   });
@@ -88,4 +89,64 @@ test('a connection that falls silent costs one call a 503 after a few seconds, a
   gate.freeze();
   t.deepEqual((await Promise.all([call(), call(), call()])).toSorted(), [401, 401, 503]);
   await gate.close(); // So that the process can end at once.
+});
+
+/** A run that ends when the test says so, and what it was called with. */
+function controlled() {
+  const runs: { key: string; size: number; end: (answer: string) => void; fail: () => void }[] = [];
+  const ask = inBatches(
+    (key, size) =>
+      new Promise<string>((resolve, reject) => {
+        runs.push({ key, size, end: resolve, fail: () => reject(new Error('away')) });
+      }),
+  );
+  return { runs, ask };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('whoever comes during a run waits for the next, which is for all who wait', async (t) => {
+  const { runs, ask } = controlled();
+  const first = ask('a');
+  const later = [ask('a'), ask('a'), ask('a')];
+  await settled();
+  t.deepEqual(
+    runs.map(({ size }) => size),
+    [1],
+  );
+  runs[0]?.end('old');
+  t.deepEqual(await first, { result: 'old', place: 1, size: 1 });
+  await settled();
+  runs[1]?.end('new');
+  t.deepEqual(
+    await Promise.all(later),
+    [1, 2, 3].map((place) => ({ result: 'new', place, size: 3 })),
+  );
+  t.is(runs.length, 2);
+});
+
+test('one key does not wait for another', async (t) => {
+  const { runs, ask } = controlled();
+  void ask('a');
+  const b = ask('b');
+  await settled();
+  runs.find(({ key }) => key === 'b')?.end('answer');
+  t.is((await b).result, 'answer');
+});
+
+test('a failure reaches all whose run it was, and the next run is a new try', async (t) => {
+  const { runs, ask } = controlled();
+  const failing = ask('a');
+  const waiting = ask('a');
+  await settled();
+  runs[0]?.fail();
+  await t.throwsAsync(failing, { message: 'away' });
+  await settled();
+  runs[1]?.end('back');
+  t.is((await waiting).result, 'back');
+
+  const afterwards = ask('a');
+  await settled();
+  runs[2]?.end('again');
+  t.deepEqual(await afterwards, { result: 'again', place: 1, size: 1 });
 });

@@ -1,0 +1,280 @@
+import { request } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { createApiKey } from '../../../cli/create-workspace.ts';
+import { clientFor, newClient, type Client, type Reply } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { noTemporal } from '../../support/media-library.ts';
+import { startApi, type ApiOptions } from '../../support/punctual.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { storedRows } from '../../support/stored-rows.ts';
+
+const api = sharedApi(test, {
+  temporalEnv: noTemporal,
+  rateLimits: { requests: 40, writes: 7 },
+});
+
+const statuses = (replies: readonly Reply[]): number[] => replies.map(({ status }) => status);
+
+/** `{requests: {r: 4, t: 60}}` of `RateLimit: "requests";r=4;t=60`. */
+const standing = ({ headers }: Reply): Record<string, { r: number; t: number }> =>
+  Object.fromEntries(
+    (headers.get('ratelimit') ?? '').split(', ').map((item) => {
+      const [, name = '', r, t] = /^"([a-z\-]+)";r=(\d+);t=(\d+)$/v.exec(item) ?? [];
+      return [name, { r: Number(r), t: Number(t) }];
+    }),
+  );
+
+/** The id of the one key of a client's workspace. */
+async function keyId({ workspaceId }: Pick<Client, 'workspaceId'>): Promise<string> {
+  const em = api.punctual.orm.em.fork();
+  const sql = 'select id from api_keys where workspace_id = ?';
+  const [row] = await em.execute<{ id: string }[]>(sql, [workspaceId]);
+  return String(row?.id);
+}
+
+test('the call that is one too many is 429 and says when to go on, and another key goes on at once', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  for (let left = 39; left >= 0; left -= 1) {
+    const reply = await client.get('/me');
+    t.is(reply.status, 200);
+    t.is(standing(reply)['requests']?.r, left);
+  }
+
+  for (const reply of [await client.get('/me'), await client.get('/channels')]) {
+    t.is(reply.status, 429);
+    t.is(reply.body.code, 'rate_limited');
+    const seconds = Number(reply.headers.get('retry-after'));
+    t.true(seconds >= 1 && seconds <= 60, String(seconds));
+    t.deepEqual(standing(reply), { requests: { r: 0, t: seconds } });
+    t.regex(reply.body.error, new RegExp(`More than 40 requests.*${seconds} s`, 'v'));
+  }
+
+  const another = await createApiKey(punctual.orm.em.fork(), client.workspaceId);
+  t.is((await clientFor(punctual.url, client.workspaceId, another).get('/me')).status, 200);
+});
+
+test('calls that change something have a limit of their own, and reading goes on past it', async (t) => {
+  const client = await api.newClient();
+  const first = await client.post('/posts', { body: 'x' });
+  t.deepEqual(
+    Object.values(standing(first)).map(({ r }) => r),
+    [39, 6],
+  );
+  const id = first.body.post.id;
+  for (let left = 6; left > 0; left -= 1) {
+    t.is((await client.patch(`/posts/${id}`, { body: 'y' })).status, 200);
+  }
+
+  const refused = [
+    await client.post('/posts', { body: 'z' }),
+    await client.patch(`/posts/${id}`, { body: 'z' }),
+    await client.delete(`/webhooks/${id}`),
+  ];
+  t.deepEqual(statuses(refused), [429, 429, 429]);
+  t.regex(refused[0]?.body.error, /More than 7 writes/v);
+
+  const reply = await client.get(`/posts/${id}`);
+  t.is(reply.body.post.body, 'y');
+  t.is(standing(reply)['requests']?.r, 40 - 7 - 3 - 1); // Refused writes were requests too.
+  t.is((await storedRows(api.punctual.orm, client.workspaceId)).posts, 1);
+});
+
+test('every answer to a known caller tells of the limits, whatever else it says', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const policy = '"requests";q=40;w=60, "writes";q=7;w=60';
+  const replies = [
+    await client.get('/me'),
+    await client.post('/posts', { body: 'x' }),
+    await client.post('/posts', {}),
+    await client.get('/posts/none'),
+    await client.get('/posts?nothing=1'),
+  ];
+  t.deepEqual(statuses(replies), [200, 201, 400, 404, 400]);
+  for (const [index, reply] of replies.entries()) {
+    t.is(reply.headers.get('ratelimit-policy'), policy);
+    t.is(standing(reply)['requests']?.r, 39 - index);
+  }
+
+  const strangers = ['/api/v1/me', '/api/v1/nothing', '/openapi.json', '/docs', '/healthz'];
+  for (const path of strangers) {
+    const { headers } = await rawCall(punctual.url + path);
+    t.false(headers.has('ratelimit') || headers.has('ratelimit-policy'), path);
+  }
+});
+
+test('what needs no key is never refused', async (t) => {
+  // An API of its own, of which nobody is counted.
+  const rateLimits = { requests: 1, writes: 1, wrongKeys: 1 };
+  const punctual = await startApi(t, { temporalEnv: noTemporal, rateLimits });
+  for (const path of ['/openapi.json', '/docs', '/healthz', '/readyz', '/api/v1/nothing']) {
+    for (let n = 0; n < 4; n += 1) {
+      t.not((await rawCall(punctual.url + path)).status, 429, path);
+    }
+  }
+
+  t.deepEqual(await punctual.orm.em.fork().execute('select * from rate_limits'), []);
+});
+
+test('a window that is over begins anew', async (t) => {
+  const client = await api.newClient();
+  await client.get('/me');
+  t.is(standing(await client.get('/me'))['requests']?.r, 38);
+  await api.punctual.orm.em
+    .fork()
+    .execute('update rate_limits set expire = ? where key = ?', [
+      Date.now() - 1,
+      `requests:${await keyId(client)}`,
+    ]);
+  const { r = 0, t: seconds = 0 } = standing(await client.get('/me'))['requests'] ?? {};
+  t.is(r, 39);
+  t.true(seconds > 30 && seconds <= 60, String(seconds)); // A minute, less what the answer took.
+});
+
+test('of many calls at once exactly as many get through as there may be', async (t) => {
+  const client = await api.newClient();
+  const writes = await Promise.all(
+    Array.from({ length: 20 }, () => client.post('/posts', { body: 'x' })),
+  );
+  t.is(statuses(writes).filter((status) => status === 201).length, 7);
+  const reads = await Promise.all(Array.from({ length: 40 }, () => client.get('/me')));
+  t.is(statuses(reads).filter((status) => status === 200).length, 20);
+  t.is((await storedRows(api.punctual.orm, client.workspaceId)).posts, 7);
+});
+
+test('a call that is one too many is refused before its body is read', async (t) => {
+  const client = await api.newClient();
+  for (let left = 7; left > 0; left -= 1) {
+    t.is((await client.post('/posts', { body: 'x' })).status, 201);
+  }
+
+  t.is((await client.post('/posts', { bdy: 'no such field' })).status, 429);
+
+  const headers = {
+    authorization: `Bearer ${client.key}`,
+    'content-type': 'application/json',
+    'content-length': '500000',
+  };
+  const sending = request(`${api.punctual.url}/api/v1/posts`, { method: 'POST', headers });
+  t.teardown(() => sending.destroy());
+  const status = new Promise((resolve, reject) => {
+    sending.on('response', (response) => resolve(response.statusCode)).on('error', reject);
+  });
+  sending.write('{"body":"'); // And no more than that.
+  t.is(await status, 429);
+});
+
+test('the database holds no API key and no hash of one among the counters', async (t) => {
+  const client = await api.newClient();
+  await client.get('/me');
+  await client.post('/posts', { body: 'x' });
+  const id = await keyId(client);
+  const rows = await api.punctual.orm.em
+    .fork()
+    .execute<{ key: string; points: number }[]>(
+      'select key, points from rate_limits where points > 0 order by key',
+    );
+  const mine = rows.filter(({ key }) => key.includes(id));
+  t.deepEqual(mine, [
+    { key: `requests:${id}`, points: 2 },
+    { key: `writes:${id}`, points: 1 },
+  ]);
+  // So do those of the tests beside this one; nothing else is counted here.
+  const known = /^(?:requests|writes):[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/v;
+  t.deepEqual(
+    rows.filter(({ key }) => !known.test(key)),
+    [],
+  );
+});
+
+/** An API of its own that takes two wrong keys a minute, and calls from addresses that a proxy names. */
+async function guessing(t: ExecutionContext, options: ApiOptions = {}) {
+  const punctual = await startApi(t, {
+    temporalEnv: noTemporal,
+    rateLimits: { wrongKeys: 2 },
+    ...options,
+  });
+  const { key } = await newClient(punctual);
+  const call = (authorization: string, forwardedFor?: string): Promise<Reply> =>
+    rawCall(`${punctual.url}/api/v1/me`, {
+      headers: {
+        authorization,
+        ...(forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }),
+      },
+    });
+  let guesses = 0;
+  const guess = async (forwardedFor?: string): Promise<number> => {
+    guesses += 1;
+    return (await call(`Bearer svc_live_${guesses}`, forwardedFor)).status;
+  };
+  return { punctual, right: `Bearer ${key}`, call, guess };
+}
+
+test('guesses from one address are refused after a few, and a right key from there is not', async (t) => {
+  const { call, guess, right } = await guessing(t);
+  t.deepEqual([await guess(), await guess(), await guess(), await guess()], [401, 401, 429, 429]);
+  t.is((await call(right)).status, 200);
+
+  const reply = await call('Bearer svc_live_once_more');
+  t.is(reply.body.code, 'rate_limited');
+  const seconds = Number(reply.headers.get('retry-after'));
+  t.true(seconds >= 1 && seconds <= 60);
+  t.is(reply.headers.get('ratelimit-policy'), '"wrong-keys";q=2;w=60');
+  t.is(reply.headers.get('ratelimit'), `"wrong-keys";r=0;t=${seconds}`);
+  t.false(JSON.stringify(reply.body).includes('127.0.0.1'));
+});
+
+test('a call without a key guesses nothing', async (t) => {
+  const { call } = await guessing(t);
+  for (const authorization of ['', '', '', 'Bearer', 'Basic YTpi']) {
+    t.is((await call(authorization)).status, 401);
+  }
+});
+
+test('nobody gets around it by naming another address', async (t) => {
+  const { guess } = await guessing(t);
+  const answers = [await guess('192.0.2.1'), await guess('192.0.2.2'), await guess('192.0.2.3')];
+  t.deepEqual(answers, [401, 401, 429]);
+});
+
+test('behind a trusted proxy each of its clients counts for itself, by what the proxy says', async (t) => {
+  const { guess } = await guessing(t, { trustedProxies: 1 });
+  const spoofed = (n: number): string => `198.51.100.${n}, 192.0.2.1`;
+  t.deepEqual(
+    [await guess(spoofed(1)), await guess(spoofed(2)), await guess(spoofed(3))],
+    [401, 401, 429],
+  );
+  t.is(await guess('192.0.2.2'), 401);
+  t.is(await guess(), 401); // From the proxy itself.
+});
+
+test('behind two proxies the first that is trusted says whom it forwards for', async (t) => {
+  const { guess } = await guessing(t, { trustedProxies: 2 });
+  const from = (client: string): string => `203.0.113.9, ${client}, 10.0.0.1`;
+  t.deepEqual(
+    [
+      await guess(from('192.0.2.1')),
+      await guess(from('192.0.2.1')),
+      await guess(from('192.0.2.1')),
+      await guess(from('192.0.2.2')),
+    ],
+    [401, 401, 429, 401],
+  );
+});
+
+test('the counters name addresses, networks of IPv6, and no key', async (t) => {
+  const { punctual, guess } = await guessing(t, { trustedProxies: 1 });
+  await guess('2001:db8:1:2::1');
+  await guess('2001:db8:1:2:ffff::9');
+  await guess('192.0.2.7');
+  await guess(`'; drop table rate_limits --`);
+  const rows = await punctual.orm.em
+    .fork()
+    .execute('select key, points from rate_limits order by key');
+  t.deepEqual(rows, [
+    { key: 'wrong-keys:192.0.2.7', points: 1 },
+    { key: 'wrong-keys:20010db800010002/64', points: 2 },
+    { key: 'wrong-keys:unknown', points: 1 },
+  ]);
+});
