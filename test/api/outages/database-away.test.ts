@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { createApiKey, createWorkspace } from '../../../cli/create-workspace.ts';
 import { createOrm } from '../../../db/orm.ts';
-import { clientFor, type Client, type Reply } from '../../support/client.ts';
+import { newClient, type Client, type Reply } from '../../support/client.ts';
 import { emptyDatabase, freshDatabase } from '../../support/database.ts';
+import { beforeTests } from '../../support/kit.ts';
 import { poll } from '../../support/poll.ts';
+import type { Punctual } from '../../support/punctual.ts';
 import { targetOf, tcpGate, throughGate, type TcpGate } from '../../support/tcp-gate.ts';
 import { freshNamespace } from '../../support/temporal.ts';
+import { everyRoute } from '../every-route.ts';
 import { rawCall } from '../../support/raw-call.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 import { startApiProcess, type ApiProcess } from '../../support/api-process.ts';
@@ -18,8 +20,8 @@ const settings = async (databaseUrl: string, gate: TcpGate): Promise<Record<stri
   SECRET_KEY: randomBytes(32).toString('hex'),
 });
 
-/** An API process behind a gate; the test itself reaches the database past it. */
-async function world(t: ExecutionContext, more: Record<string, string> = {}) {
+/** An API process behind a gate; the tests themselves reach the database past it. */
+async function apiBehindGate(t: ExecutionContext, more: Record<string, string> = {}) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
   const api = await startApiProcess(t, { ...(await settings(databaseUrl, gate)), ...more });
@@ -27,11 +29,12 @@ async function world(t: ExecutionContext, more: Record<string, string> = {}) {
     () => Promise.resolve(api.log()),
     (log) => log.includes('the database is ready'),
   );
-  const em = orm.em.fork();
-  const workspaceId = await createWorkspace(em, 'Test');
-  const client = clientFor(api.url, workspaceId, await createApiKey(em, workspaceId));
+  const client = await newClient({ url: api.url, orm } as Punctual);
   return { orm, gate, api, client };
 }
+
+// One for several tests, each of which leaves the gate open and the process as it was: they come in series.
+const shared = beforeTests(test, apiBehindGate);
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.published'] };
 
@@ -66,37 +69,40 @@ async function mustSayWhichPart(t: ExecutionContext, { url }: ApiProcess): Promi
   t.like(ready.body, { ready: false, postgresql: 'does not answer' });
 }
 
-test('without its database every call is 503, and the same process serves again as soon as it is back', async (t) => {
-  const { orm, gate, api, client } = await world(t);
-  const ids = {
-    post: (await client.post('/posts', { body: 'first' })).body.post.id,
-    hook: (await client.post('/webhooks', hook)).body.webhook.id,
-  };
-  const before = await storedRows(orm);
-  for (const outage of ['first', 'second']) {
-    await gate.close();
-    for (const reply of await everyCall(client, ids)) {
-      mustBeAway(t, reply);
+test.serial(
+  'without its database every call is 503, and the same process serves again as soon as it is back',
+  async (t) => {
+    const { orm, gate, api, client } = shared();
+    const ids = {
+      post: (await client.post('/posts', { body: 'first' })).body.post.id,
+      hook: (await client.post('/webhooks', hook)).body.webhook.id,
+    };
+    const before = await storedRows(orm);
+    for (const outage of ['first', 'second']) {
+      await gate.close();
+      for (const reply of await everyCall(client, ids)) {
+        mustBeAway(t, reply);
+      }
+
+      await mustSayWhichPart(t, api);
+      t.is((await rawCall(`${api.url}/api/v1/me`)).status, 401);
+      t.is((await rawCall(`${api.url}/api/v1/nothing`)).status, 404);
+
+      await gate.open();
+      const replies = await Promise.all([client.get('/me'), client.get(`/posts/${ids.post}`)]);
+      t.deepEqual(
+        replies.map(({ status }) => status),
+        [200, 200],
+        outage,
+      );
     }
 
-    await mustSayWhichPart(t, api);
-    t.is((await rawCall(`${api.url}/api/v1/me`)).status, 401);
-    t.is((await rawCall(`${api.url}/api/v1/nothing`)).status, 404);
-
-    await gate.open();
-    const replies = await Promise.all([client.get('/me'), client.get(`/posts/${ids.post}`)]);
-    t.deepEqual(
-      replies.map(({ status }) => status),
-      [200, 200],
-      outage,
-    );
-  }
-
-  t.deepEqual(await storedRows(orm), before);
-  t.true((await everyCall(client, ids)).every(({ status }) => status === 200 || status === 201));
-  t.is(api.child.exitCode, null);
-  t.false(api.log().includes('secret words'));
-});
+    t.deepEqual(await storedRows(orm), before);
+    t.true((await everyCall(client, ids)).every(({ status }) => status === 200 || status === 201));
+    t.is(api.child.exitCode, null);
+    t.false(api.log().includes('secret words'));
+  },
+);
 
 test('a process that starts before its database serves when that is there, with its schema', async (t) => {
   const databaseUrl = await emptyDatabase(t);
@@ -138,7 +144,7 @@ test('until the schema is there every call is 503, and readyz does not call the 
 });
 
 test('posts that are being stored when the database goes are 503 and not stored, and their keys work later', async (t) => {
-  const { orm, gate, client } = await world(t, { PUNCTUAL_DATABASE_POOL: '3' });
+  const { orm, gate, client } = await apiBehindGate(t, { PUNCTUAL_DATABASE_POOL: '3' });
   const posts = ['a', 'b', 'c'].map((key) => ({ body: 'x', idempotency_key: key }));
   const keys = await holdLock(t, orm, 'lock table idempotency_keys in exclusive mode');
   const sending = posts.map((post) => client.post('/posts', post));
@@ -161,3 +167,103 @@ test('posts that are being stored when the database goes are 503 and not stored,
 
   t.like(await storedRows(orm), { posts: 3, idempotency_keys: 3 });
 });
+
+/** Calls of the shared API, of any method. */
+function calling() {
+  const { orm, gate, api, client } = shared();
+  const call = (method: string, path: string, body: object = {}): Promise<Reply> => {
+    const authorization = `Bearer ${client.key}`;
+    const json = { authorization, 'content-type': 'application/json' };
+    return method === 'GET' || method === 'DELETE'
+      ? rawCall(api.url + path, { method, headers: { authorization } })
+      : rawCall(api.url + path, { method, headers: json, body: JSON.stringify(body) });
+  };
+  return { orm, gate, api, call };
+}
+
+test.serial(
+  'every call there is answers 503 without the database, and as ever when it is back, by the same process',
+  async (t) => {
+    const { orm, gate, api, call } = calling();
+    const calls = everyRoute(crypto.randomUUID());
+    t.true(calls.length >= 20);
+    const answers = async (): Promise<Map<string, string>> => {
+      const seen = new Map<string, string>();
+      for (const { method, path } of calls) {
+        const { status, body } = await call(method, path);
+        seen.set(`${method} ${path}`, `${status} ${body.code ?? ''}`);
+      }
+
+      return seen;
+    };
+    const asEver = await answers();
+    t.deepEqual(
+      [...asEver].filter(([, answer]) => answer.startsWith('5')),
+      [],
+    );
+    const before = await storedRows(orm);
+    await gate.close();
+
+    for (const { method, path } of calls) {
+      const { status, body, headers } = await call(method, path);
+      const what = `${method} ${path}: ${JSON.stringify(body)}`;
+      t.is(status, 503, what);
+      t.deepEqual(Object.keys(body), ['error', 'code'], what);
+      t.is(body.code, 'unavailable', what);
+      t.regex(headers.get('retry-after') ?? '', /^[1-9]\d?$/v, what);
+    }
+
+    await gate.open();
+    t.deepEqual(await answers(), asEver);
+    t.deepEqual(await storedRows(orm), before);
+    t.is(api.child.exitCode, null);
+  },
+);
+
+const some = crypto.randomUUID();
+
+/** What gets a call as far as to its own rows, by the end of its path. Others need nothing. */
+const bodies: Readonly<Record<string, object>> = {
+  'POST posts': { body: 'x', channel_ids: [some] },
+  'POST validate': { body: 'x', channel_ids: [some] },
+  'POST settle': { channel_id: some, url: null },
+  'POST webhooks': { url: 'https://8.8.8.8/', events: ['post.failed'] },
+};
+
+test.serial(
+  'calls that were at work when the database went are 503 as well, not ours to have failed',
+  async (t) => {
+    const { orm, gate, call, api } = calling();
+    const tables = 'posts, channels, webhook_endpoints, media_files';
+    const lock = await holdLock(t, orm, `lock table ${tables} in access exclusive mode`);
+    // An upload has nothing to upload here, and says so at once.
+    const calls = everyRoute(some).filter(
+      ({ method, path }) => `${method} ${path}` !== 'POST /api/v1/media',
+    );
+    const sending = calls.map(({ method, path }) => {
+      const since = path.endsWith(`${some}/replay`) ? '?since=2020-01-01T00:00:00Z' : '';
+      const body = bodies[`${method} ${path.split('/').at(-1)}`];
+      return call(method, path.endsWith(`deliveries/${some}/replay`) ? path : path + since, body);
+    });
+    await poll(lock.waiting, (count) => count >= 5);
+
+    await gate.close();
+    const replies = await Promise.all(sending);
+    lock.release();
+    await gate.open();
+
+    const answers = calls.map(({ method, path }, index) => {
+      const { status, body, headers } = replies[index] as Reply;
+      return `${method} ${path} ${status} ${body.code} ${headers.get('retry-after')}`;
+    });
+    t.deepEqual(
+      answers.filter((answer) => !answer.endsWith(' 503 unavailable 2')),
+      [],
+    );
+    await poll(
+      () => call('GET', '/api/v1/me'),
+      ({ status }) => status === 200,
+    );
+    t.is(api.child.exitCode, null);
+  },
+);
