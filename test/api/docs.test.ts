@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
-import { startApi } from '../support/punctual.ts';
+import { sharedApi } from '../support/kit.ts';
 import { rawCall } from '../support/raw-call.ts';
 
+const api = sharedApi(test);
+
 test('the docs page and all that it loads are served from here, by type', async (t) => {
-  const { url } = await startApi(t);
+  const { url } = api.punctual;
   const page = await rawCall(`${url}/docs`);
   t.is(page.status, 200);
   t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -32,7 +34,7 @@ test('the docs page and all that it loads are served from here, by type', async 
 });
 
 test('the docs page may load and call nothing but this server, and nobody may frame it', async (t) => {
-  const { url } = await startApi(t);
+  const { url } = api.punctual;
   const page = await rawCall(`${url}/docs`);
   const policy = new Map(
     (page.headers.get('content-security-policy') ?? '').split('; ').map((directive) => {
@@ -56,14 +58,14 @@ test('the docs page may load and call nothing but this server, and nobody may fr
 });
 
 test('the docs show the document that this server serves, and ask no validator about it', async (t) => {
-  const { url } = await startApi(t);
+  const { url } = api.punctual;
   const start = String((await rawCall(`${url}/docs/start.js`)).body);
   t.regex(start, /url: '\/openapi\.json'/v);
   t.regex(start, /validatorUrl: null/v);
 });
 
 test('no path under /docs leads to another file', async (t) => {
-  const { url } = await startApi(t);
+  const { url } = api.punctual;
   const names = [
     'package.json',
     'index.html',
@@ -87,7 +89,7 @@ test('no path under /docs leads to another file', async (t) => {
 });
 
 test('a browser that has the page is told so instead of getting it again', async (t) => {
-  const { url } = await startApi(t);
+  const { url } = api.punctual;
   for (const path of ['/docs', '/docs/swagger-ui-bundle.js']) {
     const etag = (await rawCall(url + path)).headers.get('etag') ?? '';
     t.not(etag, '');
@@ -99,7 +101,7 @@ test('a browser that has the page is told so instead of getting it again', async
 });
 
 test('the root tells a program where things are, and sends a browser to the docs', async (t) => {
-  const { url } = await startApi(t);
+  const { url } = api.punctual;
   const { version } = JSON.parse(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
   );

@@ -2,16 +2,19 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { newClient, type Reply } from '../support/client.ts';
-import { startApi } from '../support/punctual.ts';
+import type { Reply } from '../support/client.ts';
+import { sharedApi } from '../support/kit.ts';
 import { rawCall } from '../support/raw-call.ts';
 import { storedRows } from '../support/stored-rows.ts';
+import { everyRoute } from './every-route.ts';
+
+const api = sharedApi(test);
 
 const json = { 'content-type': 'application/json' };
 
 test('every answer carries a request id, and a harmless one of the caller is kept', async (t) => {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
+  const { punctual } = api;
+  const client = await api.newClient();
   const authorization = `Bearer ${client.key}`;
   const answers: [string, number, RequestInit][] = [
     ['/healthz', 200, {}],
@@ -43,8 +46,8 @@ test('every answer carries a request id, and a harmless one of the caller is kep
 });
 
 test('an unknown path is 404 by any method, and a malformed id is as unknown as any other', async (t) => {
-  const punctual = await startApi(t);
-  const { key } = await newClient(punctual);
+  const { punctual } = api;
+  const { key } = await api.newClient();
   const headers = { authorization: `Bearer ${key}` };
   const expect404 = async (method: string, path: string): Promise<void> => {
     const reply = await rawCall(punctual.url + path, { method, headers });
@@ -75,7 +78,7 @@ test('an unknown path is 404 by any method, and a malformed id is as unknown as 
 });
 
 test('a known path with another method is 405, and Allow names the methods there are', async (t) => {
-  const { url } = await startApi(t);
+  const { url } = api.punctual;
   const id = crypto.randomUUID();
   const others: [string, string, string][] = [
     ['DELETE', '/api/v1/me', 'GET'],
@@ -99,8 +102,8 @@ test('a known path with another method is 405, and Allow names the methods there
 });
 
 test('only JSON is read: another content type is 415 and stores nothing', async (t) => {
-  const punctual = await startApi(t);
-  const { key } = await newClient(punctual);
+  const { punctual } = api;
+  const { key, workspaceId } = await api.newClient();
   const send = (
     headers: Record<string, string>,
     body: NonNullable<RequestInit['body']>,
@@ -122,14 +125,14 @@ test('only JSON is read: another content type is 415 and stores nothing', async 
   t.is((await send({}, form)).status, 415);
   t.is((await send({}, new Uint8Array([0x7b, 0x7d]))).status, 415); // No content type at all.
   t.is((await send({ ...json, 'content-encoding': 'zstd' }, '{"body":"x"}')).status, 415);
-  t.is((await storedRows(punctual.orm)).posts, 0);
+  t.is((await storedRows(punctual.orm, workspaceId)).posts, 0);
   const charset = { 'content-type': 'Application/JSON; charset=utf-8' };
   t.is((await send(charset, '{"body":"x"}')).status, 201);
 });
 
 test('a body over 1 MB is 413, also in chunks and packed, and the connection goes on', async (t) => {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
+  const { punctual } = api;
+  const client = await api.newClient();
   const large = { body: 'x'.repeat(1024 * 1024) };
   const reply = await client.post('/posts', large);
   t.is(reply.status, 413);
@@ -142,8 +145,47 @@ test('a body over 1 MB is 413, also in chunks and packed, and the connection goe
     body: new Uint8Array(gzipSync(JSON.stringify(large))),
   });
   t.is(packed.status, 413);
-  t.is((await storedRows(punctual.orm)).posts, 0);
+  t.is((await storedRows(punctual.orm, client.workspaceId)).posts, 0);
   t.is((await client.post('/posts', { body: 'x'.repeat(1_000_000) })).status, 201);
+});
+
+test('a path in another case or with a slash at its end is another path, and there is none', async (t) => {
+  const { punctual } = api;
+  const { key } = await api.newClient();
+  const call = (method: string, path: string): Promise<Reply> =>
+    rawCall(punctual.url + path, { method, headers: { authorization: `Bearer ${key}` } });
+  const calls = everyRoute(crypto.randomUUID());
+  t.true(calls.length >= 15);
+  for (const { method, path } of [...calls, { method: 'GET', path: '/api/v1/me' }]) {
+    const others = [
+      `${path}/`,
+      path.replace('/api/v1', '/API/v1'),
+      path.replace('/api/v1', '/api/V1'),
+      path.replace(/(?<=v1\/)[a-z]+/v, (word) => word.toUpperCase()),
+      path.replace('/api/v1', '/api/v1/'),
+    ];
+    for (const other of others.filter((one) => one !== path)) {
+      const reply = await call(method, other);
+      t.is(reply.status, 404, `${method} ${other}`);
+      t.is(reply.body.code, 'not_found', other);
+    }
+  }
+
+  t.is((await call('GET', '/api/v1/me')).status, 200);
+});
+
+test('a word that is a path of its own is no id to those who ask for it in another way', async (t) => {
+  const { url } = api.punctual;
+  for (const method of ['GET', 'HEAD', 'PATCH', 'DELETE', 'PUT']) {
+    const { status, headers } = await rawCall(`${url}/api/v1/posts/validate`, { method });
+    t.is(status, 405, method);
+    t.is(headers.get('allow'), 'POST', method);
+  }
+
+  const options = await rawCall(`${url}/api/v1/posts/validate`, { method: 'OPTIONS' });
+  t.is(options.status, 200);
+  t.is(options.headers.get('allow'), 'POST');
+  t.is((await rawCall(`${url}/api/v1/posts/validate`, { method: 'POST' })).status, 401);
 });
 
 async function statusOfChunks(url: string, key: string, body: string): Promise<number | undefined> {

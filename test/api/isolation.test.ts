@@ -1,10 +1,10 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { allRoutes } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
+import type { Route } from '../../api/http/route.ts';
 import { recordEvent } from '../../db/record-event.ts';
-import { newClient, type Client, type Reply } from '../support/client.ts';
-import { startApi, type Punctual } from '../support/punctual.ts';
-import { idPlaces } from './id-places.ts';
+import type { Client, Reply } from '../support/client.ts';
+import { sharedApi } from '../support/kit.ts';
 import { cursorCases, isolationCases, type Ask } from './isolation-cases.ts';
 import { ownedBy, silentPort } from './owned.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
@@ -12,7 +12,13 @@ import { storeMedia } from '../support/seed-media.ts';
 import { storeChannel } from '../support/seed.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
-const start = (t: ExecutionContext): Promise<Punctual> => startApi(t, { allowPorts: [silentPort] });
+const api = sharedApi(test, { allowPorts: [silentPort] });
+
+/** Two workspaces, each with one of everything. */
+const twoWorkspaces = async () => ({
+  mine: await ownedBy(api.punctual),
+  theirs: await ownedBy(api.punctual),
+});
 
 const send = (client: Client, { method, path, body }: Ask): Promise<Reply> => {
   const calls = {
@@ -30,6 +36,35 @@ const learnt = ({ status, body }: Reply, id: string): [number, string] => [
   JSON.stringify(body).replaceAll(id, 'ID'),
 ];
 
+/** A path parameter, a query parameter or a field of a body by which a caller names a thing of a workspace. */
+const namesAThing = /(?:^|_)ids?$|^channel_bodies$|^cursor$/v;
+
+type BodySchema = {
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, BodySchema>>;
+  readonly items?: BodySchema;
+};
+
+/** Where a call takes ids: `{id}` in the path, `?cursor` in the query, `/channel_ids` in the body. */
+function idPlaces({ path, query = {}, body = {} }: Route): string[] {
+  return [
+    ...[...path.matchAll(/\{\w+\}/gv)].map(([name]) => name),
+    ...Object.keys(query)
+      .filter((name) => namesAThing.test(name))
+      .map((name) => `?${name}`),
+    ...bodyPlaces(body as BodySchema),
+  ];
+}
+
+function bodyPlaces({ properties = {}, items }: BodySchema, at = ''): string[] {
+  const inFields = Object.entries(properties).flatMap(([name, schema]) => {
+    const here = `${at}/${name}`;
+    const isId = namesAThing.test(name) || (schema.format ?? schema.items?.format) === 'uuid';
+    return isId ? [here] : bodyPlaces(schema, here);
+  });
+  return [...(items ? bodyPlaces(items, `${at}/*`) : []), ...inFields];
+}
+
 test('every place where a call takes an id is looked at below', (t) => {
   const places = allRoutes({} as ApiDeps).flatMap((route) =>
     idPlaces(route).map((place) => `${route.method} ${route.path} ${place}`),
@@ -40,71 +75,65 @@ test('every place where a call takes an id is looked at below', (t) => {
 });
 
 for (const [place, { kind, status, ask }] of Object.entries(isolationCases)) {
-  test.serial(
-    `${place}: an id of another workspace is answered as one that does not exist`,
-    async (t) => {
-      const punctual = await start(t);
-      const [mine, theirs] = [await ownedBy(punctual), await ownedBy(punctual)];
-      const before = await storedRows(punctual.orm);
+  test(`${place}: an id of another workspace is answered as one that does not exist`, async (t) => {
+    const { mine, theirs } = await twoWorkspaces();
+    const rows = () =>
+      Promise.all(
+        [mine, theirs].map(({ client }) => storedRows(api.punctual.orm, client.workspaceId)),
+      );
+    const before = await rows();
 
-      const unknownId = crypto.randomUUID();
-      const unknown = learnt(await send(mine.client, ask(unknownId, mine)), unknownId);
-      t.is(unknown[0], status, unknown[1]);
-      const { client, ...things } = theirs;
-      for (const id of [...Object.values(things), client.workspaceId]) {
-        t.deepEqual(learnt(await send(mine.client, ask(id, mine)), id), unknown);
-      }
+    const unknownId = crypto.randomUUID();
+    const unknown = learnt(await send(mine.client, ask(unknownId, mine)), unknownId);
+    t.is(unknown[0], status, unknown[1]);
+    const { client, ...things } = theirs;
+    for (const id of [...Object.values(things), client.workspaceId]) {
+      t.deepEqual(learnt(await send(mine.client, ask(id, mine)), id), unknown);
+    }
 
-      t.deepEqual(await storedRows(punctual.orm), before);
-      // So that the refusals above are about whose it is, and about nothing else in the request.
-      const own = await send(client, ask(theirs[kind], theirs));
-      t.true(own.status < 300, `${own.status} ${JSON.stringify(own.body)}`);
-    },
-  );
+    t.deepEqual(await rows(), before);
+    // So that the refusals above are about whose it is, and about nothing else in the request.
+    const own = await send(client, ask(theirs[kind], theirs));
+    t.true(own.status < 300, `${own.status} ${JSON.stringify(own.body)}`);
+  });
 }
 
 for (const [place, pathOf] of Object.entries(cursorCases)) {
-  test.serial(
-    `${place}: a cursor of another workspace shows nothing of it, not even whether its row exists`,
-    async (t) => {
-      const punctual = await start(t);
-      const [mine, theirs] = [await ownedBy(punctual), await ownedBy(punctual)];
-      for (const { client } of [mine, theirs]) {
-        await client.post('/posts', { body: 'Another' });
-        await storeMedia(punctual, client.workspaceId, { name: 'another.png' });
-        await storeDelivery(punctual, client.workspaceId);
-      }
+  test(`${place}: a cursor of another workspace shows nothing of it, not even whether its row exists`, async (t) => {
+    const { punctual } = api;
+    const { mine, theirs } = await twoWorkspaces();
+    for (const { client } of [mine, theirs]) {
+      await client.post('/posts', { body: 'Another' });
+      await storeMedia(punctual, client.workspaceId, { name: 'another.png' });
+      await storeDelivery(punctual, client.workspaceId);
+    }
 
-      const first = await theirs.client.get(`${pathOf(theirs)}?limit=1`);
-      const cursor: string = first.body.next_cursor;
-      t.is(typeof cursor, 'string');
-      const path = `${pathOf(mine)}?cursor=${encodeURIComponent(cursor)}`;
-      const there = await mine.client.get(path);
-      for (const [field, listed] of Object.entries(first.body)) {
-        for (const { id } of Array.isArray(listed) ? listed : []) {
-          t.false(JSON.stringify(there.body).includes(id), `${field} shows ${id}`);
-        }
+    const first = await theirs.client.get(`${pathOf(theirs)}?limit=1`);
+    const cursor: string = first.body.next_cursor;
+    t.is(typeof cursor, 'string');
+    const path = `${pathOf(mine)}?cursor=${encodeURIComponent(cursor)}`;
+    const there = await mine.client.get(path);
+    for (const [field, listed] of Object.entries(first.body)) {
+      for (const { id } of Array.isArray(listed) ? listed : []) {
+        t.false(JSON.stringify(there.body).includes(id), `${field} shows ${id}`);
       }
+    }
 
-      const em = punctual.orm.em.fork();
-      await em.execute('delete from deliveries where workspace_id = ?', [
-        theirs.client.workspaceId,
-      ]);
-      await em.execute('update media_files set deleted_at = now() where workspace_id = ?', [
-        theirs.client.workspaceId,
-      ]);
-      await em.execute('update posts set created_at = now() where workspace_id = ?', [
-        theirs.client.workspaceId,
-      ]);
-      const gone = await mine.client.get(path);
-      t.deepEqual([gone.status, gone.body], [there.status, there.body]);
-    },
-  );
+    const em = punctual.orm.em.fork();
+    await em.execute('delete from deliveries where workspace_id = ?', [theirs.client.workspaceId]);
+    await em.execute('update media_files set deleted_at = now() where workspace_id = ?', [
+      theirs.client.workspaceId,
+    ]);
+    await em.execute('update posts set created_at = now() where workspace_id = ?', [
+      theirs.client.workspaceId,
+    ]);
+    const gone = await mine.client.get(path);
+    t.deepEqual([gone.status, gone.body], [there.status, there.body]);
+  });
 }
 
 test('another endpoint’s delivery cannot be replayed under one of its own workspace', async (t) => {
-  const punctual = await start(t);
-  const { client, delivery } = await ownedBy(punctual);
+  const { client, delivery } = await ownedBy(api.punctual);
   const hook = { url: `http://127.0.0.1:${silentPort}/second`, events: ['webhook.test'] };
   const second = (await client.post('/webhooks', hook)).body.webhook.id;
   const reply = await client.post(`/webhooks/${second}/deliveries/${delivery}/replay`);
@@ -113,8 +142,7 @@ test('another endpoint’s delivery cannot be replayed under one of its own work
 });
 
 test('an idempotency key of another workspace is free here', async (t) => {
-  const punctual = await start(t);
-  const [mine, other] = [await newClient(punctual), await newClient(punctual)];
+  const [mine, other] = [await api.newClient(), await api.newClient()];
   const theirs = await other.post('/posts', { body: 'Theirs', idempotency_key: 'k' });
   const own = await mine.post('/posts', { body: 'Mine', idempotency_key: 'k' });
   t.is(own.status, 201);
@@ -122,8 +150,8 @@ test('an idempotency key of another workspace is free here', async (t) => {
 });
 
 test('lists and counts hold nothing of another workspace, and its events reach no endpoint here', async (t) => {
-  const punctual = await start(t);
-  const [mine, theirs] = [await newClient(punctual), await ownedBy(punctual)];
+  const { punctual } = api;
+  const [mine, theirs] = [await api.newClient(), await ownedBy(punctual)];
   await storeChannel(punctual, theirs.client.workspaceId);
   const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
   const { id } = (await mine.post('/webhooks', hook)).body.webhook;

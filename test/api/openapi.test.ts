@@ -3,13 +3,19 @@ import test from 'ava';
 import { allRoutes } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
 import { mount } from '../../api/http/mount.ts';
+import { statusOf } from '../../api/http/statuses.ts';
 import { openAnswers } from '../../api/openapi/open-answers.ts';
-import { startApi } from '../support/punctual.ts';
+import { errorCodes, type ErrorCode } from '../../domain/errors.ts';
 import { Contract, type Operation } from '../support/contract.ts';
+import { sharedApi } from '../support/kit.ts';
 import { ourDocument } from '../support/our-document.ts';
 import { rawCall } from '../support/raw-call.ts';
 
-const document = JSON.parse(JSON.stringify(ourDocument()));
+const api = sharedApi(test);
+
+const routes = allRoutes({} as ApiDeps);
+const contract = new Contract(ourDocument());
+const document = JSON.parse(JSON.stringify(contract.document));
 const published = JSON.parse(JSON.stringify(openAnswers(document)));
 
 /** Every object in the document, with the tokens of its JSON pointer. */
@@ -40,7 +46,7 @@ test('the document is valid OpenAPI 3.1, as it is published and as strictly as w
 });
 
 test('anybody can read the document, and a second look costs no download', async (t) => {
-  const { url } = await startApi(t);
+  const { url } = api.punctual;
   const reply = await rawCall(`${url}/openapi.json`);
   t.is(reply.status, 200);
   t.is(reply.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -56,7 +62,7 @@ test('anybody can read the document, and a second look costs no download', async
 });
 
 test('every call that the server takes is in the document, and no other', (t) => {
-  const router = mount(allRoutes({} as ApiDeps), () => {
+  const router = mount(routes, () => {
     throw new Error('No call is made here.');
   });
   const mounted = router.stack.flatMap(({ path, methods }) =>
@@ -106,25 +112,149 @@ test('every reference leads somewhere, and nothing is described for nobody', (t)
 });
 
 test('every body has an example, and every example fits its schema', async (t) => {
-  const { url } = await startApi(t);
-  const contract = await Contract.of(url);
+  const served = await Contract.of(api.punctual.url);
   const checked = { bodies: 0, values: 0 };
   for (const [{ schema, examples }, pointer] of objects()) {
     if (pointer.at(-1) === 'application/json') {
       const values = Object.values((examples ?? {}) as Record<string, { value: unknown }>);
       t.true(values.length > 0, pointer.join(' '));
       for (const { value } of values) {
-        t.deepEqual(contract.faults([...pointer, 'schema'], value), [], pointer.join(' '));
+        t.deepEqual(served.faults([...pointer, 'schema'], value), [], pointer.join(' '));
         checked.bodies += 1;
       }
     }
 
     for (const value of (schema as { examples?: unknown[] } | undefined)?.examples ?? []) {
-      t.deepEqual(contract.faults([...pointer, 'schema'], value), [], pointer.join(' '));
+      t.deepEqual(served.faults([...pointer, 'schema'], value), [], pointer.join(' '));
       checked.values += 1;
     }
   }
 
   t.true(checked.bodies >= 30, `only ${checked.bodies} bodies were looked at`);
   t.true(checked.values >= 4, `only ${checked.values} other values were looked at`);
+});
+
+type Call = { readonly path: string; readonly method: string; readonly operation: Operation };
+const calls: Call[] = Object.entries(contract.document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+
+/** The Response Object of a call's status, with a reference followed. */
+const responseOf = ({ path, method }: Call, status: string) =>
+  contract.follow(['paths', path, method, 'responses', status]);
+
+test('every call tells of too many calls, and of how many are left', (t) => {
+  t.true(calls.length >= 7);
+  for (const call of calls) {
+    const title = `${call.method} ${call.path}`;
+    for (const status of Object.keys(call.operation.responses)) {
+      const headers = contract.at([...responseOf(call, status), 'headers']) as object;
+      const known = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
+      const expected = status === '401' ? known.slice(0, 1) : known;
+      t.deepEqual(
+        known.filter((name) => name in headers),
+        expected,
+        `${title} ${status}`,
+      );
+      t.is('Retry-After' in headers, status === '429' || status === '503', `${title} ${status}`);
+    }
+
+    t.true('429' in call.operation.responses, title);
+  }
+});
+
+test('each query parameter and each header that a call takes is described, with its schema', (t) => {
+  for (const { path, method, query = {}, requestHeaders = {} } of routes) {
+    const { parameters = [] } = contract.document.paths[path]?.[method] ?? {};
+    const named = (place: string) =>
+      parameters.filter((one) => one.in === place).map(({ name }) => name);
+    t.deepEqual(named('query'), Object.keys(query), `${method} ${path}`);
+    t.deepEqual(named('header'), Object.keys(requestHeaders), `${method} ${path}`);
+    for (const parameter of parameters) {
+      const { schema, description } = parameter as { schema?: object; description?: string };
+      t.truthy(schema && description, `${method} ${path} ${parameter.name}`);
+    }
+  }
+});
+
+test('a call that reads a body says what it cannot read, also when it takes none', (t) => {
+  for (const { path, method, body } of routes) {
+    const { responses, requestBody } = contract.document.paths[path]?.[method] ?? {};
+    t.is(requestBody !== undefined, body !== undefined, `${method} ${path}`);
+    for (const status of ['413', '415']) {
+      t.is(responses !== undefined && status in responses, body !== undefined || method === 'post');
+    }
+  }
+});
+
+test('an upload is described as a form, everything else as JSON', (t) => {
+  for (const { path, method, body, bodyKind } of routes.filter((route) => route.body)) {
+    const { content = {} } = contract.document.paths[path]?.[method]?.requestBody ?? {};
+    const type = bodyKind === 'multipart' ? 'multipart/form-data' : 'application/json';
+    t.deepEqual(Object.keys(content), [type], `${method} ${path}`);
+    t.truthy(body);
+  }
+});
+
+test('the example of each failure has its code, at the status that the code has', (t) => {
+  const shown = new Set<string>();
+  for (const call of calls) {
+    for (const status of Object.keys(call.operation.responses).filter((one) => one >= '400')) {
+      const media = [...responseOf(call, status), 'content', 'application/json'];
+      const examples = contract.at([...media, 'examples']) as Record<string, { value: Example }>;
+      for (const [code, { value }] of Object.entries(examples)) {
+        t.is(value.code, code);
+        t.is(String(statusOf[code as ErrorCode]), status, code);
+        shown.add(code);
+      }
+    }
+  }
+
+  // No call of the document answers 405: it is for those that are not there.
+  t.deepEqual(
+    errorCodes.filter((code) => !shown.has(code)),
+    ['method_not_allowed'],
+  );
+});
+
+type Example = { readonly code: string };
+
+test('what is published lets answers and events grow, and is strict about requests as the server is', (t) => {
+  const closed = (value: unknown): number =>
+    JSON.stringify(value).split('"additionalProperties":false').length - 1;
+  const { Post, NewPost, Error: Failure } = published.components.schemas;
+  t.deepEqual([closed(Post), closed(Failure), closed(published.webhooks)], [0, 0, 0]);
+  t.true(closed(NewPost) > 0);
+  t.deepEqual(NewPost, contract.document.components['schemas']?.['NewPost']);
+  for (const { path, method } of calls) {
+    const { responses, requestBody } = published.paths[path][method];
+    t.is(closed(responses), 0, `${method} ${path}`);
+    t.deepEqual(requestBody, contract.document.paths[path]?.[method]?.requestBody);
+  }
+
+  t.is(closed(published.components.responses), 0);
+  t.true(closed(contract.document.components['schemas']?.['Post']) > 0);
+});
+
+test('no schema is for requests and for answers at once, where one of the two would be wrong', (t) => {
+  const used = (place: (operation: Operation) => unknown): Set<string> => {
+    const found = new Set<string>();
+    const collect = (value: unknown): void => {
+      for (const [, name = ''] of JSON.stringify(value ?? null).matchAll(/schemas\/(\w+)"/gv)) {
+        if (!found.has(name)) {
+          found.add(name);
+          collect(contract.document.components['schemas']?.[name]);
+        }
+      }
+    };
+    calls.forEach(({ operation }) => collect(place(operation)));
+    return found;
+  };
+  const asked = used(({ requestBody, parameters }) => [requestBody, parameters]);
+  const answered = used(({ responses }) => responses);
+  t.true(asked.size > 0);
+  t.deepEqual(
+    [...asked].filter((name) => answered.has(name)),
+    [],
+  );
 });

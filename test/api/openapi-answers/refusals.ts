@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { createApp } from '../../../api/app.ts';
 import type { ApiDeps } from '../../../api/deps.ts';
 import { admission } from '../../support/punctual.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../../scripts/ports.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
 import { testLog } from '../../support/temporal.ts';
