@@ -1,11 +1,14 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { createWorkspace } from '../../cli/create-workspace.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Orm } from '../../db/orm.ts';
 import { recordEvent } from '../../db/record-event.ts';
+import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 
-type World = {
+const database = beforeTests(test, freshDatabase);
+
+type ClaimedPost = {
   readonly orm: Orm;
   readonly workspaceId: string;
   readonly channelId: string;
@@ -14,8 +17,8 @@ type World = {
 };
 
 /** A workspace with a channel and a post on it. */
-async function world(t: ExecutionContext): Promise<World> {
-  const { orm } = await freshDatabase(t);
+async function claimedPost(): Promise<ClaimedPost> {
+  const { orm } = database();
   const em = orm.em.fork();
   const workspaceId = await createWorkspace(em, 'Test');
   const [postId, postChannelId] = [newId(), newId()];
@@ -45,7 +48,7 @@ async function insertChannel(orm: Orm, workspaceId: string): Promise<string> {
 }
 
 const insertAttempt = (
-  { orm, workspaceId, postChannelId, channelId }: World,
+  { orm, workspaceId, postChannelId, channelId }: ClaimedPost,
   row: { part: number; remoteId: string | null; run?: number; channelId?: string },
 ): Promise<unknown> =>
   orm.em.fork().execute(
@@ -66,7 +69,7 @@ const insertAttempt = (
 const alreadyThere = { name: 'UniqueConstraintViolationException' };
 
 test('one post on a network is claimed by one part only', async (t) => {
-  const here = await world(t);
+  const here = await claimedPost();
   await insertAttempt(here, { part: 0, remoteId: 'status-1' });
   await t.throwsAsync(insertAttempt(here, { part: 1, remoteId: 'status-1' }), alreadyThere);
   await t.throwsAsync(insertAttempt(here, { part: 0, run: 2, remoteId: 'status-1' }), alreadyThere);
@@ -78,7 +81,7 @@ test('one post on a network is claimed by one part only', async (t) => {
 });
 
 test('two parts that claim one post at once: one of them fails', async (t) => {
-  const here = await world(t);
+  const here = await claimedPost();
   const claims = await Promise.allSettled(
     [0, 1, 2, 3].map((part) => insertAttempt(here, { part, remoteId: 'status-1' })),
   );
@@ -86,20 +89,20 @@ test('two parts that claim one post at once: one of them fails', async (t) => {
 });
 
 test('parts without a post on the network do not stand in each other’s way', async (t) => {
-  const here = await world(t);
+  const here = await claimedPost();
   await insertAttempt(here, { part: 0, remoteId: null });
   await t.notThrowsAsync(insertAttempt(here, { part: 1, remoteId: null }));
   await t.notThrowsAsync(insertAttempt(here, { part: 0, run: 2, remoteId: null }));
 });
 
 test('a part has one row in each run', async (t) => {
-  const here = await world(t);
+  const here = await claimedPost();
   await insertAttempt(here, { part: 0, remoteId: null });
   await t.throwsAsync(insertAttempt(here, { part: 0, remoteId: null }), alreadyThere);
 });
 
 test('a run of a post has one final event, however often and by how many it is recorded', async (t) => {
-  const { orm, workspaceId, postId } = await world(t);
+  const { orm, workspaceId, postId } = await claimedPost();
   await insertEndpoint(orm, workspaceId, ['post.published']);
   const record = (run: number): Promise<string[]> =>
     orm.em.fork().transactional((em) =>
@@ -117,7 +120,9 @@ test('a run of a post has one final event, however often and by how many it is r
   t.is(deliveries.flat().length, 1);
   t.deepEqual(await record(1), []);
   t.is((await record(2)).length, 1);
-  const events = await orm.em.fork().execute('select run from events order by run');
+  const events = await orm.em
+    .fork()
+    .execute('select run from events where post_id = ? order by run', [postId]);
   t.deepEqual(events, [{ run: 1 }, { run: 2 }]);
 });
 
@@ -129,7 +134,7 @@ const insertEndpoint = (orm: Orm, workspaceId: string, events: string[]): Promis
   );
 
 test('an event goes to each endpoint that subscribed to it, with one body for all', async (t) => {
-  const { orm, workspaceId } = await world(t);
+  const { orm, workspaceId } = await claimedPost();
   await insertEndpoint(orm, workspaceId, ['post.failed', 'post.published']);
   await insertEndpoint(orm, workspaceId, ['post.failed']);
   await insertEndpoint(orm, workspaceId, ['post.published']);
@@ -143,7 +148,9 @@ test('an event goes to each endpoint that subscribed to it, with one body for al
   t.is(new Set(ids).size, 2);
   const [event, ...others] = await orm.em
     .fork()
-    .execute<{ id: string; body: string }[]>('select id, body from events');
+    .execute<{ id: string; body: string }[]>('select id, body from events where workspace_id = ?', [
+      workspaceId,
+    ]);
   t.is(others.length, 0);
   const body = { id: event?.id, type: 'post.failed', created_at: createdAt.toISOString() };
   t.is(event?.body, JSON.stringify({ ...body, workspace_id: workspaceId, data }));

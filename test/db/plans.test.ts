@@ -1,10 +1,104 @@
-import { newClient } from '../support/client.ts';
+import { Client as PgClient, type QueryConfig } from 'pg';
+import { forgetOld } from '../../activities/sweep/forget-old.ts';
+import { connectChannel } from '../../cli/connect-channel.ts';
+import { createWorkspace } from '../../cli/create-workspace.ts';
+import { clockedChannel, type ClaimedPost } from '../support/claimed-posts.ts';
+import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { startApi, type Punctual } from '../support/punctual.ts';
-import { fillWorkspaces } from './many-workspaces.ts';
-import { watchStatements, type Sent } from './watch-statements.ts';
+import { fakeNetwork } from '../support/networks.ts';
+import { postSteps } from '../support/post-steps.ts';
+import type { Punctual } from '../support/punctual.ts';
+import { planOf } from '../support/query-plan.ts';
+import { storeMany } from '../support/seed-deliveries.ts';
 
+// One database for all of them, and one after the other: they look at all statements that this process sends.
 const test = needs('postgres');
+const api = sharedApi(test);
+const minute = 60_000;
+
+/** A statement as it was sent to PostgreSQL. */
+type Sent = { readonly text: string; readonly values: readonly unknown[] };
+
+let sent: Sent[] = [];
+const { prototype } = PgClient;
+const query = prototype.query as (...args: unknown[]) => unknown;
+prototype.query = function watched(this: PgClient, ...args: unknown[]): unknown {
+  const [first, values] = args;
+  const config = (typeof first === 'string' ? { text: first, values } : first) as QueryConfig;
+  sent.push({ text: config.text, values: (config.values as unknown[] | undefined) ?? [] });
+  return query.apply(this, args);
+} as typeof prototype.query;
+
+/** What was sent while `work` went on: the product's own, word for word, so that no test looks at an old copy. */
+async function statementsOf(work: () => Promise<unknown>): Promise<Sent[]> {
+  sent = [];
+  await work();
+  return sent;
+}
+
+const minutesAgo = `now() - n * interval '1 minute'`;
+/** Rows of each kind for each of the workspaces. */
+const fillings = [
+  `insert into posts (id, workspace_id, body, status, published_at, created_at, updated_at)
+   select gen_random_uuid(), w.id, 'x', (array['draft', 'published', 'failed'])[1 + n % 3],
+     case when n % 3 = 1 then at end, at, at
+   from workspaces w, generate_series(1, 500) n, lateral (select ${minutesAgo} as at) t`,
+  `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, metrics, published_at)
+   select gen_random_uuid(), p.workspace_id, p.id, c.id, 0, p.status, '{"likes": 1}', p.published_at
+   from posts p join channels c on c.workspace_id = p.workspace_id`,
+  `insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at)
+   select gen_random_uuid(), w.id, n || '.png', 'image/png', 1, gen_random_uuid(), gen_random_uuid(), ${minutesAgo}
+   from workspaces w, generate_series(1, 500) n`,
+  `insert into webhook_endpoints (id, workspace_id, url, events, sealed_secret, secret_hint, created_at)
+   select gen_random_uuid(), w.id, 'https://example.com/1', '["post.failed"]', 'x', 'x', now() from workspaces w`,
+  `with new as (
+     insert into events (id, workspace_id, type, body, created_at)
+     select gen_random_uuid(), w.id, 'post.failed', '{}', ${minutesAgo}
+     from workspaces w, generate_series(1, 500) n
+     returning *
+   )
+   insert into deliveries (id, workspace_id, endpoint_id, event_id, status, created_at)
+   select gen_random_uuid(), e.workspace_id, e.id, new.id, 'failed', new.created_at
+   from new join webhook_endpoints e on e.workspace_id = new.workspace_id`,
+  `insert into delivery_attempts (id, workspace_id, delivery_id, number, created_at, duration_ms)
+   select gen_random_uuid(), workspace_id, id, 1, created_at, 5 from deliveries`,
+  'analyze',
+];
+
+/**
+ * Fills the database with workspaces that have many posts, files and deliveries, besides the one given, which gets
+ * as many. In so large a table PostgreSQL reads the whole of it for one workspace only when it has no index.
+ *
+ * @returns an endpoint of the workspace given.
+ */
+async function fillWorkspaces({ orm, deps }: Punctual, workspaceId: string): Promise<string> {
+  const em = orm.em.fork();
+  const ids = [workspaceId];
+  for (let count = 0; count < 79; count += 1) {
+    ids.push(await createWorkspace(em.fork(), `Other ${count}`));
+  }
+
+  for (const id of ids) {
+    await connectChannel(em.fork(), deps.sealer, id, 'mastodon', {
+      baseUrl: 'https://social.example',
+      remoteId: 'me',
+      handle: '@me',
+      credentials: { token: 'none' },
+      session: null,
+      settings: {},
+    });
+  }
+
+  for (const sql of fillings) {
+    await em.execute(sql);
+  }
+
+  const [endpoint] = await em.execute<{ id: string }[]>(
+    'select id from webhook_endpoints where workspace_id = ?',
+    [workspaceId],
+  );
+  return endpoint?.id ?? '';
+}
 
 /** What EXPLAIN says of a step and of the steps below it. */
 type Step = {
@@ -39,38 +133,38 @@ const lists = (endpointId: string): Readonly<Record<string, string | null>> => (
   '/analytics?sort=likes&platform=mastodon': 'posts_published',
 });
 
-test('every list of a workspace among many finds its rows by an index, also on its second page', async (t) => {
-  t.timeout(120_000);
-  const statementsOf = watchStatements();
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
-  const endpointId = await fillWorkspaces(punctual, client.workspaceId);
+test.serial(
+  'every list of a workspace among many finds its rows by an index, also on its second page',
+  async (t) => {
+    const client = await api.newClient();
+    const endpointId = await fillWorkspaces(api.punctual, client.workspaceId);
 
-  for (const [path, index] of Object.entries(lists(endpointId))) {
-    const first = await client.get(path);
-    t.is(first.status, 200, path);
-    const cursor: string | undefined = first.body.next_cursor ?? undefined;
-    const again = `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
-    for (const page of cursor === undefined ? [path] : [path, again]) {
-      const steps = await stepsOf(punctual, await statementsOf(() => client.get(page)));
-      t.true(
-        index === null || steps.some((step) => step['Index Name'] === index),
-        `${page} makes no use of ${index}`,
-      );
-      const whole = steps.filter((step) => step['Node Type'] === 'Seq Scan');
-      t.deepEqual(
-        whole.filter((step) => large.has(step['Relation Name'])),
-        [],
-        `${page} reads the whole of these`,
-      );
+    for (const [path, index] of Object.entries(lists(endpointId))) {
+      const first = await client.get(path);
+      t.is(first.status, 200, path);
+      const cursor: string | undefined = first.body.next_cursor ?? undefined;
+      const again = `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
+      for (const page of cursor === undefined ? [path] : [path, again]) {
+        const steps = await stepsOf(await statementsOf(() => client.get(page)));
+        t.true(
+          index === null || steps.some((step) => step['Index Name'] === index),
+          `${page} makes no use of ${index}`,
+        );
+        const whole = steps.filter((step) => step['Node Type'] === 'Seq Scan');
+        t.deepEqual(
+          whole.filter((step) => large.has(step['Relation Name'])),
+          [],
+          `${page} reads the whole of these`,
+        );
+      }
     }
-  }
-});
+  },
+);
 
-async function stepsOf({ orm }: Punctual, sent: readonly Sent[]): Promise<Step[]> {
-  const em = orm.em.fork();
+async function stepsOf(statements: readonly Sent[]): Promise<Step[]> {
+  const em = api.punctual.orm.em.fork();
   const steps: Step[] = [];
-  for (const { text, values } of sent) {
+  for (const { text, values } of statements) {
     // With values beside it, it is about keys or limits, and comes before every call.
     if (/^\s*(?:select|with)\b/iv.test(text) && values.length === 0) {
       const [row] = await em.execute<{ 'QUERY PLAN': [{ Plan: Step }] }[]>(
@@ -84,3 +178,76 @@ async function stepsOf({ orm }: Punctual, sent: readonly Sent[]): Promise<Step[]
 }
 
 const flatten = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(flatten)];
+
+test.serial(
+  'who goes first is found by an index, among the posts that wait and not all that the channel ever had',
+  async (t) => {
+    const { databaseUrl, orm } = api.punctual;
+    const channel = await clockedChannel(t, fakeNetwork(), databaseUrl);
+    const at = channel.deps.now();
+    const em = orm.em.fork();
+    await em.execute(
+      `insert into posts (id, workspace_id, body, status, scheduled_at, created_at, updated_at)
+       select gen_random_uuid(), ?, 'x', case when n <= 3000 then 'publishing' else 'published' end,
+         ?::timestamptz - n * interval '1 minute', now(), ? from generate_series(1, 30_000) n`,
+      [channel.workspaceId, at, new Date(at.getTime() + 2 * minute)],
+    );
+    await em.execute(
+      `insert into post_channels (id, workspace_id, post_id, channel_id, position, status)
+       select gen_random_uuid(), workspace_id, id, ?, 0, case when status = 'publishing' then 'scheduled' else status end
+       from posts where workspace_id = ?`,
+      [channel.channelId, channel.workspaceId],
+    );
+    await em.execute('analyze posts, post_channels, channels');
+    const onTime = await channel.newPost(['On time']);
+    const late = await channel.newPost(['Late']);
+    const isTurn = ({ text }: Sent): boolean => text.includes('as ahead');
+    const sentBy = (post: ClaimedPost) => statementsOf(() => post.attempt());
+    t.false((await sentBy(onTime)).some(isTurn));
+
+    channel.pass(2 * minute);
+    const sql = (await sentBy(late)).find(isTurn)?.text ?? '';
+    t.is((await late.row()).status, 'retrying');
+    const plan = await planOf(orm, { sql, values: [] });
+    t.regex(plan, /post_channels_open/v, plan);
+    t.notRegex(plan, /Seq Scan on (?:posts|post_channels)/v, plan);
+  },
+);
+
+test.serial('what is old is found by indexes, in a database with much that is not', async (t) => {
+  const { orm, deps } = api.punctual;
+  const client = await api.newClient();
+  await client.post('/webhooks', { url: 'https://8.8.8.8/hook', events: ['post.failed'] });
+  await storeMany(orm, client.workspaceId, 20_000);
+  const soon = new Date('2026-01-31T02:00:00.000Z'); // By then 119 of them are old.
+
+  const statements = await statementsOf(() => forgetOld({ ...deps, now: () => soon }));
+
+  const deletes = statements.filter(({ text }) => text.includes('delete from'));
+  t.is(deletes.length, 3);
+  const [, deliveries = '', events = ''] = await Promise.all(
+    deletes.map(({ text }) => planOf(orm, { sql: text, values: [] })),
+  );
+  t.regex(deliveries, /Index (?:Only )?Scan using deliveries_ended/v);
+  t.regex(events, /Index (?:Only )?Scan using events_created_at_index/v);
+  t.false(`${deliveries} ${events}`.includes('Seq Scan'), `${deliveries}\n${events}`);
+});
+
+test.serial(
+  'from its time to its end, a post asks the database 6 times, and no text is planned anew for it',
+  async (t) => {
+    const steps = await postSteps(t, { fake: fakeNetwork() }, api.punctual.databaseUrl);
+    const channel_ids = Object.values(steps.channels);
+    const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
+    const statements = await statementsOf(async () => {
+      const claim = await steps.mustClaim(post);
+      const { postChannelId = '' } = claim.targets[0] ?? {};
+      t.like(await steps.attempt(post, postChannelId), { status: 'published' });
+      t.like(await steps.finalize(post, claim), { status: 'published' });
+    });
+    const texts = statements.map(({ text, values }) => (values.length > 0 ? 'prepared' : text));
+    const others = texts.filter((text) => text !== 'prepared');
+    t.deepEqual(others, []);
+    t.is(texts.length, 6, statements.map(({ text }) => text).join('\n'));
+  },
+);

@@ -1,0 +1,263 @@
+import test, { type ExecutionContext } from 'ava';
+import { ask } from '../../db/ask.ts';
+import { isDatabaseAway } from '../../db/is-away.ts';
+import { migrate } from '../../db/migrate.ts';
+import { migrations } from '../../db/migrations/index.ts';
+import { createOrm, type Em, type Orm } from '../../db/orm.ts';
+import { describeError } from '../../runtime/describe-error.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { emptyDatabase, freshDatabase } from '../support/database.ts';
+import { poll } from '../support/poll.ts';
+import { targetOf, tcpGate, throughGate, type TcpGate } from '../support/tcp-gate.ts';
+
+const database = beforeTests(test, freshDatabase);
+/** For tests that make tables: the other one is to stay as the entities say. */
+const empty = beforeTests(test, emptyDatabase);
+
+type PoolOptions = NonNullable<Parameters<typeof createOrm>[1]>;
+
+function newPool(t: ExecutionContext, options: PoolOptions, url = database().url): Orm {
+  const orm = createOrm(url, options);
+  t.teardown(() => orm.close());
+  return orm;
+}
+
+type Gated = { readonly orm: Orm; readonly gate: TcpGate };
+
+/** A pool whose connections go by way of a gate. */
+async function throughOwnGate(t: ExecutionContext, options: PoolOptions): Promise<Gated> {
+  const { url } = database();
+  const gate = await tcpGate(t, targetOf(url));
+  return { orm: newPool(t, options, throughGate(url, gate)), gate };
+}
+
+/** Much longer than a busy machine takes for a statement, much shorter than those that are to be cut off. */
+const queryTimeoutMs = 3000;
+
+type Prepared = { readonly times: number };
+
+const planned = async (em: Em, text: string): Promise<number[]> => {
+  const rows = await em.execute<Prepared[]>(
+    `select (generic_plans + custom_plans)::int as times from pg_prepared_statements where statement = ?`,
+    [text],
+  );
+  return rows.map(({ times }) => times);
+};
+
+const echo = 'select $1::text as said';
+
+test('a statement is prepared once for a connection, in and out of transactions, and answers each time anew', async (t) => {
+  const orm = newPool(t, { poolSize: 1 }, empty());
+  const em = orm.em.fork();
+  t.deepEqual(await ask(em, echo, ['one']), [{ said: 'one' }]);
+  t.deepEqual(await ask(orm.em.fork(), echo, ["t'wo"]), [{ said: "t'wo" }]);
+  const third = await orm.em.fork().transactional((own) => ask(own, echo, [null]));
+  t.deepEqual(third, [{ said: null }]);
+  t.deepEqual(await planned(em, echo), [3]);
+});
+
+test('what is asked within a transaction is part of it', async (t) => {
+  const orm = newPool(t, { poolSize: 2 }, empty());
+  await orm.em.execute('create table words (word text primary key)');
+  const insert = 'insert into words values ($1)';
+  await t.throwsAsync(
+    orm.em.fork().transactional(async (em) => {
+      await ask(em, insert, ['taken back']);
+      throw new Error('No.');
+    }),
+    { message: 'No.' },
+  );
+  await ask(orm.em.fork(), insert, ['kept']);
+  t.deepEqual(await orm.em.execute('select word from words'), [{ word: 'kept' }]);
+});
+
+test('an error says nothing of the values, and the connection goes on', async (t) => {
+  const orm = newPool(t, { poolSize: 1 }, empty());
+  await orm.em.execute('create table guarded (word text primary key, length int)');
+  const insert = 'insert into guarded values ($1, $2)';
+  await ask(orm.em.fork(), insert, ['secret', 6]);
+  for (const values of [
+    ['secret', 6],
+    ['other', 'secret'],
+  ]) {
+    const error = await t.throwsAsync(ask(orm.em.fork(), insert, values));
+    t.regex(error.name, /Exception$/v);
+    t.notRegex(JSON.stringify(describeError(error)), /secret/v);
+  }
+
+  t.deepEqual(await ask(orm.em.fork(), echo, ['well']), [{ said: 'well' }]);
+});
+
+test('a connection that was lost is replaced by one that prepares for itself', async (t) => {
+  const [orm, other] = [newPool(t, { poolSize: 1 }), newPool(t, { poolSize: 1 })];
+  const whoAmI = 'select pg_backend_pid() as pid, $1::int as n';
+  const [before] = await ask<{ pid: number }>(orm.em.fork(), whoAmI, [1]);
+  await ask(other.em.fork(), 'select pg_terminate_backend($1, 5000)', [before?.pid]);
+  // Until this process has noticed, what it asks is lost with the connection.
+  const [after] = await poll(
+    () => ask<{ pid: number }>(orm.em.fork(), whoAmI, [2]).catch(() => []),
+    ({ length }) => length > 0,
+  );
+  t.not(after?.pid, before?.pid);
+});
+
+const thrown = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+test('a cut or refused connection means that the database is away, wherever it strikes', async (t) => {
+  const { orm, gate } = await throughOwnGate(t, { poolSize: 5 });
+  const sleeping = 'select pg_sleep(600)';
+  const running = [
+    thrown(orm.em.fork().execute(sleeping)),
+    thrown(orm.em.fork().transactional((em) => em.execute(sleeping))),
+    thrown(
+      orm.em.fork().transactional(async (em) => {
+        await em.execute('select 1');
+        await gate.close();
+        await em.execute('select 2');
+      }),
+    ),
+  ];
+  for (const error of await Promise.all(running)) {
+    t.true(isDatabaseAway(error), String(error));
+  }
+
+  t.true(isDatabaseAway(await thrown(orm.em.fork().execute('select 1'))));
+  t.true(isDatabaseAway(await thrown(orm.em.fork().transactional(() => Promise.resolve()))));
+  await gate.open();
+  t.deepEqual(await orm.em.fork().execute('select 1 as one'), [{ one: 1 }]);
+});
+
+test('a session that the operator ends means the same', async (t) => {
+  const { orm } = database();
+  const sleeping = thrown(orm.em.fork().execute('select pg_sleep(600) /* until it is ended */'));
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity
+               where datname = current_database() and query like '%/* until it is ended */'`;
+  let ended: unknown[] = [];
+  while (ended.length === 0) {
+    ended = await orm.em.fork().execute<unknown[]>(end);
+  }
+
+  t.true(isDatabaseAway(await sleeping));
+});
+
+test('a database whose schema is not there yet is as good as away', async (t) => {
+  const { orm } = database();
+  t.true(isDatabaseAway(await thrown(orm.em.fork().execute('select * from nowhere'))));
+});
+
+test('a database that has no connection left, starts up or cannot be routed to is away as well', (t) => {
+  const codes = ['53300', '57P03', '57P01', '08006', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'];
+  for (const code of codes) {
+    const error = Object.assign(new Error('x'), { code });
+    t.true(isDatabaseAway(error), code);
+    t.true(isDatabaseAway(new Error('y', { cause: error })), code);
+    t.true(isDatabaseAway(new AggregateError([new Error('z'), error])), code);
+  }
+});
+
+test('a mistake in a statement, or any other failure, is none of that', async (t) => {
+  const { orm } = database();
+  for (const sql of ['selec 1', 'select nothing from posts', `select 'x'::uuid`, 'select 1/0']) {
+    t.false(isDatabaseAway(await thrown(orm.em.fork().execute(sql))), sql);
+  }
+
+  for (const other of [new Error('no'), new TypeError('no'), 'no', undefined, null]) {
+    t.false(isDatabaseAway(other));
+  }
+});
+
+/** Loses a connection in the middle of a transaction. */
+const loseTransaction = ({ orm }: Gated, lose: () => unknown): Promise<unknown> =>
+  orm.em.fork().transactional(async (em) => {
+    await em.execute('select 1');
+    await lose();
+    await em.execute('select 2');
+  });
+
+async function mustServe(t: ExecutionContext, { orm }: Gated): Promise<void> {
+  const answers = await Promise.all(
+    [1, 2, 3, 4].map((n) =>
+      orm.em.fork().transactional((em) => em.execute<{ n: number }[]>(`select ${n} as n`)),
+    ),
+  );
+  t.deepEqual(answers.flat(), [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+}
+
+test('a pool is whole again after more lost transactions than it has connections', async (t) => {
+  const here = await throughOwnGate(t, { poolSize: 2 });
+  for (let n = 0; n < 5; n += 1) {
+    await t.throwsAsync(loseTransaction(here, here.gate.close));
+    await here.gate.open();
+  }
+
+  await mustServe(t, here);
+});
+
+test('transactions that cannot even begin cost no connection', async (t) => {
+  const here = await throughOwnGate(t, { poolSize: 2 });
+  await mustServe(t, here);
+  for (let n = 0; n < 5; n += 1) {
+    const idle = here.gate.close();
+    await t.throwsAsync(here.orm.em.fork().transactional(() => Promise.resolve()));
+    await idle;
+    await here.gate.open();
+  }
+
+  await mustServe(t, here);
+});
+
+test('connections over which no answer comes any more are replaced, in a transaction or not', async (t) => {
+  const here = await throughOwnGate(t, { poolSize: 2, queryTimeoutMs });
+  await mustServe(t, here);
+  here.gate.freeze();
+  const silent = await Promise.allSettled([
+    here.orm.em.fork().execute('select 1'),
+    here.orm.em.fork().transactional((em) => em.execute('select 1')),
+  ]);
+  t.deepEqual(
+    silent.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  await mustServe(t, here);
+
+  for (let round = 0; round < 2; round += 1) {
+    const lost = [1, 2].map(() => loseTransaction(here, here.gate.freeze));
+    const ends = await Promise.allSettled(lost);
+    t.true(ends.some(({ status }) => status === 'rejected'));
+    await mustServe(t, here);
+  }
+});
+
+test('a statement that takes too long is an error, and the pool goes on', async (t) => {
+  const here = await throughOwnGate(t, { poolSize: 2, queryTimeoutMs });
+  const slow = (): Promise<unknown> => here.orm.em.fork().execute('select pg_sleep(600)');
+  for (let n = 0; n < 3; n += 1) {
+    await t.throwsAsync(slow(), { message: /timeout/v });
+  }
+
+  await mustServe(t, here);
+});
+
+test('a migrated database is exactly what the entities say', async (t) => {
+  const { orm } = database();
+  t.is(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
+});
+
+test('five processes that start at once migrate an empty database once', async (t) => {
+  const url = await emptyDatabase(t);
+  const orms = Array.from({ length: 5 }, () => createOrm(url, { poolSize: 3 }));
+  t.teardown(() => Promise.all(orms.map((orm) => orm.close())));
+
+  await t.notThrowsAsync(Promise.all(orms.map(migrate)));
+
+  const [first] = orms;
+  const applied = await first?.em.execute('select name from migrations order by id');
+  t.deepEqual(
+    applied,
+    migrations.map(({ name }) => ({ name })),
+  );
+});
