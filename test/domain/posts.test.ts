@@ -1,0 +1,254 @@
+import test from 'ava';
+import { canRetryLater, channelErrorCodes } from '../../domain/channel-error.ts';
+import { finalEventType, type EventType } from '../../domain/events.ts';
+import { nextTry, type NextTry } from '../../domain/next-try.ts';
+import {
+  channelStatuses,
+  isFinal,
+  statusOfBegunPost,
+  summarize,
+  type ChannelStatus,
+  type PostStatus,
+} from '../../domain/post-status.ts';
+import { viewPost, type ChannelFacts, type PostFacts } from '../../domain/post-view.ts';
+import { publishWaitMs, publishWindowMs } from '../../domain/retry-delays.ts';
+import { whatFollows } from '../../domain/what-follows.ts';
+
+const dueAtMs = Date.UTC(2026, 4, 1, 10);
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+type Case = {
+  readonly code: (typeof channelErrorCodes)[number];
+  /** In milliseconds after the post's time. */
+  readonly retryAt?: number;
+  readonly triesBefore: number;
+  readonly now: number;
+};
+
+const decide = ({ code, retryAt, triesBefore, now }: Case): NextTry =>
+  nextTry(
+    { code, retryAtMs: retryAt === undefined ? undefined : dueAtMs + retryAt },
+    triesBefore,
+    dueAtMs,
+    dueAtMs + now,
+  );
+
+const retry = (after: number, counts = true): NextTry => ({
+  kind: 'retry',
+  atMs: dueAtMs + after,
+  counts,
+});
+
+test('a network that does not answer is tried 5 times, after 30 s, 2 min, 10 min and 30 min', (t) => {
+  const waits = [30 * second, 2 * minute, 10 * minute, 30 * minute];
+  for (const [triesBefore, wait] of waits.entries()) {
+    t.deepEqual(
+      decide({ code: 'network_unavailable', triesBefore, now: hour }),
+      retry(hour + wait),
+      `after ${triesBefore + 1} tries`,
+    );
+  }
+
+  for (const triesBefore of [4, 5, 100]) {
+    const last = decide({ code: 'network_unavailable', triesBefore, now: hour });
+    t.deepEqual(last, { kind: 'give_up', code: 'network_unavailable' });
+  }
+});
+
+test('a time that the network names takes the place of our wait when it is later', (t) => {
+  const failed = { code: 'network_unavailable', triesBefore: 0, now: 0 } as const;
+  t.deepEqual(decide({ ...failed, retryAt: 45 * second }), retry(45 * second));
+  t.deepEqual(decide({ ...failed, retryAt: 10 * second }), retry(30 * second));
+  t.deepEqual(decide({ ...failed, retryAt: -hour }), retry(30 * second));
+});
+
+test('a rate limit is waited out to its time, and the wait is no try', (t) => {
+  for (const triesBefore of [0, 4, 100]) {
+    const limited = { code: 'rate_limited', triesBefore, now: minute } as const;
+    t.deepEqual(decide({ ...limited, retryAt: 3 * hour }), retry(3 * hour, false));
+  }
+});
+
+test('a rate limit that names no time, or one that is over, is asked again soon and not at once', (t) => {
+  const limited = { code: 'rate_limited', triesBefore: 0, now: 0 } as const;
+  t.deepEqual(decide(limited), retry(minute, false));
+  t.deepEqual(decide({ ...limited, retryAt: -minute }), retry(second, false));
+  t.deepEqual(decide({ ...limited, retryAt: 0 }), retry(second, false));
+});
+
+test('a fault on our side is no try, and waited for as long again as half the time that the post is late', (t) => {
+  for (const triesBefore of [0, 4, 100]) {
+    const fault = { code: 'internal', triesBefore } as const;
+    t.deepEqual(decide({ ...fault, now: 0 }), retry(30 * second, false));
+    t.deepEqual(decide({ ...fault, now: minute }), retry(90 * second, false));
+    t.deepEqual(decide({ ...fault, now: 4 * minute }), retry(6 * minute, false));
+    t.deepEqual(decide({ ...fault, now: 5 * hour }), retry(5 * hour + 10 * minute, false));
+    const late: NextTry = { kind: 'give_up', code: 'too_late' };
+    t.deepEqual(decide({ ...fault, now: 24 * hour - minute }), late);
+  }
+});
+
+test('a channel is given up 24 hours after its time, whatever is waited for', (t) => {
+  const late: NextTry = { kind: 'give_up', code: 'too_late' };
+  const down = { code: 'network_unavailable', triesBefore: 0 } as const;
+  t.deepEqual(decide({ ...down, now: 24 * hour - 30 * second }), retry(24 * hour));
+  t.deepEqual(decide({ ...down, now: 24 * hour - 30 * second + 1 }), late);
+  t.deepEqual(decide({ ...down, now: 0, retryAt: 25 * hour }), late);
+
+  const limited = { code: 'rate_limited', triesBefore: 0, now: 0 } as const;
+  t.deepEqual(decide({ ...limited, retryAt: 24 * hour }), retry(24 * hour, false));
+  t.deepEqual(decide({ ...limited, retryAt: 24 * hour + 1 }), late);
+});
+
+test('what trying again cannot help is given up at once, under its own name', (t) => {
+  const hopeless = channelErrorCodes.filter((code) => !canRetryLater[code]);
+  t.deepEqual(hopeless, [
+    'content_refused',
+    'media_refused',
+    'duplicate',
+    'access_lost',
+    'permission_missing',
+    'too_late',
+    'unconfirmed',
+    'not_published',
+  ]);
+  for (const code of hopeless) {
+    for (const retryAt of [undefined, hour]) {
+      const next = decide({ code, triesBefore: 0, now: 0, ...(retryAt ? { retryAt } : {}) });
+      t.deepEqual(next, { kind: 'give_up', code });
+    }
+  }
+});
+
+test('a channel has 5 tries in all, and a day', (t) => {
+  const waits = [1, 2, 3, 4, 5, 6].map(publishWaitMs);
+  t.deepEqual(waits, [30_000, 2 * minute, 10 * minute, 30 * minute, null, null]);
+  t.is(publishWindowMs, 24 * hour);
+});
+
+test('whatever ended a channel, its owner reads what can be done', (t) => {
+  for (const code of channelErrorCodes) {
+    t.regex(whatFollows(code, null), /(?:[Rr]etry|make a new post|settle)[^.]*\.$/v, code);
+  }
+});
+
+test('while it is tried again by itself, its owner reads when', (t) => {
+  for (const code of channelErrorCodes) {
+    const said = whatFollows(code, Date.UTC(2026, 4, 1, 12));
+    t.is(said, 'It is tried again by itself at 2026-05-01T12:00:00.000Z.', code);
+  }
+});
+
+type Outcome = readonly [ChannelStatus[], PostStatus, EventType | null];
+
+const outcomes: Outcome[] = [
+  [['published'], 'published', 'post.published'],
+  [['published', 'published'], 'published', 'post.published'],
+  [['failed'], 'failed', 'post.failed'],
+  [['unconfirmed'], 'failed', 'post.failed'],
+  [['failed', 'unconfirmed'], 'failed', 'post.failed'],
+  [['published', 'failed'], 'failed', 'post.partial'],
+  [['unconfirmed', 'published'], 'failed', 'post.partial'],
+  [['published', 'failed', 'unconfirmed'], 'failed', 'post.partial'],
+  [['published', 'publishing'], 'publishing', null],
+  [['failed', 'retrying'], 'publishing', null],
+  [['published', 'scheduled'], 'publishing', null],
+  [['published', 'failed', 'draft'], 'publishing', null],
+];
+
+test('a post’s status and its one final event follow from its channels', (t) => {
+  for (const [channels, status, event] of outcomes) {
+    t.is(statusOfBegunPost(channels), status, channels.join());
+    t.is(finalEventType(channels), event, channels.join());
+    t.is(finalEventType(channels.toReversed()), event, channels.join());
+  }
+});
+
+test('a post without channels has no final event', (t) => {
+  t.is(finalEventType([]), null);
+});
+
+test('a post ends when each channel is published, failed or unconfirmed, and not before', (t) => {
+  t.deepEqual(channelStatuses.filter(isFinal), ['published', 'failed', 'unconfirmed']);
+  for (const status of channelStatuses) {
+    t.is(finalEventType([status]) !== null, isFinal(status), status);
+    t.is(finalEventType([status, 'published']) !== null, isFinal(status), status);
+  }
+});
+
+test('the summary counts every channel once: an unconfirmed one as failed, an open one as pending', (t) => {
+  t.deepEqual(summarize([]), { published: 0, failed: 0, pending: 0 });
+  t.deepEqual(summarize(channelStatuses), { published: 1, failed: 2, pending: 4 });
+});
+
+const at = new Date('2026-05-01T10:00:00.007Z');
+
+const post: PostFacts = {
+  id: 'p',
+  status: 'draft',
+  body: null,
+  thread: null,
+  scheduledAt: null,
+  createdAt: at,
+  updatedAt: at,
+  publishedAt: null,
+  video: null,
+  warning: null,
+  media: [],
+};
+
+const channel: ChannelFacts = {
+  channelId: 'c',
+  status: 'draft',
+  platform: 'mastodon',
+  handle: '@a@b',
+  body: null,
+  sentText: null,
+  url: null,
+  error: null,
+  errorCode: null,
+  warning: null,
+  retryAt: null,
+  metrics: null,
+};
+
+test('a channel shows the text that it gets: its own, else the thread’s first part, else the body', (t) => {
+  const shown = (facts: Partial<PostFacts>, own: string | null): string | null | undefined =>
+    viewPost({ ...post, ...facts }, [{ ...channel, body: own }]).channels[0]?.body;
+
+  t.is(shown({ body: 'body', thread: ['one', 'two'] }, 'own'), 'own');
+  t.is(shown({ body: 'body', thread: ['one', 'two'] }, null), 'one');
+  t.is(shown({ body: 'body' }, null), 'body');
+  t.is(shown({}, 'own'), 'own');
+  t.is(shown({}, null), null);
+});
+
+test('a network without threads shows the texts as the one post that it gets', (t) => {
+  const facts = { ...post, thread: ['one', 'two'] };
+  const [result] = viewPost(facts, [{ ...channel, platform: 'linkedin' }]).channels;
+  t.is(result?.body, 'one\n\ntwo');
+});
+
+test('a published channel goes on showing the text that went out, whatever the post says later', (t) => {
+  const [result] = viewPost({ ...post, body: 'edited since' }, [
+    { ...channel, status: 'published', sentText: 'as it went out' },
+  ]).channels;
+  t.is(result?.body, 'as it went out');
+});
+
+test('a post links to its files', (t) => {
+  const media = [{ url: 'https://punctual.example/files/abc/cat.png', type: 'image/png' }];
+  t.deepEqual(viewPost({ ...post, media }, []).media, media);
+});
+
+test('times go out in UTC with milliseconds, and what is not there is null', (t) => {
+  const view = viewPost({ ...post, scheduledAt: at, publishedAt: at }, [
+    { ...channel, retryAt: at },
+  ]);
+  const iso = '2026-05-01T10:00:00.007Z';
+  t.like(view, { scheduled_at: iso, published_at: iso, created_at: iso, updated_at: iso });
+  t.is(view.channels[0]?.retry_at, iso);
+  t.false(Object.values(viewPost(post, [channel])).includes(undefined as never));
+});
