@@ -1,22 +1,18 @@
 import { mutationsOf, type Mutation } from './mutation.ts';
 
-const isolation = ['test/api/isolation*'];
+const http = ['test/api/*', 'test/api/bad-input', 'test/api/contract'];
 const limits = ['test/api/rate-limits'];
-const webhooks = (...names: readonly string[]): string[] =>
-  names.map((name) => `test/api/webhooks/**/*${name}*`);
-const media = (...names: readonly string[]): string[] =>
-  names.map((name) => `test/api/media/*${name}*`);
+const isolation = ['test/api/isolation'];
+const webhooks = ['test/api/webhooks'];
 
 /** Keys, limits, bodies and queries; webhook endpoints, media and analytics. */
 export const apiMutations: readonly Mutation[] = [
-  ...mutationsOf(
-    'api/http/authenticate.ts',
-    ['test/api/*authentication*'],
-    [['a key that was revoked lets in', ' and k.revoked_at is null', '']],
-  ),
+  ...mutationsOf('api/http/authenticate.ts', http, [
+    ['a key that was revoked lets in', ' and k.revoked_at is null', ''],
+  ]),
   ...mutationsOf(
     'api/http/cursor.ts',
-    ['test/api/bad-input/*quer*', 'test/api/contract/*list*'],
+    [...http, 'test/api/posts'],
     [
       [
         'a cursor that no list gave is taken',
@@ -47,7 +43,7 @@ export const apiMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf(
     'api/http/statuses.ts',
-    ['test/api/contract/statuses*', ...webhooks('create')],
+    ['test/api/webhooks', 'test/api/contract'],
     [
       [
         'one endpoint too many is a bad request',
@@ -65,7 +61,7 @@ export const apiMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf(
     'api/http/answer-errors.ts',
-    ['test/api/outages/*database*'],
+    ['test/api/outages'],
     [
       [
         'an outage of the database is an error of ours',
@@ -74,37 +70,27 @@ export const apiMutations: readonly Mutation[] = [
       ],
     ],
   ),
-  ...mutationsOf(
-    'api/http/read-text.ts',
-    ['test/api/bad-input/*wire*', 'test/api/*encoding*'],
-    [['bytes that are no UTF-8 become U+FFFD', 'fatal: true', 'fatal: false']],
-  ),
-  ...mutationsOf(
-    'api/http/read-query.ts',
-    ['test/api/bad-input/*quer*'],
+  ...mutationsOf('api/http/read-text.ts', http, [
+    ['bytes that are no UTF-8 become U+FFFD', 'fatal: true', 'fatal: false'],
+  ]),
+  ...mutationsOf('api/http/read-query.ts', http, [
     [
-      [
-        'an unknown query parameter is overlooked',
-        'if (details.length === 0)',
-        'if (details.length < 2)',
-      ],
+      'an unknown query parameter is overlooked',
+      'if (details.length === 0)',
+      'if (details.length < 2)',
     ],
-  ),
-  ...mutationsOf('api/webhooks/create-endpoint.ts', webhooks('create'), [
+  ]),
+  ...mutationsOf('api/webhooks/create-endpoint.ts', webhooks, [
     ['a workspace has eleven endpoints', '>= maxEndpoints)', '> maxEndpoints)'],
   ]),
-  ...mutationsOf(
-    'api/webhooks/delete-endpoint.ts',
-    [...isolation, ...webhooks('delete')],
+  ...mutationsOf('api/webhooks/delete-endpoint.ts', isolation, [
     [
-      [
-        'an endpoint of another workspace is deleted',
-        'nativeDelete(WebhookEndpoint, { id, workspaceId })',
-        'nativeDelete(WebhookEndpoint, { id })',
-      ],
+      'an endpoint of another workspace is deleted',
+      'nativeDelete(WebhookEndpoint, { id, workspaceId })',
+      'nativeDelete(WebhookEndpoint, { id })',
     ],
-  ),
-  ...mutationsOf('api/webhooks/edit-endpoint.ts', webhooks('disabled', 'edit'), [
+  ]),
+  ...mutationsOf('api/webhooks/edit-endpoint.ts', webhooks, [
     [
       'an endpoint that is enabled again has what is left of five days',
       'disabledReason: null, failingSince: null',
@@ -118,7 +104,7 @@ export const apiMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf(
     'api/webhooks/load-deliveries.ts',
-    [...isolation, ...webhooks('replay', 'deliveries')],
+    [...isolation, ...webhooks],
     [
       [
         'a delivery of another endpoint is found',
@@ -127,14 +113,14 @@ export const apiMutations: readonly Mutation[] = [
       ],
     ],
   ),
-  ...mutationsOf('api/webhooks/begin-round.ts', webhooks('replay'), [
+  ...mutationsOf('api/webhooks/begin-round.ts', webhooks, [
     [
       'a replay begins with the attempts that were made',
       '(select coalesce(max(number), 0) from delivery_attempts a',
       '(select 0 * coalesce(max(number), 0) from delivery_attempts a',
     ],
   ]),
-  ...mutationsOf('api/webhooks/replay-failed.ts', webhooks('replay', 'test-call'), [
+  ...mutationsOf('api/webhooks/replay-failed.ts', webhooks, [
     [
       'what is older than the given time is replayed',
       'created_at >= ?',
@@ -142,41 +128,57 @@ export const apiMutations: readonly Mutation[] = [
     ],
     ['a failed test call comes again', "e.type = 'webhook.test'", "e.type = 'webhook.tests'"],
   ]),
-  ...mutationsOf('api/webhooks/rotate-secret.ts', webhooks('rotat', 'secret'), [
+  ...mutationsOf('api/webhooks/rotate-secret.ts', webhooks, [
     [
       'a second rotation drops the secret that receivers know',
       'const { current } = secretsOf(stored, now);',
       'const { current: now0, next } = secretsOf(stored, now);\n    const current = next ?? now0;',
     ],
   ]),
-  ...mutationsOf('api/media/byte-range.ts', media('link'), [
+  ...mutationsOf(
+    'api/media/byte-range.ts',
+    ['test/api/media'],
     [
-      'a range ends one byte behind the file',
-      'const last = sizeBytes - 1',
-      'const last = sizeBytes',
+      [
+        'a range ends one byte behind the file',
+        'const last = sizeBytes - 1',
+        'const last = sizeBytes',
+      ],
     ],
-  ]),
-  ...mutationsOf('api/media/fetch-file.ts', media('download'), [
-    ['a page that says 404 is a file', 'found.status !== 200', 'found.status >= 500'],
-  ]),
-  ...mutationsOf('api/media/list-media.ts', media('librar'), [
+  ),
+  ...mutationsOf(
+    'api/media/fetch-file.ts',
+    ['test/api/media'],
+    [['a page that says 404 is a file', 'found.status !== 200', 'found.status >= 500']],
+  ),
+  ...mutationsOf(
+    'api/media/list-media.ts',
+    ['test/api/media'],
     [
-      'a sign of LIKE in a search finds everything',
-      String.raw`.replaceAll(/[\\%_]/gv, `,
-      String.raw`.replaceAll(/[\\%]/gv, `,
+      [
+        'a sign of LIKE in a search finds everything',
+        String.raw`.replaceAll(/[\\%_]/gv, `,
+        String.raw`.replaceAll(/[\\%]/gv, `,
+      ],
+      ['deleted files are listed', ' and deleted_at is null\n', '\n'],
     ],
-    ['deleted files are listed', ' and deleted_at is null\n', '\n'],
-  ]),
-  ...mutationsOf('api/media/delete-media.ts', media('in-use'), [
+  ),
+  ...mutationsOf(
+    'api/media/delete-media.ts',
+    ['test/api/media'],
     [
-      'a file is deleted while its post is being published',
-      "p.status in ('scheduled', 'publishing')",
-      "p.status in ('scheduled')",
+      [
+        'a file is deleted while its post is being published',
+        "p.status in ('scheduled', 'publishing')",
+        "p.status in ('scheduled')",
+      ],
     ],
-  ]),
-  ...mutationsOf('api/media/settle-files.ts', media('sweep', 'download', 'late'), [
-    ['a file that nobody kept stays in the storage', 'await storage.remove(key);', ''],
-  ]),
+  ),
+  ...mutationsOf(
+    'api/media/settle-files.ts',
+    ['test/api/media'],
+    [['a file that nobody kept stays in the storage', 'await storage.remove(key);', '']],
+  ),
   ...mutationsOf(
     'api/analytics/select.ts',
     ['test/api/analytics'],
@@ -196,7 +198,7 @@ export const apiMutations: readonly Mutation[] = [
   ),
   ...mutationsOf(
     'api/channels/routes.ts',
-    ['test/api/*channels*', ...isolation],
+    [...isolation, 'test/api/*'],
     [['channels of all workspaces are listed', '        { workspaceId },\n', '        {},\n']],
   ),
 ];

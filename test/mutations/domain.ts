@@ -59,7 +59,7 @@ export const domainMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf(
     'domain/events.ts',
-    ['test/domain', 'test/activities/late-*', 'test/api/posts/settle'],
+    ['test/domain', 'test/activities', 'test/api/posts'],
     [
       [
         'a post that is out on some channels only has failed',

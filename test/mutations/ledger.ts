@@ -1,12 +1,12 @@
 import { mutationsOf, type Mutation } from './mutation.ts';
 
-const publishing = ['test/activities/publish-channel*'];
+const activities = ['test/activities'];
 
 /** How a post is claimed, sent once to each channel, and ended; what the sweep finds. */
 export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf(
     'activities/claim-post.ts',
-    ['test/workflows/database-decides*', 'test/activities/waits-for-a-row*'],
+    [...activities, 'test/workflows'],
     [
       [
         'a post is claimed before its time',
@@ -20,29 +20,26 @@ export const ledgerMutations: readonly Mutation[] = [
       ],
     ],
   ),
-  ...mutationsOf(
-    'activities/publish-channel/begin.ts',
-    ['test/activities/waits-for-a-row*'],
+  ...mutationsOf('activities/publish-channel/begin.ts', activities, [
     [
-      [
-        'a try begins with what it had read before somebody changed the channel',
-        ' and pc.xmin::text = seen.version',
-        '',
-      ],
+      'a try begins with what it had read before somebody changed the channel',
+      ' and pc.xmin::text = seen.version',
+      '',
     ],
-  ),
-  ...mutationsOf(
-    'activities/publish-channel/mark-sending.ts',
-    ['test/activities/parks*'],
+  ]),
+  ...mutationsOf('activities/publish-channel/mark-sending.ts', activities, [
     [
-      [
-        'a limit that was met while a post prepared is no reason to wait for it',
-        'park && park.untilMs > now.getTime()',
-        'park && park.untilMs < now.getTime()',
-      ],
+      'a limit that was met while a post prepared is no reason to wait for it',
+      'park && park.untilMs > now.getTime()',
+      'park && park.untilMs < now.getTime()',
     ],
-  ),
-  ...mutationsOf('activities/publish-channel/find-step.ts', publishing, [
+    [
+      'a try of a publishing that is over sends all the same',
+      ' and channel.run = $4',
+      ' and $4::int is not null',
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/find-step.ts', activities, [
     [
       'a send is repeated while the post may still appear',
       'if (sendingForMs < network.settlingMs)',
@@ -54,174 +51,109 @@ export const ledgerMutations: readonly Mutation[] = [
       "remoteId !== ''",
     ],
   ]),
-  ...mutationsOf(
-    'activities/publish-channel/ledger-marks.ts',
-    ['test/activities/slow-tries*'],
+  ...mutationsOf('activities/publish-channel/ledger-marks.ts', activities, [
     [
-      [
-        'a try that hung undoes what another one has sent since',
-        'sending_at is not distinct from ?',
-        '(sending_at is not distinct from ? or true)',
-      ],
+      'a try that hung undoes what another one has sent since',
+      'sending_at is not distinct from ?',
+      '(sending_at is not distinct from ? or true)',
     ],
-  ),
-  ...mutationsOf(
-    'activities/publish-channel/ledger.ts',
-    ['test/activities/earlier-run*', 'test/activities/edited-midway*'],
+  ]),
+  ...mutationsOf('activities/publish-channel/ledger.ts', activities, [
     [
-      [
-        'a send of an earlier publishing that is in doubt is forgotten',
-        "or state in ('sent', 'sending', 'unknown'))",
-        "or state in ('sent', 'unknown'))",
-      ],
+      'a send of an earlier publishing that is in doubt is forgotten',
+      "or state in ('sent', 'sending', 'unknown'))",
+      "or state in ('sent', 'unknown'))",
     ],
-  ),
-  ...mutationsOf('activities/publish-channel/lose-access.ts', publishing, [
+  ]),
+  ...mutationsOf('activities/publish-channel/lose-access.ts', activities, [
     [
       'every post that meets a lost access tells of it again',
       " and state = 'connected' returning id",
       ' returning id',
     ],
   ]),
-  ...mutationsOf(
-    'activities/publish-channel/mark-sending.ts',
-    ['test/activities/superseded*', 'test/activities/edited-midway*'],
+  ...mutationsOf('activities/publish-channel/media.ts', activities, [
     [
-      [
-        'a try of a publishing that is over sends all the same',
-        ' and channel.run = $4',
-        ' and $4::int is not null',
-      ],
+      'a post goes out with a file that was deleted',
+      'row.deleted_at === null ? await openStored(deps, row) : null',
+      'await openStored(deps, row)',
     ],
-  ),
-  ...mutationsOf(
-    'activities/publish-channel/media.ts',
-    ['test/activities/publish-media*'],
+    ['files go out in the wrong order', 'order by pm.position', 'order by pm.position desc'],
+  ]),
+  ...mutationsOf('activities/publish-channel/park.ts', activities, [
     [
-      [
-        'a post goes out with a file that was deleted',
-        'row.deleted_at === null ? await openStored(deps, row) : null',
-        'await openStored(deps, row)',
-      ],
-      ['files go out in the wrong order', 'order by pm.position', 'order by pm.position desc'],
+      'a later answer shortens a limit',
+      'set parked_until = greatest(parked_until, ?) where',
+      'set parked_until = ? where',
     ],
-  ),
-  ...mutationsOf(
-    'activities/publish-channel/park.ts',
-    ['test/activities/parks*'],
-    [
-      [
-        'a later answer shortens a limit',
-        'set parked_until = greatest(parked_until, ?) where',
-        'set parked_until = ? where',
-      ],
-    ],
-  ),
-  ...mutationsOf('activities/publish-channel/record-failure.ts', publishing, [
+  ]),
+  ...mutationsOf('activities/publish-channel/record-failure.ts', activities, [
     ['a rate limit counts as a try', 'counts ? 1 : 0', '1'],
     [
       'a send without an answer has failed',
       "state === 'sending' || state === 'unknown'",
       "state === 'unknown'",
     ],
+    [
+      'a post that was scheduled anew has a channel that is a draft',
+      "post?.status === 'scheduled' ? 'scheduled' : 'draft'",
+      "'draft'",
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/record-published.ts', activities, [
+    [
+      'a post that came to light after its end tells nobody',
+      "and status = 'publishing' returning id",
+      'returning id',
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/send-thread.ts', activities, [
+    [
+      'a lost post is looked for before it can be told',
+      'Math.max(error.retryAtMs ?? 0, settledMs)',
+      'error.retryAtMs ?? 0',
+    ],
+    [
+      'a post goes out without a file that its adapter left behind',
+      'files.length !== media.length',
+      'files.length > media.length',
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/setback.ts', activities, [
+    [
+      'an outage of the database is told as a fault of the channel',
+      '    isDatabaseAway(error) ||\n',
+      '',
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/take-turn.ts', activities, [
+    [
+      'a post that nobody comes back to holds up the others for hours',
+      "interval '2 minutes'",
+      "interval '2 hours'",
+    ],
+    [
+      'overdue posts go out in any order',
+      ') < (?::timestamptz, ?::uuid)',
+      ') <> (?::timestamptz, ?::uuid)',
+    ],
+  ]),
+  ...mutationsOf('activities/post-end.ts', activities, [
+    [
+      'an end that is written again ends the retry',
+      '(canceled ? heard : (claimed ?? heard))',
+      'heard',
+    ],
   ]),
   ...mutationsOf(
-    'activities/publish-channel/record-failure.ts',
-    ['test/activities/superseded*'],
-    [
-      [
-        'a post that was scheduled anew has a channel that is a draft',
-        "post?.status === 'scheduled' ? 'scheduled' : 'draft'",
-        "'draft'",
-      ],
-    ],
-  ),
-  ...mutationsOf(
-    'activities/publish-channel/record-published.ts',
-    ['test/activities/late-success*'],
-    [
-      [
-        'a post that came to light after its end tells nobody',
-        "and status = 'publishing' returning id",
-        'returning id',
-      ],
-    ],
-  ),
-  ...mutationsOf(
-    'activities/publish-channel/send-thread.ts',
-    ['test/activities/two-clocks*', 'test/activities/publish-*'],
-    [
-      [
-        'a lost post is looked for before it can be told',
-        'Math.max(error.retryAtMs ?? 0, settledMs)',
-        'error.retryAtMs ?? 0',
-      ],
-      [
-        'a post goes out without a file that its adapter left behind',
-        'files.length !== media.length',
-        'files.length > media.length',
-      ],
-    ],
-  ),
-  ...mutationsOf(
-    'activities/publish-channel/setback.ts',
-    ['test/activities/own-faults*'],
-    [
-      [
-        'an outage of the database is told as a fault of the channel',
-        '    isDatabaseAway(error) ||\n',
-        '',
-      ],
-    ],
-  ),
-  ...mutationsOf(
-    'activities/publish-channel/take-turn.ts',
-    ['test/activities/late-posts*'],
-    [
-      [
-        'a post that nobody comes back to holds up the others for hours',
-        "interval '2 minutes'",
-        "interval '2 hours'",
-      ],
-      [
-        'overdue posts go out in any order',
-        ') < (?::timestamptz, ?::uuid)',
-        ') <> (?::timestamptz, ?::uuid)',
-      ],
-    ],
-  ),
-  ...mutationsOf(
-    'activities/finalize-post.ts',
-    [
-      'test/activities/*cancel*',
-      'test/activities/*superseded*',
-      'test/activities/*run*',
-      'test/activities/*midway*',
-      'test/activities/slow-tries*',
-    ],
-    [
-      [
-        'a cancelled post has failed where its workflow has not heard of the cancel',
-        "request.canceled || post.status === 'draft'",
-        'request.canceled',
-      ],
-    ],
-  ),
-  ...mutationsOf(
     'activities/end-at-once.ts',
-    ['test/activities/waits-for-a-row*'],
+    [...activities, 'test/webhooks', 'test/workflows'],
     [
       [
         'an event says what the channels were before the post ended',
         ' and xmin::text = $5 returning id',
         ' and $5::text is not null returning id',
       ],
-    ],
-  ),
-  ...mutationsOf(
-    'activities/end-at-once.ts',
-    ['test/webhooks/isolation/fan-out*', 'test/workflows/retry-post*'],
-    [
       [
         'an endpoint gets events that it did not subscribe to',
         'events.includes(type)',
@@ -229,38 +161,22 @@ export const ledgerMutations: readonly Mutation[] = [
       ],
     ],
   ),
-  ...mutationsOf(
-    'activities/sweep/sweep-posts.ts',
-    ['test/activities/sweep*'],
+  ...mutationsOf('activities/sweep/sweep-posts.ts', activities, [
     [
-      [
-        'while Temporal does not answer posts are taken for lost',
-        "if (state === 'gone' &&",
-        "if (state !== 'running' && state !== 'busy' &&",
-      ],
-      ['a post of the outbox is looked at', ' and p.synced_revision = p.revision\n', '\n'],
+      'while Temporal does not answer posts are taken for lost',
+      "if (state === 'gone' &&",
+      "if (state !== 'running' && state !== 'busy' &&",
     ],
-  ),
-  ...mutationsOf(
-    'activities/sweep/sweep-deliveries.ts',
-    ['test/activities/sweep*'],
+    ['a post of the outbox is looked at', ' and p.synced_revision = p.revision\n', '\n'],
+  ]),
+  ...mutationsOf('activities/sweep/sweep-deliveries.ts', activities, [
+    ['a delivery whose workflow is gone stays so', "state === 'gone' &&", "state === 'unknown' &&"],
+  ]),
+  ...mutationsOf('activities/sweep/forget-old.ts', activities, [
     [
-      [
-        'a delivery whose workflow is gone stays so',
-        "state === 'gone' &&",
-        "state === 'unknown' &&",
-      ],
+      'a delivery that is still being tried is forgotten',
+      "status <> 'pending' and created_at < ?",
+      'created_at < ?',
     ],
-  ),
-  ...mutationsOf(
-    'activities/sweep/forget-old.ts',
-    ['test/activities/sweep*'],
-    [
-      [
-        'a delivery that is still being tried is forgotten',
-        "status <> 'pending' and created_at < ?",
-        'created_at < ?',
-      ],
-    ],
-  ),
+  ]),
 ];

@@ -1,8 +1,7 @@
 import { mutationsOf, type Mutation } from './mutation.ts';
 
-const creating = ['test/api/posts/*create*', 'test/api/posts/*show*', 'test/api/posts/*bad-input*'];
-const settling = ['test/api/posts/settle'];
-const isolation = ['test/api/isolation*'];
+const posts = ['test/api/posts', 'test/api/contract'];
+const isolation = ['test/api/isolation'];
 
 /** What the API does to posts: whose they are, what is refused, what a cancel, an edit or a retry leaves. */
 export const postMutations: readonly Mutation[] = [
@@ -34,115 +33,81 @@ export const postMutations: readonly Mutation[] = [
       'where (p.workspace_id = ? or true) ${status',
     ],
   ]),
-  ...mutationsOf(
-    'api/posts/list-posts.ts',
-    ['test/api/contract/*list*'],
+  ...mutationsOf('api/posts/list-posts.ts', posts, [
     [
-      [
-        'posts of one instant are lost between two pages',
-        'order by p.created_at desc, p.id desc',
-        'order by p.created_at desc, p.id',
-      ],
+      'posts of one instant are lost between two pages',
+      'order by p.created_at desc, p.id desc',
+      'order by p.created_at desc, p.id',
     ],
-  ),
-  ...mutationsOf(
-    'api/posts/cancel-post.ts',
-    ['test/api/contract/*cancel*'],
+  ]),
+  ...mutationsOf('api/posts/cancel-post.ts', posts, [
     [
-      [
-        'a channel that waits for its next try is not stopped',
-        "status in ('scheduled', 'retrying')",
-        "status in ('scheduled')",
-      ],
-      [
-        'a cancel forgets that a send is in doubt',
-        "a.state in ('sending', 'unknown')",
-        "a.state in ('unknown')",
-      ],
-      [
-        'the channels that are being sent are not counted',
-        "after.filter((status) => status === 'publishing')",
-        "after.filter((status) => status === 'scheduled')",
-      ],
+      'a channel that waits for its next try is not stopped',
+      "status in ('scheduled', 'retrying')",
+      "status in ('scheduled')",
     ],
-  ),
+    [
+      'a cancel forgets that a send is in doubt',
+      "a.state in ('sending', 'unknown')",
+      "a.state in ('unknown')",
+    ],
+    [
+      'the channels that are being sent are not counted',
+      "after.filter((status) => status === 'publishing')",
+      "after.filter((status) => status === 'scheduled')",
+    ],
+  ]),
+  ...mutationsOf('api/posts/edit-post.ts', posts, [
+    [
+      'a post that is out can be edited',
+      "post.status !== 'draft' && post.status !== 'scheduled'",
+      "post.status !== 'draft' && post.status !== 'scheduled' && post.status !== 'published'",
+    ],
+    [
+      'Temporal does not hear of a new time',
+      'timeChanged ? post.revision + 1 : post.revision',
+      'post.revision',
+    ],
+  ]),
   ...mutationsOf(
     'api/posts/edit-post.ts',
-    ['test/api/contract/*edit*'],
-    [
-      [
-        'a post that is out can be edited',
-        "post.status !== 'draft' && post.status !== 'scheduled'",
-        "post.status !== 'draft' && post.status !== 'scheduled' && post.status !== 'published'",
-      ],
-      [
-        'Temporal does not hear of a new time',
-        'timeChanged ? post.revision + 1 : post.revision',
-        'post.revision',
-      ],
-    ],
-  ),
-  ...mutationsOf(
-    'api/posts/edit-post.ts',
-    ['test/activities/edited-midway*', 'test/activities/two-*', 'test/activities/superseded*'],
+    ['test/activities'],
     [['what was frozen for a cancelled publishing goes out after an edit', 'post.run += 1;', '']],
   ),
-  ...mutationsOf(
-    'api/posts/edit-channels.ts',
-    ['test/api/contract/*edit*'],
+  ...mutationsOf('api/posts/edit-channels.ts', posts, [
     [
-      [
-        'an edit takes an unconfirmed channel off its post',
-        "['draft', 'scheduled', 'failed'].includes",
-        "['draft', 'scheduled', 'failed', 'unconfirmed'].includes",
-      ],
+      'an edit takes an unconfirmed channel off its post',
+      "['draft', 'scheduled', 'failed'].includes",
+      "['draft', 'scheduled', 'failed', 'unconfirmed'].includes",
     ],
-  ),
-  ...mutationsOf(
-    'api/posts/post-content.ts',
-    ['test/api/contract/*edit*'],
+  ]),
+  ...mutationsOf('api/posts/post-content.ts', posts, [
     [
-      [
-        'null does not clear a thread',
-        'request.thread === undefined ? stored.thread : request.thread',
-        'request.thread ?? stored.thread',
-      ],
+      'null does not clear a thread',
+      'request.thread === undefined ? stored.thread : request.thread',
+      'request.thread ?? stored.thread',
     ],
-  ),
-  ...mutationsOf(
-    'api/posts/edit-media.ts',
-    ['test/api/posts/*media*'],
+  ]),
+  ...mutationsOf('api/posts/edit-media.ts', posts, [
     [
-      [
-        'an edit that does not speak of files takes those that came by URL',
-        'row.from_url ? urls : ids) === undefined',
-        'row.from_url ? ids : urls) === undefined',
-      ],
+      'an edit that does not speak of files takes those that came by URL',
+      'row.from_url ? urls : ids) === undefined',
+      'row.from_url ? ids : urls) === undefined',
     ],
-  ),
-  ...mutationsOf(
-    'api/posts/retry-post.ts',
-    ['test/api/contract/*retry*'],
+  ]),
+  ...mutationsOf('api/posts/retry-post.ts', posts, [
     [
-      [
-        'a retry sends to a channel that may have the post',
-        "and status = 'failed' and coalesce",
-        "and status in ('failed', 'unconfirmed') and coalesce",
-      ],
+      'a retry sends to a channel that may have the post',
+      "and status = 'failed' and coalesce",
+      "and status in ('failed', 'unconfirmed') and coalesce",
     ],
-  ),
-  ...mutationsOf(
-    'api/posts/retry-post.ts',
-    ['test/api/contract/*plan*'],
     [
-      [
-        'a retry needs no plan',
-        '  mustHavePlan(caller);\n  const { workspaceId }',
-        '  const { workspaceId }',
-      ],
+      'a retry needs no plan',
+      '  mustHavePlan(caller);\n  const { workspaceId }',
+      '  const { workspaceId }',
     ],
-  ),
-  ...mutationsOf('api/posts/settle-post.ts', settling, [
+  ]),
+  ...mutationsOf('api/posts/settle-post.ts', posts, [
     [
       '"it is not there" is believed while the network may still write it',
       'const waitMs = stillArrivingMs - sendingForMs',
@@ -159,47 +124,35 @@ export const postMutations: readonly Mutation[] = [
       "post.status === 'published'",
     ],
   ]),
-  ...mutationsOf(
-    'api/posts/idempotency.ts',
-    ['test/api/posts/*idempotency*'],
+  ...mutationsOf('api/posts/idempotency.ts', posts, [
     [
-      [
-        'keys are shared by all workspaces',
-        'where workspace_id = ? and key = ?',
-        'where (workspace_id = ? or true) and key = ?',
-      ],
-      [
-        'a key with another request answers with the first post',
-        'if (row && row.fingerprint !== print)',
-        'if (row && row.fingerprint === undefined)',
-      ],
-      [
-        'the order of fields makes another request',
-        '.toSorted(([a], [b]) => (a < b ? -1 : 1))',
-        '',
-      ],
+      'keys are shared by all workspaces',
+      'where workspace_id = ? and key = ?',
+      'where (workspace_id = ? or true) and key = ?',
     ],
-  ),
+    [
+      'a key with another request answers with the first post',
+      'if (row && row.fingerprint !== print)',
+      'if (row && row.fingerprint === undefined)',
+    ],
+    ['the order of fields makes another request', '.toSorted(([a], [b]) => (a < b ? -1 : 1))', ''],
+  ]),
+  ...mutationsOf('api/posts/store-post.ts', posts, [
+    [
+      'of two requests at once with one key both make a post',
+      'if (claimed.length === 0)',
+      'if (claimed.length > 1)',
+    ],
+  ]),
   ...mutationsOf(
     'api/posts/store-post.ts',
-    ['test/api/posts/*idempotency*'],
-    [
-      [
-        'of two requests at once with one key both make a post',
-        'if (claimed.length === 0)',
-        'if (claimed.length > 1)',
-      ],
-    ],
-  ),
-  ...mutationsOf(
-    'api/posts/store-post.ts',
-    ['test/temporal/*lost-messages*', 'test/temporal/relay*'],
+    ['test/temporal'],
     [['a post of which Temporal did not hear is in no outbox', 'dueAt ? 0 : 1', '1']],
   ),
-  ...mutationsOf('api/posts/check-texts.ts', creating, [
+  ...mutationsOf('api/posts/check-texts.ts', posts, [
     ['a text of spaces is taken', "text.trim() === ''", "text === ''"],
   ]),
-  ...mutationsOf('api/posts/judge-post.ts', creating, [
+  ...mutationsOf('api/posts/judge-post.ts', posts, [
     [
       'a post without a channel is scheduled',
       'if (judgements.length === 0)',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PlainError } from '../../scripts/plain-error.ts';
 import { apiMutations } from './api.ts';
+import { readCatchers, rememberCatcher } from './catchers.ts';
 import { deliveryMutations } from './deliveries.ts';
 import { domainMutations } from './domain.ts';
 import { egressMutations } from './egress.ts';
@@ -84,15 +85,20 @@ async function tryAll(mutations: readonly Fitted[], stand: Stand): Promise<numbe
   const cache = { NODE_COMPILE_CACHE: path.join(folder, 'compiled') };
   const bench = { tree, env: { ...stand.env, ...bundle, ...cache }, signal };
   const known: Known = new Map();
+  const catchers = await readCatchers();
   let survived = 0;
   for (const mutation of mutations) {
+    const name = `${mutation.file}: ${mutation.fault}`;
     const beganMs = performance.now();
-    const title = await tryMutation(bench, mutatedBundle, mutation, known);
+    const caught = await tryMutation(bench, mutatedBundle, mutation, known, catchers[name]);
     const seconds = String(Math.round((performance.now() - beganMs) / 1000)).padStart(3);
-    survived += title === null ? 1 : 0;
-    const verdict = title === null ? 'SURVIVED' : 'caught  ';
-    const by = title === null ? '' : `\n${' '.repeat(15)}by: ${title}`;
-    say(`${verdict} ${seconds} s ${mutation.file}: ${mutation.fault}${by}`);
+    if (caught) {
+      await rememberCatcher(name, caught.testFile);
+      say(`caught   ${seconds} s ${name}\n${' '.repeat(15)}by: ${caught.title}`);
+    } else {
+      survived += 1;
+      say(`SURVIVED ${seconds} s ${name}`);
+    }
   }
 
   say(`\n${mutations.length - survived} caught, ${survived} survived`);

@@ -19,26 +19,50 @@ export async function bundleOf(
 /** Tests that also fail without any mutation, by file; a file is run once for it. */
 export type Known = Map<string, ReadonlySet<string>>;
 
+/** A test that fails with a mutation and passes without. */
+export type Caught = { readonly title: string; readonly testFile: string };
+
 /**
  * Tries one mutation.
  *
  * @param folder For a bundle of mutated workflows; that of `bench.env` is somewhere else.
- * @returns the title of a test that fails with it and passes without, or null when there is none.
+ * @param likely The file of tests to ask first, if it is among the selected ones.
+ * @returns null when no test notices.
  */
 export async function tryMutation(
   bench: Bench,
   folder: string,
   mutation: Fitted,
   known: Known,
-): Promise<string | null> {
+  likely: string | undefined,
+): Promise<Caught | null> {
+  const first = mutation.testFiles.filter((file) => file === likely);
+  const others = mutation.testFiles.filter((file) => file !== likely);
+  for (const testFiles of [first, others].filter(({ length }) => length > 0)) {
+    const caught = await tryFiles(bench, folder, { ...mutation, testFiles }, known);
+    if (caught) {
+      return caught;
+    }
+  }
+
+  return null;
+}
+
+async function tryFiles(
+  bench: Bench,
+  folder: string,
+  mutation: Fitted,
+  known: Known,
+): Promise<Caught | null> {
   // By `--fail-fast` the first failure is enough. If that one is no news, all of them count.
   for (const options of [['--fail-fast'], []]) {
     const failures = await withMutation(bench, folder, mutation, (mutated) =>
       failuresOf(mutated, mutation.testFiles, ...options),
     );
-    for (const failure of failures) {
-      if (!(await failsAnyway(bench, mutation.testFiles, failure, known))) {
-        return failure;
+    for (const title of failures) {
+      const suspects = filesOf(mutation.testFiles, title);
+      if (!(await failsAnyway(bench, suspects, title, known))) {
+        return { title, testFile: suspects[0] ?? '' };
       }
     }
 
@@ -71,11 +95,10 @@ async function withMutation<T>(
 
 async function failsAnyway(
   bench: Bench,
-  testFiles: readonly string[],
+  suspects: readonly string[],
   failure: string,
   known: Known,
 ): Promise<boolean> {
-  const suspects = filesOf(testFiles, failure);
   for (const file of suspects) {
     const failing = known.get(file) ?? new Set(await failuresOf(bench, [file]));
     known.set(file, failing);
