@@ -1,64 +1,47 @@
-import { ApplicationFailure } from '@temporalio/common';
-import test, { type ExecutionContext } from 'ava';
+import { readFileSync } from 'node:fs';
+import test from 'ava';
 import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-delivery.ts';
 import type { DeliveryView } from '../../../api/webhooks/delivery-view.ts';
-import { newClient } from '../../support/client.ts';
+import { status, type Answer } from '../../support/answers.ts';
+import { newClient, type Client } from '../../support/client.ts';
+import { poll } from '../../support/poll.ts';
 import { startApi } from '../../support/punctual.ts';
 import { startReceiver } from '../../support/receiver.ts';
-import { storeAttempt, storeDelivery, storeEvent } from '../../support/seed-deliveries.ts';
+import { storeAttempt, storeDelivery } from '../../support/seed-deliveries.ts';
+import { sharedWebhooks } from '../../support/webhooks.ts';
 
-const began = '2027-03-01T09:00:00.000Z';
+const api = sharedWebhooks(test);
 const hour = 3_600_000;
+const failed = { kind: 'done', status: 'failed' } as const;
 const disabledByUs = { enabled: false, disabled_reason: 'failing' };
 const healthy = { enabled: true, disabled_at: null, disabled_reason: null, failing_since: null };
 
-/** A Punctual whose clock the test moves, without workers: a test makes the attempts itself. */
-async function world(t: ExecutionContext, answer: () => number = () => 503) {
-  let nowMs = Date.parse(began);
-  const now = (): Date => new Date(nowMs);
-  const receiver = await startReceiver(t, () => answer());
-  const punctual = await startApi(t, { allowPorts: [receiver.port], now });
-  const client = await newClient(punctual);
-  const { workspaceId } = client;
-  const hook = { url: receiver.url, events: ['post.failed'] };
-  const { id } = (await client.post('/webhooks', hook)).body.webhook;
-  const path = `/webhooks/${id}`;
-  const attempt = (deliveryId: string): Promise<unknown> =>
-    attemptDelivery(punctual.deps, { workspaceId, deliveryId }).catch((error: unknown) =>
-      error instanceof ApplicationFailure ? error.nextRetryDelay : Promise.reject(error),
-    );
+/** An endpoint that takes nothing. A test makes the attempts itself, on a clock that it moves; the API's is the machine's. */
+async function endpoint(answer: Answer = status(503)) {
+  const subscribed = await api.subscribe(answer);
+  const { client, workspaceId, path, store, now } = subscribed;
   return {
-    receiver,
-    punctual,
-    client,
-    path,
-    now,
-    attempt,
-    pass: (ms: number): void => {
-      nowMs += ms;
-    },
-    store: (status: 'pending' | 'delivered' | 'failed') =>
-      storeDelivery(punctual, workspaceId, status, now()),
-    event: () => storeEvent(punctual, workspaceId, 'post.failed', now()),
+    ...subscribed,
     /** A delivery whose next attempt is its last one. */
     lastChance: async (): Promise<string> => {
-      const delivery = await storeDelivery(punctual, workspaceId, 'pending', now());
+      const delivery = await store('pending');
       for (const number of [1, 2, 3, 4, 5]) {
-        await storeAttempt(punctual, workspaceId, [delivery, number, now(), 5, 503, 'http_error']);
+        const row = [delivery, number, now(), 5, 503, 'http_error'];
+        await storeAttempt(api.punctual, workspaceId, row);
       }
 
       return delivery;
     },
-    shown: async () => (await client.get(path)).body,
+    seen: async () => (await client.get(path)).body,
     edit: async (change: object) => (await client.patch(path, change)).body.webhook,
     replay: (delivery: string) => client.post(`${path}/deliveries/${delivery}/replay`),
-    replaySince: () => client.post(`${path}/replay?since=${began}`),
+    replaySince: () => client.post(`${path}/replay?since=2020-01-01T00:00:00Z`),
   };
 }
 
-/** The same, where the endpoint took nothing for five days and was disabled at its last delivery's end. */
-async function disabledWorld(t: ExecutionContext, answer?: () => number) {
-  const here = await world(t, answer);
+/** The same, which took nothing for five days and was disabled at its last delivery's end. */
+async function disabledEndpoint() {
+  const here = await endpoint();
   const { attempt, lastChance, store, pass } = here;
   await attempt(await store('pending'));
   pass(120 * hour);
@@ -67,62 +50,63 @@ async function disabledWorld(t: ExecutionContext, answer?: () => number) {
 }
 
 test('an endpoint that takes nothing shows since when, and after five days that it is disabled, when and why', async (t) => {
-  const { attempt, store, lastChance, pass, shown, now } = await world(t);
+  const { attempt, store, lastChance, pass, seen, now } = await endpoint();
+  const began = now().toISOString();
   await attempt(await store('pending'));
-  t.like((await shown()).webhook, { enabled: true, failing_since: began, disabled_at: null });
+  t.like((await seen()).webhook, { enabled: true, failing_since: began, disabled_at: null });
 
   pass(119 * hour);
-  t.is(await attempt(await lastChance()), 'failed');
-  t.like((await shown()).webhook, { enabled: true, failing_since: began });
+  t.deepEqual(await attempt(await lastChance()), failed);
+  t.like((await seen()).webhook, { enabled: true, failing_since: began });
 
   pass(hour);
   const at = now().toISOString();
-  t.is(await attempt(await lastChance()), 'failed');
-  const { webhook } = await shown();
+  t.deepEqual(await attempt(await lastChance()), failed);
+  const { webhook } = await seen();
   t.like(webhook, { ...disabledByUs, disabled_at: at, failing_since: began });
 });
 
 test('what a disabled endpoint misses is listed as failed, with the reason and without an attempt', async (t) => {
-  const { event, shown, receiver, pass } = await disabledWorld(t);
-  const before = receiver.received.length;
+  const { event, seen, receiver, pass } = await disabledEndpoint();
+  const before = receiver.arrived.length;
   pass(hour);
 
-  t.is(await event(), undefined); // Nothing to start.
+  t.is(await event(), ''); // Nothing to start.
 
-  const { webhook, deliveries } = await shown();
+  const { webhook, deliveries } = await seen();
   t.like(deliveries[0], { status: 'failed', error: 'endpoint_disabled', response_status: null });
   t.deepEqual([deliveries[0].attempts, deliveries[0].next_attempt_at], [[], null]);
   t.like(webhook.last_delivery, { status: 'failed', error: 'endpoint_disabled' });
-  t.is(receiver.received.length, before);
+  t.is(receiver.arrived.length, before);
 });
 
 test('once it is enabled, what it missed and what failed comes by one replay, under the same event ids', async (t) => {
-  let status = 503;
-  const here = await disabledWorld(t, () => status);
-  const { attempt, event, edit, replaySince, shown, receiver } = here;
+  const here = await disabledEndpoint();
+  const { attempt, event, edit, replaySince, seen, receiver, pass } = here;
   await event();
   await event();
-  const failed: DeliveryView[] = (await shown()).deliveries.filter(
+  const missed: DeliveryView[] = (await seen()).deliveries.filter(
     (delivery: DeliveryView) => delivery.status === 'failed',
   );
-  t.is(failed.length, 3); // Its last one before that, and two.
+  t.is(missed.length, 3); // Its last one before that, and two.
 
   t.like(await edit({ enabled: true }), healthy);
   t.deepEqual((await replaySince()).body, { replaying: 3 });
   t.deepEqual((await replaySince()).body, { replaying: 0 });
 
-  status = 204;
-  const before = receiver.received.length;
-  for (const { id } of failed) {
-    t.is(await attempt(id), 'delivered');
+  pass(hour);
+  receiver.answer = status(204);
+  const before = receiver.arrived.length;
+  for (const { id } of missed) {
+    t.deepEqual(await attempt(id), { kind: 'done', status: 'delivered' });
   }
-  const sent = receiver.received.slice(before);
+  const sent = receiver.arrived.slice(before);
   t.deepEqual(
     sent.map(({ headers }) => headers['service-event-id']),
-    failed.map(({ event_id: eventId }) => eventId),
+    missed.map(({ event_id: eventId }) => eventId),
   );
-  const after: DeliveryView[] = (await shown()).deliveries;
-  for (const { id } of failed) {
+  const after: DeliveryView[] = (await seen()).deliveries;
+  for (const { id } of missed) {
     t.like(
       after.find((delivery) => delivery.id === id),
       { status: 'delivered', error: null, response_status: 204 },
@@ -131,81 +115,92 @@ test('once it is enabled, what it missed and what failed comes by one replay, un
 });
 
 test('an endpoint that is enabled again has five days of its own', async (t) => {
-  const { attempt, lastChance, edit, pass, shown, now } = await disabledWorld(t);
+  const { attempt, lastChance, edit, pass, seen, now } = await disabledEndpoint();
   await edit({ enabled: true });
   const enabledAt = now().toISOString();
 
   await attempt(await lastChance());
-  t.like((await shown()).webhook, { enabled: true, failing_since: enabledAt });
+  t.like((await seen()).webhook, { enabled: true, failing_since: enabledAt });
   pass(119 * hour);
   await attempt(await lastChance());
-  t.true((await shown()).webhook.enabled);
+  t.true((await seen()).webhook.enabled);
   pass(hour);
   await attempt(await lastChance());
-  t.like((await shown()).webhook, disabledByUs);
+  t.like((await seen()).webhook, disabledByUs);
 });
 
 test('a disabled endpoint refuses replays and says what to do, but for what is still being tried', async (t) => {
-  const { client, edit, store, replay, replaySince, shown } = await world(t);
-  const [failed, delivered, pending] = [
+  const { client, edit, store, replay, replaySince, seen } = await endpoint();
+  const [ended, delivered, pending] = [
     await store('failed'),
     await store('delivered'),
     await store('pending'),
   ];
   await edit({ enabled: false });
-  const before = (await shown()).deliveries;
+  const before = (await seen()).deliveries;
 
-  const refused = [await replay(failed), await replay(delivered), await replaySince()];
+  const refused = [await replay(ended), await replay(delivered), await replaySince()];
 
-  for (const { status, body } of refused) {
-    t.is(status, 409);
+  for (const { status: code, body } of refused) {
+    t.is(code, 409);
     t.is(body.code, 'webhook_disabled');
     t.true(body.error.includes('PATCH'));
   }
   t.is((await replay(pending)).body.code, 'delivery_not_final');
   t.is((await replay(crypto.randomUUID())).status, 404);
-  t.deepEqual((await shown()).deliveries, before);
+  t.deepEqual((await seen()).deliveries, before);
   const other = await client.post('/webhooks', {
     url: 'https://8.8.8.8/',
     events: ['post.failed'],
   });
-  t.is((await client.post(`/webhooks/${other.body.webhook.id}/replay?since=${began}`)).status, 202);
+  t.is(
+    (await client.post(`/webhooks/${other.body.webhook.id}/replay?since=2020-01-01T00:00:00Z`))
+      .status,
+    202,
+  );
 });
 
 test('its owner disables an endpoint, which is said so, and nothing is sent from then on', async (t) => {
-  const { receiver, edit, store, attempt, shown, pass } = await world(t, () => 204);
+  const { receiver, edit, store, attempt, seen } = await endpoint(status(204));
   const underWay = await store('pending');
-  const requested = { enabled: false, disabled_at: began, disabled_reason: 'requested' };
+  const before = Date.now();
+  const { disabled_at: at } = await edit({ enabled: false });
+  t.true(Date.parse(at) >= before && Date.parse(at) <= Date.now());
+  const requested = { enabled: false, disabled_at: at, disabled_reason: 'requested' };
 
-  t.like(await edit({ enabled: false }), requested);
-  pass(hour);
+  t.like((await seen()).webhook, requested);
+  await poll(
+    async () => Date.now(),
+    (now) => now > Date.parse(at),
+  ); // It would be another time.
   t.like(await edit({ enabled: false }), requested); // The time stays.
   t.like(await edit({ description: 'Ours' }), requested);
 
-  t.is(await attempt(underWay), 'failed');
-  t.is(receiver.received.length, 0);
-  t.like((await shown()).deliveries[0], { status: 'failed', error: 'endpoint_disabled' });
+  t.deepEqual(await attempt(underWay), failed);
+  t.is(receiver.arrived.length, 0);
+  t.like((await seen()).deliveries[0], { status: 'failed', error: 'endpoint_disabled' });
   t.like(await edit({ enabled: true }), healthy);
-  t.is(await attempt(await store('pending')), 'delivered');
+  t.deepEqual(await attempt(await store('pending')), { kind: 'done', status: 'delivered' });
 });
 
 test('an endpoint that was disabled between two attempts says that, and not what the first of them met', async (t) => {
-  const { edit, store, attempt, shown, pass } = await world(t);
+  const { edit, store, attempt, seen, pass } = await endpoint();
   const delivery = await store('pending');
   await attempt(delivery);
   await edit({ enabled: false });
   pass(hour);
 
-  t.is(await attempt(delivery), 'failed');
+  t.deepEqual(await attempt(delivery), failed);
 
-  const { webhook, deliveries } = await shown();
+  const { webhook, deliveries } = await seen();
   t.is(deliveries[0].error, 'endpoint_disabled');
   t.is(deliveries[0].attempts[0].error, 'http_error');
   t.is(webhook.last_delivery.error, 'endpoint_disabled');
 });
 
 test('another URL gives an endpoint five days of its own, the same one sent again does not', async (t) => {
-  const { receiver, attempt, store, edit } = await world(t);
+  const { receiver, attempt, store, edit, now } = await endpoint();
+  const began = now().toISOString();
   await attempt(await store('pending'));
 
   t.is((await edit({ url: receiver.url, description: 'Ours' })).failing_since, began);
@@ -215,8 +210,81 @@ test('another URL gives an endpoint five days of its own, the same one sent agai
 });
 
 test('a disabled endpoint that gets another URL stays disabled until it is enabled', async (t) => {
-  const { receiver, edit } = await disabledWorld(t);
+  const { receiver, edit } = await disabledEndpoint();
   const url = `${receiver.url}/new`;
   t.like(await edit({ url }), { url, ...disabledByUs, failing_since: null });
   t.like(await edit({ enabled: true }), { url, ...healthy });
+});
+
+const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+
+/** What the page has operators type into psql, in order: look, enable, replay. */
+const statements = [...page.matchAll(/psql "\$DATABASE_URL" -c "(?<sql>[^"]+)"/gv)].map(
+  ({ groups }) => groups?.['sql'] ?? '',
+);
+
+test('after an outage of our way out, the statements of the page enable what it disabled and send what it failed', async (t) => {
+  const began = new Date('2026-05-01T10:00:00.000Z');
+  const receiver = await startReceiver(t);
+  // The statements are for all workspaces, so that the database is its own.
+  const punctual = await startApi(t, { allowPorts: [receiver.port] });
+  const em = punctual.orm.em.fork();
+  const [first, second] = [await newClient(punctual), await newClient(punctual)];
+  const register = async (client: Client): Promise<string> =>
+    (await client.post('/webhooks', { url: receiver.url, events: ['post.failed'] })).body.webhook
+      .id;
+  const endpoints = [await register(first), await register(second)];
+  const before = new Date(began.getTime() - 1);
+  const old = await storeDelivery(punctual, first.workspaceId, 'failed', before);
+  const missed = await storeDelivery(punctual, first.workspaceId, 'failed', began);
+  const delivered = await storeDelivery(punctual, first.workspaceId, 'delivered', began);
+  const requested = await storeDelivery(punctual, second.workspaceId, 'failed', began);
+  const disable = `update webhook_endpoints set failing_since = ?, disabled_at = ?, disabled_reason = ? where id = ?`;
+  await em.execute(disable, [before, began, 'failing', endpoints[0]]);
+  await em.execute(disable, [null, began, 'requested', endpoints[1]]);
+  const [look = '', enable = '', replay = ''] = statements;
+  t.is(statements.length, 3);
+
+  t.is((await em.execute<unknown[]>(look)).length, 2);
+  for (const sql of [enable, replay]) {
+    t.true(sql.includes(`'2027-03-01T08:00:00Z'`));
+    await em.execute(sql.replaceAll('2027-03-01T08:00:00Z', began.toISOString()));
+  }
+
+  const shown = async (client: Client, index: number) =>
+    (await client.get(`/webhooks/${endpoints[index]}`)).body.webhook;
+  t.like(await shown(first, 0), { enabled: true, disabled_reason: null, failing_since: null });
+  t.like(await shown(second, 1), { enabled: false, disabled_reason: 'requested' });
+  const rows = await em.execute<object[]>(
+    `select id, status, synced_round < round as untold, attempts_before from deliveries`,
+  );
+  const row = (id: string) => rows.find((one) => 'id' in one && one.id === id);
+  t.like(row(missed), { status: 'pending', untold: true, attempts_before: 6 });
+  for (const [id, end] of [
+    [old, 'failed'],
+    [delivered, 'delivered'],
+    [requested, 'failed'],
+  ] as const) {
+    t.like(row(id), { status: end, untold: false });
+  }
+
+  const request = { workspaceId: first.workspaceId, deliveryId: missed };
+  t.is(await attemptDelivery(punctual.deps, request), 'delivered');
+  t.is(receiver.received.length, 1);
+});
+
+test('what the page quotes of the log of webhooks is what the worker says', (t) => {
+  const read = (file: string): string =>
+    readFileSync(
+      new URL(`../../../activities/attempt-delivery/${file}.ts`, import.meta.url),
+      'utf8',
+    );
+  const said = `${read('disable-endpoint')}${read('open-secret')}`;
+  for (const quoted of [
+    'this webhook endpoint took nothing for five days: it is disabled until its owner enables it',
+    "this delivery waits: its endpoint's signing secret cannot be opened with this SECRET_KEY",
+  ]) {
+    t.true(page.includes(`\`${quoted}\``), quoted);
+    t.true(said.includes(quoted), quoted);
+  }
 });

@@ -1,63 +1,89 @@
-import { ApplicationFailure } from '@temporalio/common';
-import test, { type ExecutionContext } from 'ava';
-import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-delivery.ts';
-import type { DeliveryView } from '../../../api/webhooks/delivery-view.ts';
-import { newClient } from '../../support/client.ts';
-import { startApi } from '../../support/punctual.ts';
-import { isSignedWith, startReceiver } from '../../support/receiver.ts';
-import { storeDelivery } from '../../support/seed-deliveries.ts';
+import test from 'ava';
+import { beginRound } from '../../../api/webhooks/begin-round.ts';
+import { status, type Answer } from '../../support/answers.ts';
+import { planOf, watched } from '../../support/query-plan.ts';
+import { isSignedWith } from '../../support/receiver.ts';
+import { storeDelivery, storeMany } from '../../support/seed-deliveries.ts';
+import { sharedWebhooks } from '../../support/webhooks.ts';
 
+const api = sharedWebhooks(test);
 const minute = 60_000;
+const hour = 60 * minute;
+const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
+const since = '2027-03-01T09:00:00.000Z';
+const at = (ms: number): Date => new Date(Date.parse(since) + ms);
+const execute = (sql: string, values: unknown[]): Promise<unknown> =>
+  api.punctual.orm.em.fork().execute(sql, values);
 
-/**
- * A Punctual without workers: a test makes the attempts itself, as Temporal would have them made. The clock jumps over
- * the wait after each.
- */
-async function world(t: ExecutionContext, answer: (n: number) => number = () => 204) {
-  let aheadMs = 0;
-  const receiver = await startReceiver(t, answer);
-  const now = (): Date => new Date(Date.now() + aheadMs);
-  const punctual = await startApi(t, { allowPorts: [receiver.port], now });
-  const client = await newClient(punctual);
-  const { workspaceId } = client;
-  const hook = { url: receiver.url, events: ['post.failed'] };
-  const { webhook } = (await client.post('/webhooks', hook)).body;
-  const path = `/webhooks/${webhook.id}`;
-  /** @returns how it ended, or the wait until the next one in milliseconds. */
-  const attempt = (deliveryId: string): Promise<string | number> =>
-    attemptDelivery(punctual.deps, { workspaceId, deliveryId }).catch((error: unknown) => {
-      if (error instanceof ApplicationFailure && typeof error.nextRetryDelay === 'number') {
-        aheadMs += error.nextRetryDelay;
-        return error.nextRetryDelay;
+/** An endpoint, and what replays its deliveries. A test makes the attempts itself, as Temporal would have them made. */
+async function endpoint(answer?: Answer) {
+  const subscribed = await api.subscribe(answer);
+  const { client, path, attempt, pass, store } = subscribed;
+  return {
+    ...subscribed,
+    /** Makes one attempt. @returns how it ended, or the wait until the next one in milliseconds, which is over then. */
+    deliver: async (id: string): Promise<string | number> => {
+      const attempted = await attempt(id);
+      if (attempted.kind === 'done') {
+        return attempted.status;
       }
-
-      throw error;
-    });
-  const replay = (id: string) => client.post(`${path}/deliveries/${id}/replay`);
-  const seen = async (id: string): Promise<DeliveryView> =>
-    (await client.get(path)).body.deliveries.find((one: DeliveryView) => one.id === id);
-  return { receiver, punctual, client, workspaceId, webhook, path, attempt, replay, seen };
+      pass(attempted.inMs ?? 0);
+      return attempted.inMs ?? 0;
+    },
+    replay: async (id: string) => {
+      const reply = await client.post(`${path}/deliveries/${id}/replay`);
+      pass(hour); // The API's clock is the machine's, and goes on.
+      return reply;
+    },
+    storeAt: (end: 'failed' | 'delivered' | 'pending', ms: number) => store(end, at(ms)),
+    replaySince: (from = since) => client.post(`${path}/replay?since=${encodeURIComponent(from)}`),
+    statuses: async (): Promise<Record<string, string>> => {
+      const { deliveries } = (await client.get(path)).body;
+      return Object.fromEntries(
+        deliveries.map((delivery: { id: string; status: string }) => [
+          delivery.id,
+          delivery.status,
+        ]),
+      );
+    },
+  };
 }
 
+// Before the others, so that its rows alone are what PostgreSQL plans for.
+test.serial('what has failed is found by an index', async (t) => {
+  const { client, webhookId } = await endpoint();
+  const { orm } = api.punctual;
+  await storeMany(orm, client.workspaceId, 3000);
+  const { em, queries } = watched(orm.em.fork());
+  await beginRound(em, client.workspaceId, new Date(), {
+    which: `endpoint_id = ? and created_at >= ? and status = 'failed'`,
+    values: [webhookId, new Date('2026-01-03T00:00:00Z')],
+  });
+  const plan = await planOf(orm, queries[0]);
+  t.regex(plan, /Index Scan using deliveries_by_status on deliveries/v);
+  t.false(plan.includes('Sort'), plan);
+});
+
 test('a replayed delivery brings the same event, byte for byte and under the same id, signed anew', async (t) => {
-  const { receiver, punctual, workspaceId, webhook, attempt, replay, seen } = await world(t);
-  const id = await storeDelivery(punctual, workspaceId, 'pending');
-  t.is(await attempt(id), 'delivered');
-  const before = await seen(id);
+  const { receiver, store, secret, deliver, replay, shown } = await endpoint(status(204));
+  const id = await store('pending');
+  t.is(await deliver(id), 'delivered');
+  const before = await shown(id);
+  const beganMs = Date.now();
 
   const reply = await replay(id);
 
   t.is(reply.status, 202);
   const { next_attempt_at: next, ...delivery } = reply.body.delivery;
   t.deepEqual({ ...delivery, next_attempt_at: null }, { ...before, status: 'pending' });
-  t.true(Math.abs(Date.parse(next) - Date.now()) < 30_000);
-  t.is(await attempt(id), 'delivered');
-  const [first, second] = receiver.received;
-  t.is(receiver.received.length, 2);
+  t.true(Date.parse(next) >= beganMs && Date.parse(next) <= Date.now());
+  t.is(await deliver(id), 'delivered');
+  const [first, second] = receiver.arrived;
+  t.is(receiver.arrived.length, 2);
   t.is(second?.body, first?.body);
   t.is(second?.headers['service-event-id'], first?.headers['service-event-id']);
-  t.true(second && (await isSignedWith(webhook.secret, second)));
-  const after = await seen(id);
+  t.true(second && (await isSignedWith(secret, second)));
+  const after = await shown(id);
   t.like(after, { status: 'delivered', next_attempt_at: null });
   t.deepEqual(after.attempts[0], before.attempts[0]);
   t.deepEqual(
@@ -67,69 +93,64 @@ test('a replayed delivery brings the same event, byte for byte and under the sam
 });
 
 test('a replay has six attempts of its own with the usual waits, and their numbers go on', async (t) => {
-  const { punctual, workspaceId, attempt, replay, seen } = await world(t, () => 503);
-  const id = await storeDelivery(punctual, workspaceId, 'pending');
+  const { store, deliver, replay, shown } = await endpoint(status(503));
+  const id = await store('pending');
   const round = async (): Promise<void> => {
     for (const wait of [1, 5, 30, 120, 360]) {
-      const over = Number(await attempt(id)) - wait * minute;
-      t.true(
-        over >= 0 && over <= (wait * minute) / 10,
-        `the wait of ${wait} min is ${over} ms off`,
-      );
+      const over = Number(await deliver(id)) - wait * minute;
+      t.true(over >= 0 && over <= (wait * minute) / 10, `wait ${wait} min: ${over} ms off`);
     }
 
-    t.is(await attempt(id), 'failed');
+    t.is(await deliver(id), 'failed');
   };
   await round();
   for (const last of [12, 18]) {
     t.is((await replay(id)).status, 202);
     await round();
-    const { status, attempts } = await seen(id);
-    t.is(status, 'failed');
+    const { status: end, attempts } = await shown(id);
+    t.is(end, 'failed');
     t.deepEqual(
       attempts.map(({ number }) => number),
       Array.from({ length: last }, (_, index) => index + 1),
     );
   }
 
-  t.is(await attempt(id), 'failed'); // As when Temporal did not hear: nothing more is sent.
-  t.is((await seen(id)).attempts.length, 18);
+  t.is(await deliver(id), 'failed'); // As when Temporal did not hear: nothing more is sent.
+  t.is((await shown(id)).attempts.length, 18);
 });
 
 test('a delivery that is still being tried cannot be replayed', async (t) => {
-  const { punctual, workspaceId, attempt, replay, seen } = await world(t, () => 500);
-  const id = await storeDelivery(punctual, workspaceId, 'pending');
+  const { store, deliver, replay, shown } = await endpoint(status(500));
+  const id = await store('pending');
   for (const made of [0, 1]) {
-    const before = await seen(id);
+    const before = await shown(id);
     const reply = await replay(id);
     t.is(reply.status, 409);
     t.is(reply.body.code, 'delivery_not_final');
     t.is(before.attempts.length, made);
-    t.deepEqual(await seen(id), before);
-    await attempt(id);
+    t.deepEqual(await shown(id), before);
+    await deliver(id);
   }
 });
 
 test('of replays at once one begins, and the others are refused', async (t) => {
-  const { receiver, punctual, workspaceId, attempt, replay } = await world(t);
-  const id = await storeDelivery(punctual, workspaceId, 'failed');
+  const { receiver, store, deliver, replay } = await endpoint(status(204));
+  const id = await store('failed');
   const replies = await Promise.all(Array.from({ length: 20 }, () => replay(id)));
-  t.deepEqual(replies.map(({ status }) => status).toSorted(), [
-    202,
-    ...Array.from({ length: 19 }, () => 409),
-  ]);
-  t.is(await attempt(id), 'delivered');
-  t.is(await attempt(id), 'delivered');
-  t.is(receiver.received.length, 1);
+  t.is(replies.filter((reply) => reply.status === 202).length, 1);
+  t.is(replies.filter((reply) => reply.status === 409).length, 19);
+  t.is(await deliver(id), 'delivered');
+  t.is(await deliver(id), 'delivered');
+  t.is(receiver.arrived.length, 1);
 });
 
 test('a delivery of another endpoint or workspace is not found', async (t) => {
-  const { punctual, client, workspaceId, path } = await world(t);
-  const id = await storeDelivery(punctual, workspaceId, 'failed');
-  const other = await newClient(punctual);
-  const hook = { url: 'https://8.8.8.8/hook', events: ['post.partial'] };
-  const second = (await client.post('/webhooks', hook)).body.webhook.id;
-  const theirs = (await other.post('/webhooks', hook)).body.webhook.id;
+  const { client, store, path } = await endpoint();
+  const id = await store('failed');
+  const other = await api.newClient();
+  const partial = { ...hook, events: ['post.partial'] };
+  const second = (await client.post('/webhooks', partial)).body.webhook.id;
+  const theirs = (await other.post('/webhooks', partial)).body.webhook.id;
   const calls = [
     other.post(`${path}/deliveries/${id}/replay`),
     other.post(`/webhooks/${theirs}/deliveries/${id}/replay`),
@@ -137,8 +158,8 @@ test('a delivery of another endpoint or workspace is not found', async (t) => {
     client.post(`${path}/deliveries/${crypto.randomUUID()}/replay`),
     client.post(`${path}/deliveries/nonsense/replay`),
   ];
-  for (const { status, body } of await Promise.all(calls)) {
-    t.is(status, 404);
+  for (const { status: code, body } of await Promise.all(calls)) {
+    t.is(code, 404);
     t.is(body.code, 'not_found');
   }
 
@@ -146,9 +167,134 @@ test('a delivery of another endpoint or workspace is not found', async (t) => {
 });
 
 test('the last test of an endpoint can be replayed like any other delivery', async (t) => {
-  const { receiver, client, path, attempt, replay } = await world(t);
+  const { receiver, client, path, deliver, replay } = await endpoint(status(204));
   const { id } = (await client.post(`${path}/test`)).body.delivery;
   t.is((await replay(id)).status, 202);
-  t.is(await attempt(id), 'delivered');
-  t.is(receiver.received[1]?.body, receiver.received[0]?.body);
+  t.is(await deliver(id), 'delivered');
+  t.is(receiver.arrived[1]?.body, receiver.arrived[0]?.body);
+});
+
+test('what has failed since a time is replayed; what is older, pending or delivered is left alone', async (t) => {
+  const { client, storeAt, replaySince, statuses } = await endpoint();
+  const older = await storeAt('failed', -1);
+  const first = await storeAt('failed', 0);
+  const delivered = await storeAt('delivered', 1);
+  const pending = await storeAt('pending', 2);
+  const second = await storeAt('failed', 3);
+  const other = await api.newClient();
+  const theirs = (await other.post('/webhooks', hook)).body.webhook.id;
+  await storeDelivery(api.punctual, other.workspaceId, 'failed', at(1));
+  const elsewhere = (await client.post('/webhooks', hook)).body.webhook.id;
+  await execute(
+    `insert into deliveries (id, workspace_id, endpoint_id, event_id, status, created_at)
+     select gen_random_uuid(), workspace_id, ?, event_id, 'failed', created_at from deliveries where id = ?`,
+    [elsewhere, second],
+  );
+
+  const reply = await replaySince();
+
+  t.is(reply.status, 202);
+  t.deepEqual(reply.body, { replaying: 2 });
+  t.deepEqual(await statuses(), {
+    [older]: 'failed',
+    [first]: 'pending',
+    [delivered]: 'delivered',
+    [pending]: 'pending',
+    [second]: 'pending',
+  });
+  t.is((await other.get(`/webhooks/${theirs}`)).body.deliveries[0].status, 'failed');
+  t.is((await client.get(`/webhooks/${elsewhere}`)).body.deliveries[0].status, 'failed');
+  const rounds = await execute(
+    'select id, round, attempts_before from deliveries where workspace_id = ? and round > 1 order by id',
+    [client.workspaceId],
+  );
+  t.deepEqual(rounds, [
+    { id: first, round: 2, attempts_before: 6 },
+    { id: second, round: 2, attempts_before: 6 },
+  ]);
+});
+
+test('asking again, or twice at once, begins nothing twice', async (t) => {
+  const { workspaceId, storeAt, replaySince } = await endpoint();
+  for (let n = 0; n < 30; n += 1) {
+    await storeAt('failed', n);
+  }
+
+  const replies = await Promise.all(Array.from({ length: 8 }, () => replaySince()));
+  t.true(replies.every((reply) => reply.status === 202));
+  const begun = replies.reduce((sum, { body }) => sum + body.replaying, 0);
+  t.is(begun, 30);
+  t.deepEqual((await replaySince()).body, { replaying: 0 });
+  const rounds = 'select distinct round from deliveries where workspace_id = ?';
+  t.deepEqual(await execute(rounds, [workspaceId]), [{ round: 2 }]);
+});
+
+test('one call replays a thousand, the oldest first, and the next one goes on', async (t) => {
+  const { client, webhookId, path, replaySince } = await endpoint();
+  await storeMany(api.punctual.orm, client.workspaceId, 1002);
+  await execute(
+    `update deliveries set status = 'failed', created_at = created_at + interval '2 years' where endpoint_id = ?`,
+    [webhookId],
+  );
+  const left = async (): Promise<string[]> => {
+    const { deliveries } = (await client.get(`${path}/deliveries?status=failed`)).body;
+    return deliveries.map((delivery: { created_at: string }) => delivery.created_at);
+  };
+
+  t.deepEqual((await replaySince()).body, { replaying: 1000 });
+  t.deepEqual(await left(), ['2028-01-01T16:42:00.000Z', '2028-01-01T16:41:00.000Z']);
+  t.deepEqual((await replaySince()).body, { replaying: 2 });
+  t.deepEqual((await replaySince()).body, { replaying: 0 });
+});
+
+test('a time may come with an offset, and from any year', async (t) => {
+  const { storeAt, replaySince } = await endpoint();
+  await storeAt('failed', 0);
+  t.deepEqual((await replaySince('2027-03-01T11:00:00.001+02:00')).body, { replaying: 0 });
+  t.deepEqual((await replaySince('9999-12-31T23:59:59Z')).body, { replaying: 0 });
+  t.deepEqual((await replaySince('2027-03-01T11:00:00+02:00')).body, { replaying: 1 });
+  await storeAt('failed', 0);
+  t.deepEqual((await replaySince('0000-01-01T00:00:00Z')).body, { replaying: 1 });
+});
+
+test('a time that is missing or malformed is refused and named', async (t) => {
+  const { client, path, storeAt, statuses } = await endpoint();
+  const failed = await storeAt('failed', 0);
+  const queries = [
+    '',
+    '?since=',
+    '?since=yesterday',
+    '?since=2027-03-01',
+    '?since=2027-03-01T09:00:00',
+    '?since=2027-02-30T09:00:00Z',
+    '?since=2027-03-01T23:59:60Z',
+    '?since=1803891600',
+    `?since=${since}&since=${since}`,
+  ];
+  for (const query of queries) {
+    const reply = await client.post(`${path}/replay${query}`);
+    t.is(reply.status, 400, query);
+    t.is(reply.body.code, 'invalid_request');
+    t.deepEqual(
+      reply.body.details.map((detail: { path: string }) => detail.path),
+      ['?since'],
+    );
+  }
+
+  t.is((await client.post(`${path}/replay?until=${since}`)).status, 400);
+  t.is((await client.post(`${path}/replay?since=${since}`, { since })).status, 400);
+  t.deepEqual(await statuses(), { [failed]: 'failed' });
+});
+
+test('of another workspace’s endpoint, or one that is not there, nothing is replayed', async (t) => {
+  const { webhookId, storeAt, statuses } = await endpoint();
+  const failed = await storeAt('failed', 0);
+  const other = await api.newClient();
+  for (const one of [webhookId, crypto.randomUUID()]) {
+    for (const query of ['', `?since=${since}`]) {
+      t.is((await other.post(`/webhooks/${one}/replay${query}`)).status, 404);
+    }
+  }
+
+  t.deepEqual(await statuses(), { [failed]: 'failed' });
 });

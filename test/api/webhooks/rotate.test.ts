@@ -1,38 +1,35 @@
 import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
-import { attemptDelivery } from '../../../activities/attempt-delivery/attempt-delivery.ts';
-import { newClient } from '../../support/client.ts';
-import { startApi } from '../../support/punctual.ts';
-import { isSignedWith, startReceiver, type Received } from '../../support/receiver.ts';
-import { storeDelivery } from '../../support/seed-deliveries.ts';
+import { status } from '../../support/answers.ts';
+import { isSignedWith, type Received } from '../../support/receiver.ts';
+import { sharedWebhooks } from '../../support/webhooks.ts';
 
 const began = Date.parse('2027-03-01T09:00:00.000Z');
 const day = 24 * 3_600_000;
 
-/** A Punctual whose clock the test sets, with an endpoint that has a receiver. */
-async function world(t: ExecutionContext) {
-  let nowMs = began;
-  const receiver = await startReceiver(t);
-  const now = (): Date => new Date(nowMs);
-  const punctual = await startApi(t, { allowPorts: [receiver.port], now });
-  const client = await newClient(punctual);
-  const hook = { url: receiver.url, events: ['post.failed'] };
-  const { webhook } = (await client.post('/webhooks', hook)).body;
-  const { id, secret } = webhook as { id: string; secret: string };
-  const rotate = async (): Promise<string> =>
-    (await client.post(`/webhooks/${id}/rotate`)).body.webhook.secret;
-  /** What goes out now, by a test call and by a worker. */
-  const sent = async (): Promise<Received[]> => {
-    const { workspaceId } = client;
-    await client.post(`/webhooks/${id}/test`);
-    const deliveryId = await storeDelivery(punctual, workspaceId, 'pending', now());
-    await attemptDelivery(punctual.deps, { workspaceId, deliveryId });
-    return receiver.received.slice(-2);
+// The API's clock is the test's. All of them set it, so that they come one after the other.
+let nowMs = began;
+const api = sharedWebhooks(test, { now: () => new Date(nowMs) });
+const setClock = (ms: number): void => {
+  nowMs = ms;
+};
+
+/** An endpoint on the day of its first rotation. */
+async function endpoint() {
+  setClock(began);
+  const subscribed = await api.subscribe(status(204));
+  const { client, path, receiver, store, attempt } = subscribed;
+  const { now } = api.punctual.deps;
+  return {
+    ...subscribed,
+    rotate: async (): Promise<string> => (await client.post(`${path}/rotate`)).body.webhook.secret,
+    /** What goes out now, by a test call and by a worker. */
+    sent: async (): Promise<readonly Received[]> => {
+      await client.post(`${path}/test`);
+      await attempt(await store('pending', now()), { now });
+      return receiver.arrived.slice(-2);
+    },
   };
-  const at = (ms: number): void => {
-    nowMs = ms;
-  };
-  return { punctual, client, id, secret, rotate, sent, at };
 }
 
 /** The same request, as somebody reads it who looks at the other header. */
@@ -69,99 +66,118 @@ async function mustBeSigned(
 
 const hint = (secret: string): string => `whsec_…${secret.slice(-4)}`;
 
-test('a rotation answers with the new secret, once, and says when it takes over', async (t) => {
-  const { client, id, secret } = await world(t);
-  const before = (await client.get(`/webhooks/${id}`)).body.webhook;
+test.serial(
+  'a rotation answers with the new secret, once, and says when it takes over',
+  async (t) => {
+    const { client, path, secret } = await endpoint();
+    const before = (await client.get(path)).body.webhook;
 
-  const reply = await client.post(`/webhooks/${id}/rotate`);
+    const reply = await client.post(`${path}/rotate`);
 
-  t.is(reply.status, 200);
-  const { secret: next, ...webhook } = reply.body.webhook;
-  t.regex(next, /^whsec_[0-9A-Za-z]{32}$/v);
-  t.not(next, secret);
-  t.deepEqual(webhook, {
-    ...before,
-    secret_hint: hint(secret),
-    next_secret_hint: hint(next),
-    rotates_at: new Date(began + day).toISOString(),
-  });
-  t.deepEqual((await client.get(`/webhooks/${id}`)).body.webhook, webhook);
-  t.deepEqual((await client.get('/webhooks')).body.webhooks, [webhook]);
-});
+    t.is(reply.status, 200);
+    const { secret: next, ...webhook } = reply.body.webhook;
+    t.regex(next, /^whsec_[0-9A-Za-z]{32}$/v);
+    t.not(next, secret);
+    t.deepEqual(webhook, {
+      ...before,
+      secret_hint: hint(secret),
+      next_secret_hint: hint(next),
+      rotates_at: new Date(began + day).toISOString(),
+    });
+    t.deepEqual((await client.get(path)).body.webhook, webhook);
+    t.deepEqual((await client.get('/webhooks')).body.webhooks, [webhook]);
+  },
+);
 
-test('for 24 hours both secrets sign, each in its header; after that the new one signs alone', async (t) => {
-  const { client, id, secret, rotate, sent, at } = await world(t);
-  await mustBeSigned(t, await sent(), secret);
+test.serial(
+  'for 24 hours both secrets sign, each in its header; after that the new one signs alone',
+  async (t) => {
+    const { client, path, secret, rotate, sent } = await endpoint();
+    await mustBeSigned(t, await sent(), secret);
 
-  const next = await rotate();
-  for (const ms of [began, began + 1, began + day - 1]) {
-    at(ms);
-    await mustBeSigned(t, await sent(), secret, next);
-  }
+    const next = await rotate();
+    for (const ms of [began, began + 1, began + day - 1]) {
+      setClock(ms);
+      await mustBeSigned(t, await sent(), secret, next);
+    }
 
-  for (const ms of [began + day, began + 30 * day]) {
-    at(ms);
-    await mustBeSigned(t, await sent(), next);
-    const { webhook } = (await client.get(`/webhooks/${id}`)).body;
-    t.like(webhook, { secret_hint: hint(next), next_secret_hint: null, rotates_at: null });
-  }
-});
+    for (const ms of [began + day, began + 30 * day]) {
+      setClock(ms);
+      await mustBeSigned(t, await sent(), next);
+      const { webhook } = (await client.get(path)).body;
+      t.like(webhook, { secret_hint: hint(next), next_secret_hint: null, rotates_at: null });
+    }
+  },
+);
 
-test('a second rotation replaces the secret that was to come and lets the present one be, for 24 hours more', async (t) => {
-  const { client, id, secret, rotate, sent, at } = await world(t);
-  await rotate(); // Its answer was lost on the way, say.
-  at(began + day / 2);
+test.serial(
+  'a second rotation replaces the secret that was to come and lets the present one be, for 24 hours more',
+  async (t) => {
+    const { client, path, secret, rotate, sent } = await endpoint();
+    await rotate(); // Its answer was lost on the way, say.
+    setClock(began + day / 2);
+    const second = await rotate();
+
+    await mustBeSigned(t, await sent(), secret, second);
+    setClock(began + day);
+    await mustBeSigned(t, await sent(), secret, second);
+    setClock(began + day * 1.5);
+    await mustBeSigned(t, await sent(), second);
+    t.is((await client.get(path)).body.webhook.secret_hint, hint(second));
+  },
+);
+
+test.serial('a rotation after an overlap begins from the secret that had taken over', async (t) => {
+  const { rotate, sent } = await endpoint();
   const second = await rotate();
-
-  await mustBeSigned(t, await sent(), secret, second);
-  at(began + day);
-  await mustBeSigned(t, await sent(), secret, second);
-  at(began + day * 1.5);
-  await mustBeSigned(t, await sent(), second);
-  t.is((await client.get(`/webhooks/${id}`)).body.webhook.secret_hint, hint(second));
-});
-
-test('a rotation after an overlap begins from the secret that had taken over', async (t) => {
-  const { rotate, sent, at } = await world(t);
-  const second = await rotate();
-  at(began + 2 * day);
+  setClock(began + 2 * day);
   const third = await rotate();
   await mustBeSigned(t, await sent(), second, third);
-  at(began + 3 * day);
+  setClock(began + 3 * day);
   await mustBeSigned(t, await sent(), third);
 });
 
-test('of rotations at once the present secret survives, and one of the new ones is to come', async (t) => {
-  const { client, id, secret, rotate, sent, at } = await world(t);
-  const made = await Promise.all(Array.from({ length: 10 }, rotate));
-  t.is(new Set(made).size, 10);
+test.serial(
+  'of rotations at once the present secret survives, and one of the new ones is to come',
+  async (t) => {
+    const { client, path, secret, rotate, sent } = await endpoint();
+    const made = await Promise.all(Array.from({ length: 10 }, rotate));
+    t.is(new Set(made).size, 10);
 
-  const { webhook } = (await client.get(`/webhooks/${id}`)).body;
-  t.is(webhook.secret_hint, hint(secret));
-  const next = made.find((one) => hint(one) === webhook.next_secret_hint) ?? '';
-  await mustBeSigned(t, await sent(), secret, next);
-  at(began + day);
-  await mustBeSigned(t, await sent(), next);
-});
+    const { webhook } = (await client.get(path)).body;
+    t.is(webhook.secret_hint, hint(secret));
+    const next = made.find((one) => hint(one) === webhook.next_secret_hint) ?? '';
+    await mustBeSigned(t, await sent(), secret, next);
+    setClock(began + day);
+    await mustBeSigned(t, await sent(), next);
+  },
+);
 
-test('the database holds both secrets sealed only', async (t) => {
-  const { punctual, id, secret, rotate } = await world(t);
+test.serial('the database holds both secrets sealed only', async (t) => {
+  const { webhookId, secret, rotate } = await endpoint();
+  const { punctual } = api;
   const next = await rotate();
   const [row] = await punctual.orm.em
     .fork()
-    .execute<Record<string, string>[]>('select * from webhook_endpoints where id = ?', [id]);
+    .execute<Record<string, string>[]>('select * from webhook_endpoints where id = ?', [webhookId]);
 
   for (const one of [secret, next]) {
     t.false(JSON.stringify(row).includes(one.slice('whsec_'.length, -4)));
   }
-  t.is(punctual.deps.sealer.open(row?.['next_sealed_secret'] ?? '', `webhook/${id}/secret`), next);
+  t.is(
+    punctual.deps.sealer.open(row?.['next_sealed_secret'] ?? '', `webhook/${webhookId}/secret`),
+    next,
+  );
 });
 
-test('another workspace’s secret cannot be rotated, and a rotation takes no body', async (t) => {
-  const { punctual, client, id, secret, sent } = await world(t);
-  const other = await newClient(punctual);
-  t.is((await other.post(`/webhooks/${id}/rotate`)).status, 404);
-  t.is((await client.post(`/webhooks/${crypto.randomUUID()}/rotate`)).status, 404);
-  t.is((await client.post(`/webhooks/${id}/rotate`, { secret: 'mine' })).status, 400);
-  await mustBeSigned(t, await sent(), secret);
-});
+test.serial(
+  'another workspace’s secret cannot be rotated, and a rotation takes no body',
+  async (t) => {
+    const { client, path, secret, sent } = await endpoint();
+    const other = await api.newClient();
+    t.is((await other.post(`${path}/rotate`)).status, 404);
+    t.is((await client.post(`/webhooks/${crypto.randomUUID()}/rotate`)).status, 404);
+    t.is((await client.post(`${path}/rotate`, { secret: 'mine' })).status, 400);
+    await mustBeSigned(t, await sent(), secret);
+  },
+);
