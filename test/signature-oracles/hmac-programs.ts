@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
-import { runProgram } from './run-program.ts';
 
 /** HMAC-SHA256 in hex by somebody else's code. @param key Its bytes. */
 export type Hmac = (key: Buffer, message: Buffer) => Promise<string>;
@@ -29,4 +30,25 @@ export function byPython(t: ExecutionContext): Hmac {
     const { value } = await lines.next();
     return String(value);
   };
+}
+
+/** Runs a program. @returns what it printed. @throws Error with what it said, when it fails. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  input: Buffer | string,
+): Promise<string> {
+  const child = spawn(program, args, { timeout: 60_000 });
+  const ended = once(child, 'close');
+  child.stdin.end(input);
+  const [printed, said, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    ended as Promise<[number | null]>,
+  ]);
+  if (code !== 0) {
+    throw new Error(`${program} ended with ${code}: ${said}`);
+  }
+
+  return printed;
 }

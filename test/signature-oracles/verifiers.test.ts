@@ -1,16 +1,71 @@
 import test, { type ExecutionContext } from 'ava';
-import { byOpenssl, byPython } from './hmac-programs.ts';
-import { realRequests, type RealRequests } from './real-requests.ts';
-import { byHmac, byStandardWebhooks, byStripe, tampered, type Verifier } from './verifiers.ts';
+import { status } from '../support/answers.ts';
+import { beforeTests } from '../support/before-tests.ts';
 import { needs } from '../support/needs.ts';
+import type { Received } from '../support/receiver.ts';
+import { startWebhooks } from '../support/webhooks.ts';
+import { byOpenssl, byPython } from './hmac-programs.ts';
+import { byHmac, byStandardWebhooks, byStripe, tampered, type Verifier } from './verifiers.ts';
 
-const title = (who: string): string =>
+/** Texts that a careless signer or verifier takes for others. */
+const texts = [
+  'Hello',
+  'héllo 🌍 日本 \u2028\u2029 \u0000 \ud83d\ude00',
+  'dots . and .. {"id":"x"} \\ "quotes" \r\n\t',
+  '12345678901234567890.123456789012345678901234567890',
+  '</script><!-- &amp; %2e + =',
+  'x'.repeat(50_000),
+];
+
+/** What a receiver got while an endpoint's secret was the first one, was being replaced, and was replaced. */
+type RealRequests = {
+  readonly first: string;
+  readonly second: string;
+  readonly before: readonly Received[];
+  readonly during: readonly Received[];
+  readonly after: readonly Received[];
+};
+
+/** Has a receiver sent events by the worker's activity and by a test call, before, during and after a rotation. */
+async function realRequests(scope: ExecutionContext): Promise<RealRequests> {
+  const { punctual, subscribe } = await startWebhooks(scope);
+  const {
+    client,
+    path,
+    webhookId,
+    secret: first,
+    receiver,
+    event,
+    attempt,
+    now,
+  } = await subscribe(status(204));
+  const sent = async (): Promise<readonly Received[]> => {
+    const from = receiver.arrived.length;
+    await client.post(`${path}/test`);
+    for (const text of texts) {
+      await attempt(await event({ body: text }));
+    }
+
+    return receiver.arrived.slice(from);
+  };
+  const before = await sent();
+  const second = (await client.post(`${path}/rotate`)).body.webhook.secret;
+  const during = await sent();
+  const over = 'update webhook_endpoints set rotates_at = ? where id = ?';
+  await punctual.orm.em.fork().execute(over, [now(), webhookId]);
+  return { first, second, before, during, after: await sent() };
+}
+
+// Made once: all verifiers judge the same requests.
+const sentRequests = beforeTests(test, realRequests);
+
+const verifiedTitle = (who: string): string =>
   `what a receiver gets is verified by ${who}, before, during and after a rotation, and nothing that was tampered with is`;
 
 const somebodyElses = `whsec_${'0'.repeat(32)}`;
 
 async function judged(t: ExecutionContext, verifies: Verifier): Promise<RealRequests> {
-  const requests = await realRequests(t);
+  const requests = sentRequests();
   const { first, second, before, during, after } = requests;
   const cases = [
     { sent: before, right: first, wrong: second },
@@ -33,15 +88,15 @@ async function judged(t: ExecutionContext, verifies: Verifier): Promise<RealRequ
   return requests;
 }
 
-needs('openssl')(title('openssl'), async (t) => {
+needs('openssl')(verifiedTitle('openssl'), async (t) => {
   await judged(t, byHmac(byOpenssl));
 });
 
-needs('python')(title("Python's hmac"), async (t) => {
+needs('python')(verifiedTitle("Python's hmac"), async (t) => {
   await judged(t, byHmac(byPython(t)));
 });
 
-test(title("Stripe's library"), async (t) => {
+test(verifiedTitle("Stripe's library"), async (t) => {
   const { second, during, after } = await judged(t, byStripe());
 
   const [request] = after;
@@ -55,7 +110,7 @@ test(title("Stripe's library"), async (t) => {
   }
 });
 
-test(title("Standard Webhooks' library"), async (t) => {
+test(verifiedTitle("Standard Webhooks' library"), async (t) => {
   const { second, before, during, after } = await judged(t, byStandardWebhooks);
 
   for (const request of during) {
