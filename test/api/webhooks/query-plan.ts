@@ -1,2 +1,0 @@
-export * from '../../support/query-plan.ts';
-export { storeMany } from '../../support/seed-deliveries.ts';

@@ -1,1 +1,0 @@
-export { countDeliveries, queueEvents } from '../../support/seed-deliveries.ts';

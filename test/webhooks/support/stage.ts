@@ -1,1 +1,0 @@
-export { openReceivers as openStage } from '../../support/receivers.ts';
