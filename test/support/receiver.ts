@@ -44,7 +44,7 @@ export async function startReceiver(
     received,
     nth: async (n) => {
       while (received.length < n) {
-        await once(server, 'received', { signal: AbortSignal.timeout(30_000) });
+        await once(server, 'received', { signal: AbortSignal.timeout(100_000) });
       }
 
       return received[n - 1] as Received;
