@@ -20,29 +20,28 @@ const claim = (workspaceId: string, postId: string): Promise<Claim> =>
 async function publishAll(workspaceId: string, postId: string): Promise<void> {
   const claimed = await claim(workspaceId, postId);
   const targets = claimed.kind === 'go' ? claimed.targets : [];
-  const request = { workspaceId, postId };
-  await Promise.all(
-    targets.map(({ postChannelId }) =>
-      attempt(publishChannel, api.punctual.deps, { ...request, postChannelId }),
-    ),
-  );
+  const publish = (postChannelId: string) =>
+    attempt(publishChannel, api.punctual.deps, { workspaceId, postId, postChannelId });
+  await Promise.all(targets.map(({ postChannelId }) => publish(postChannelId)));
 }
 
 const channelCount = 3;
 
-/** A post that is due now, on three channels of this network. */
-async function postOn(network: FakeNetwork): Promise<{ client: Client; id: string }> {
+/** A workspace with three channels on this network. */
+async function workspaceOn(network: FakeNetwork) {
   const client = await api.newClient();
-  const channels = [];
+  const { workspaceId } = client;
+  const channels: string[] = [];
   for (let n = 0; n < channelCount; n += 1) {
-    channels.push(await fakeChannel(api.punctual, client.workspaceId, network));
+    channels.push(await fakeChannel(api.punctual, workspaceId, network));
   }
 
   const post = { body: 'x', channel_ids: channels, schedule_in_minutes: 0 };
-  return { client, id: (await client.post('/posts', post)).body.post.id };
+  const postNow = async (): Promise<string> => (await client.post('/posts', post)).body.post.id;
+  return { client, workspaceId, postNow };
 }
 
-type Shown = { readonly channel_id: string; readonly status: string };
+type Shown = { readonly channel_id: string; readonly status: string; readonly body: string };
 
 const channelsOf = async (client: Client, id: string): Promise<readonly Shown[]> =>
   (await client.get(`/posts/${id}`)).body.post.channels;
@@ -52,12 +51,13 @@ const how = (channels: readonly Shown[], status: string): number =>
 
 test('a cancel that meets the start of publishing stops all of the post, and is heard by whoever comes second', async (t) => {
   const finish = new CloseFinish();
-  await inRounds(t, async () => {
-    const { client, id } = await postOn(fakeNetwork());
+  const prepare = () => workspaceOn(fakeNetwork());
+  await inRounds(t, prepare, async ({ client, workspaceId, postNow }) => {
+    const id = await postNow();
 
     const [canceled, claimed] = await finish.run(
       () => client.post(`/posts/${id}/cancel`),
-      () => claim(client.workspaceId, id),
+      () => claim(workspaceId, id),
     );
 
     finish.finished(claimed.kind === 'gone' ? 'first' : 'second');
@@ -69,7 +69,7 @@ test('a cancel that meets the start of publishing stops all of the post, and is 
     t.deepEqual(canceled.body, { ok: true, id, still_sending: how(post.channels, 'publishing') });
     t.is(canceled.body.still_sending, 0);
     t.is(how(post.channels, 'draft'), channelCount);
-    t.is((await claim(client.workspaceId, id)).kind, 'gone');
+    t.is((await claim(workspaceId, id)).kind, 'gone');
   });
   finish.mustHaveMet(t, 'the cancel', 'the claim');
 });
@@ -77,14 +77,17 @@ test('a cancel that meets the start of publishing stops all of the post, and is 
 test('a cancel counts exactly the channels that are in the middle of a send, and they finish', async (t) => {
   const finish = new CloseFinish();
   const counted = new Set<number>();
+  const network = fakeNetwork();
+  const { send } = network;
+  let answered = Promise.resolve();
+  network.send = (...args) => answered.then(() => send(...args));
   await inRounds(
     t,
-    async () => {
-      const network = fakeNetwork();
-      const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-      const { send } = network;
-      const held = (...args: Parameters<typeof send>) => answered.then(() => send(...args));
-      const { client, id } = await postOn(Object.assign(network, { send: held }));
+    () => workspaceOn(network),
+    async ({ client, workspaceId, postNow }) => {
+      const id = await postNow();
+      const { promise, resolve: answer } = Promise.withResolvers<void>();
+      answered = promise;
 
       const [canceled] = await finish.run(
         async () => {
@@ -92,7 +95,7 @@ test('a cancel counts exactly the channels that are in the middle of a send, and
           answer(); // No send ends before the cancel is answered.
           return reply;
         },
-        () => publishAll(client.workspaceId, id),
+        () => publishAll(workspaceId, id),
       );
 
       t.is(canceled.status, 200, JSON.stringify(canceled.body));
@@ -114,9 +117,9 @@ test('a cancel while channels finish one by one stops those that have not begun,
   const finish = new CloseFinish();
   const counted = new Set<number>();
   let published = 0;
-  await inRounds(t, async () => {
-    const { client, id } = await postOn(network);
-    const { workspaceId } = client;
+  const prepare = () => workspaceOn(network);
+  await inRounds(t, prepare, async ({ client, workspaceId, postNow }) => {
+    const id = await postNow();
 
     const [canceled] = await finish.run(
       () => client.post(`/posts/${id}/cancel`),
@@ -151,14 +154,19 @@ test('a cancel while channels finish one by one stops those that have not begun,
   t.true(counted.has(0) && published > 0);
 });
 
-type Channels = readonly [string, string, string];
-type DuePost = { readonly client: Client; readonly channels: Channels; readonly id: string };
-
-/** A post that is due now: for two of three channels, with a text of its own for one. */
-async function duePost(): Promise<DuePost> {
+async function threeChannels() {
   const client = await api.newClient();
   const store = (handle: string) => storeChannel(api.punctual, client.workspaceId, { handle });
-  const [a, b, c] = [await store('@a@x.test'), await store('@b@x.test'), await store('@c@x.test')];
+  return { client, channels: [await store('@a'), await store('@b'), await store('@c')] as const };
+}
+
+type Workspace = Awaited<ReturnType<typeof threeChannels>>;
+type Channels = Workspace['channels'];
+type DuePost = Workspace & { readonly id: string };
+
+/** Makes a post that is due now: for two of three channels, with a text of its own for one. */
+async function duePost({ client, channels }: Workspace): Promise<DuePost> {
+  const [a, b] = channels;
   const made = await client.post('/posts', {
     body: 'old words',
     channel_ids: [a, b],
@@ -166,7 +174,7 @@ async function duePost(): Promise<DuePost> {
     video: { title: 'old' },
     schedule_in_minutes: 0,
   });
-  return { client, channels: [a, b, c], id: made.body.post.id };
+  return { client, channels, id: made.body.post.id };
 }
 
 /** All of the text fields at once, and other channels. */
@@ -222,8 +230,8 @@ function mustBeRefused(t: ExecutionContext, patched: Reply): void {
 
 test('a PATCH that meets the start of publishing is published whole or refused, never mixed with the old words', async (t) => {
   const finish = new CloseFinish();
-  await inRounds(t, async () => {
-    const due = await duePost();
+  await inRounds(t, threeChannels, async (lane) => {
+    const due = await duePost(lane);
     const { client, channels, id } = due;
 
     const [patched, claimed, sent] = await race(finish, due, edit(channels));
@@ -236,10 +244,7 @@ test('a PATCH that meets the start of publishing is published whole or refused, 
     const { post } = (await client.get(`/posts/${id}`)).body;
     const [body, title] = isNew ? ['new words', 'new'] : ['old words', 'old'];
     t.like(post, { status: 'publishing', body, video: { title } });
-    const shown = post.channels.map((one: { channel_id: string; body: string }) => [
-      one.channel_id,
-      [one.body],
-    ]);
+    const shown = post.channels.map((one: Shown) => [one.channel_id, [one.body]]);
     t.deepEqual(Object.fromEntries(shown), texts);
     if (!isNew) {
       mustBeRefused(t, patched);
@@ -251,8 +256,8 @@ test('a PATCH that meets the start of publishing is published whole or refused, 
 test('a PATCH to a later time that meets the start of publishing moves the post or is refused', async (t) => {
   const finish = new CloseFinish();
   const later = new Date(Date.now() + 86_400_000).toISOString();
-  await inRounds(t, async () => {
-    const due = await duePost();
+  await inRounds(t, threeChannels, async (lane) => {
+    const due = await duePost(lane);
     const { client, channels, id } = due;
 
     const change = { ...edit(channels), scheduled_at: later };
@@ -276,13 +281,12 @@ test('a PATCH to a later time that meets the start of publishing moves the post 
 
 test('a PATCH to a draft that meets the start of publishing stops the post or is refused', async (t) => {
   const finish = new CloseFinish();
-  await inRounds(t, async () => {
-    const due = await duePost();
-    const { client, id } = due;
+  await inRounds(t, threeChannels, async (lane) => {
+    const due = await duePost(lane);
 
     const [patched, claimed] = await race(finish, due, { scheduled_at: null });
 
-    const { post } = (await client.get(`/posts/${id}`)).body;
+    const { post } = (await due.client.get(`/posts/${due.id}`)).body;
     if (patched.status === 200) {
       t.is(claimed.kind, 'gone');
       t.like(post, { status: 'draft', scheduled_at: null });

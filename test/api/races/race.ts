@@ -7,22 +7,26 @@ export const rounds = 200;
 let turn: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a race in all its rounds, `lanes` of them at a time. The races of a file take turns, as the rounds of another
- * would come between two calls that must meet. Each round has the test's whole time: 200 of them take as long as they
- * take on a slow machine.
+ * Runs a race in all its rounds, in lanes side by side. The races of a file take turns, as the rounds of another would
+ * come between two calls that must meet. Each round has the test's whole time: 200 of them take as long as they take on
+ * a slow machine.
+ *
+ * @param prepare Makes what the rounds of one lane share, which come one after the other.
  */
-export function inRounds(
+export function inRounds<Shared>(
   t: ExecutionContext,
-  race: (round: number) => Promise<void>,
+  prepare: () => Promise<Shared>,
+  race: (shared: Shared, round: number) => Promise<void>,
   { lanes = 4 }: { lanes?: number } = {},
 ): Promise<void> {
   let next = 1;
   const lane = async (): Promise<void> => {
+    const shared = await prepare();
     while (next <= rounds) {
       const round = next;
       next += 1;
       t.timeout(170_000);
-      await race(round);
+      await race(shared, round);
     }
   };
   const run = turn.then(() => Promise.all(Array.from({ length: lanes }, lane)));

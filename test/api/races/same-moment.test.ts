@@ -12,9 +12,13 @@ const clientCount = 20;
 test('20 clients that send one idempotency key at once make one post, in each of 200 rounds', async (t) => {
   await inRounds(
     t,
-    async (round) => {
+    async () => {
       const { workspaceId, key } = await api.newClient();
-      const channel = await storeChannel(api.punctual, workspaceId);
+      return { workspaceId, key, channel: await storeChannel(api.punctual, workspaceId), made: 0 };
+    },
+    async (lane, round) => {
+      const { workspaceId, key, channel } = lane;
+      const once = `once in round ${round}`;
       const post = {
         body: `Round ${round}`,
         channel_ids: [channel],
@@ -26,8 +30,8 @@ test('20 clients that send one idempotency key at once make one post, in each of
           const client = clientFor(api.punctual.url, workspaceId, key);
           // By header and by body: it is the same key.
           return n % 2 === 0
-            ? client.post('/posts', post, { 'idempotency-key': 'once' })
-            : client.post('/posts', { ...post, idempotency_key: 'once' });
+            ? client.post('/posts', post, { 'idempotency-key': once })
+            : client.post('/posts', { ...post, idempotency_key: once });
         }),
       );
 
@@ -38,7 +42,9 @@ test('20 clients that send one idempotency key at once make one post, in each of
       t.is(replayed.length, clientCount - 1);
       t.true(replayed.every(({ status }) => status === 200));
       const rows = await storedRows(api.punctual.orm, workspaceId);
-      t.like(rows, { posts: 1, post_channels: 1, idempotency_keys: 1 });
+      lane.made += 1;
+      const { made } = lane;
+      t.like(rows, { posts: made, post_channels: made, idempotency_keys: made });
     },
     { lanes: 2 },
   );
@@ -49,6 +55,7 @@ const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 test('20 webhooks that are registered at once end at 10, in each of 200 rounds', async (t) => {
   await inRounds(
     t,
+    async () => undefined, // A workspace for each round, as the limit is a workspace's.
     async () => {
       const client = await api.newClient();
       const replies = await Promise.all(
@@ -102,7 +109,8 @@ test('a reader sees a post as it was before an edit or as it is after it, never 
     versions.map(({ body }, n) => [body, body, `${body} here`, channels[n]].join()),
   );
   const seen = new Set<string>();
-  await inRounds(t, async (round) => {
+  const ours = async () => client;
+  await inRounds(t, ours, async (_, round) => {
     const { id } = (await client.post('/posts', versions[0])).body.post;
     const read = () => Promise.all([1, 2, 3, 4].map(() => client.get(`/posts/${id}`)));
     const edit = { isDone: false };
@@ -127,6 +135,13 @@ test('a reader sees a post as it was before an edit or as it is after it, never 
 
 type Ended = { readonly run: number; readonly events: number };
 
+/** A workspace with two channels. */
+async function twoChannels() {
+  const client = await api.newClient();
+  const store = () => storeChannel(api.punctual, client.workspaceId);
+  return { client, channels: [await store(), await store()] as const };
+}
+
 /** How often a post was begun, and how many events tell of its ends. */
 async function ended(postId: string): Promise<Ended | undefined> {
   const sql = `select run, (select count(*)::int from events e where e.post_id = p.id) as events
@@ -135,10 +150,7 @@ async function ended(postId: string): Promise<Ended | undefined> {
 }
 
 test('of two retries at once one is taken and the other is told that nothing is left to retry, in each of 200 rounds', async (t) => {
-  await inRounds(t, async (round) => {
-    const client = await api.newClient();
-    const out = await storeChannel(api.punctual, client.workspaceId);
-    const failed = await storeChannel(api.punctual, client.workspaceId);
+  await inRounds(t, twoChannels, async ({ client, channels: [failed, out] }, round) => {
     const outcomes = new Map([[failed, 'failed'] as const, [out, 'published'] as const]);
     // In every other round nothing of it went out.
     const isPartial = round % 2 === 0;
@@ -165,11 +177,9 @@ test('of two retries at once one is taken and the other is told that nothing is 
 
 const there = 'https://social.test/@ana/1';
 
-/** A post that failed on one channel, and of which nobody knows whether the other has it. */
-async function doubtfulPost() {
-  const client = await api.newClient();
-  const failed = await storeChannel(api.punctual, client.workspaceId);
-  const unconfirmed = await storeChannel(api.punctual, client.workspaceId);
+/** Makes a post that failed on one channel, and of which nobody knows whether the other has it. */
+async function doubtfulPost({ client, channels }: Awaited<ReturnType<typeof twoChannels>>) {
+  const [failed, unconfirmed] = channels;
   const outcomes = new Map([[failed, 'failed'] as const, [unconfirmed, 'unconfirmed'] as const]);
   const id = await endedPost(api.punctual, client, outcomes);
   const settle = (url: string | null) =>
@@ -179,8 +189,8 @@ async function doubtfulPost() {
 
 test('of two answers at once that differ one is taken, and there is one event', async (t) => {
   const finish = new CloseFinish();
-  await inRounds(t, async () => {
-    const { client, id, settle } = await doubtfulPost();
+  await inRounds(t, twoChannels, async (lane) => {
+    const { client, id, settle } = await doubtfulPost(lane);
 
     const [found, absent] = await finish.run(
       () => settle(there),
@@ -199,8 +209,8 @@ test('of two answers at once that differ one is taken, and there is one event', 
 });
 
 test('the same answer twice at once is taken once and told twice', async (t) => {
-  await inRounds(t, async (round) => {
-    const { id, settle } = await doubtfulPost();
+  await inRounds(t, twoChannels, async (lane, round) => {
+    const { id, settle } = await doubtfulPost(lane);
     const answer = round % 2 === 0 ? there : null;
     const replies = await Promise.all([settle(answer), settle(answer)]);
     t.deepEqual(
@@ -214,8 +224,8 @@ test('the same answer twice at once is taken once and told twice', async (t) => 
 
 test('a retry that meets "it is not there" sends the channel with the others, or leaves it to the next retry', async (t) => {
   const finish = new CloseFinish();
-  await inRounds(t, async () => {
-    const { client, id, failed, unconfirmed, settle } = await doubtfulPost();
+  await inRounds(t, twoChannels, async (lane) => {
+    const { client, id, failed, unconfirmed, settle } = await doubtfulPost(lane);
 
     const [settled, retried] = await finish.run(
       () => settle(null),
