@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seedPosts, type SeededPost } from '../../bench/whole/seed-posts.ts';
+import { tellPosts } from '../../bench/whole/tell-posts.ts';
+import { createApiKey } from '../../cli/create-workspace.ts';
+import { wakeBurst, wakeDelayMs, wakesPerSecond } from '../../domain/wake-time.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
+import { postWorkflowId } from '../../workflows/messages.ts';
+import { clientFor } from '../support/client.ts';
+import { sharedPunctual } from '../support/kit.ts';
+import { needs } from '../support/needs.ts';
+import { fakeNetwork } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+
+const test = needs('temporal');
+
+/** Half an hour of posts, as one bulk upload for the same minute has them. */
+const crowd = 300;
+
+/** Sends of a network go on side by side in a worker, so many; whoever comes later waits in the queue. */
+const slots = 50;
+
+const network = fakeNetwork();
+/** The names of the workspaces whose posts are sent, in the order in which their sends began. */
+const began: string[] = [];
+const released = Promise.withResolvers<void>();
+const { send } = network;
+network.send = async (...args) => {
+  began.push(args[1].parts[0]?.text.split(' ')[0] ?? '');
+  await released.promise;
+  return send(...args);
+};
+const api = sharedPunctual(test, { networks: { fake: network } });
+const plan = { platform: 'fake', networkUrl: 'https://fake.example' };
+
+test('the post of one workspace does not wait until the many posts of another are out', async (t) => {
+  t.timeout(300_000);
+  const { orm, deps, temporal } = api.punctual;
+  const seed = async (name: string, count: number): Promise<readonly SeededPost[]> => {
+    const posts = await seedPosts(
+      deps,
+      { ...plan, name, channels: 30 },
+      Array.from({ length: count }, () => Date.now()),
+    );
+    await tellPosts(temporal.client, orm, posts);
+    return posts;
+  };
+  const publishing = async (posts: readonly SeededPost[]): Promise<number> => {
+    const sql = `select id from posts where workspace_id = ? and status = 'publishing'`;
+    return (await orm.em.fork().execute<unknown[]>(sql, [posts[0]?.workspaceId])).length;
+  };
+  const many = await seed('many', crowd);
+  await poll(
+    async () => [began.length, await publishing(many)] as const,
+    ([sending, claimed]) => sending === slots && claimed === crowd,
+    150_000,
+  );
+  const [single] = await seed('single', 1);
+  const handle = temporal.client.workflow.getHandle(postWorkflowId(single?.postId ?? ''));
+  await poll(
+    async () => (await handle.describe()).raw.pendingActivities ?? [],
+    (pending) => pending.some(({ activityType }) => activityType?.name === 'publishChannel'),
+  );
+  t.is(began.length, slots, 'there was a crowd to pass');
+
+  released.resolve();
+  await poll(async () => began.includes('single'), Boolean);
+  const passedBy = began.indexOf('single') - slots;
+  t.log(`${passedBy} of ${crowd - slots} that waited when it came went out before it`);
+  t.true(passedBy < (crowd - slots) / 2);
+});
+
+test('as many posts as a burst wake up at their time, and those beyond it one after the other', (t) => {
+  t.is(wakeDelayMs(0), 0);
+  t.is(wakeDelayMs(wakeBurst - 1), 0);
+  t.is(wakeDelayMs(wakeBurst), Math.ceil(1000 / wakesPerSecond));
+  t.is(wakeDelayMs(wakeBurst - 1 + 10 * wakesPerSecond), 10_000);
+  t.true(wakeDelayMs(9999) < 180_000, 'ten thousand posts wake up within three minutes');
+});
+
+test('the timers of a workspace with hundreds of posts in one second are spread, and nobody else is', async (t) => {
+  const { deps, url } = api.punctual;
+  const dueMs = Math.ceil(Date.now() / 1000) * 1000 + 86_400_000;
+  const sleepers = { ...plan, name: 'sleepers', channels: 1 };
+  const together = Array.from({ length: wakeBurst + 60 }, () => dueMs);
+  const seeded = await seedPosts(deps, sleepers, [...together, dueMs + 1000]);
+  const [other] = await seedPosts(deps, { ...sleepers, name: 'other' }, [dueMs]);
+  const inOrder = seeded
+    .filter(({ dueAtMs }) => dueAtMs === dueMs)
+    .toSorted((a, b) => (a.postId < b.postId ? -1 : 1));
+  const nextSecond = seeded.find(({ dueAtMs }) => dueAtMs !== dueMs);
+
+  const delayOf = async (post: SeededPost | undefined): Promise<number> =>
+    (post ? await wakesAt(post) : Number.NaN) - (post?.dueAtMs ?? Number.NaN);
+  t.is(await delayOf(inOrder.at(0)), 0);
+  t.is(await delayOf(inOrder.at(wakeBurst - 1)), 0);
+  t.is(await delayOf(inOrder.at(-1)), wakeDelayMs(wakeBurst + 59));
+  t.is(await delayOf(other), 0, 'another workspace');
+  t.is(await delayOf(nextSecond), 0, 'another second');
+
+  const last = inOrder.at(-1);
+  const key = await createApiKey(deps.orm.em.fork(), last?.workspaceId ?? '');
+  const client = clientFor(url, last?.workspaceId ?? '', key);
+  const { body } = await client.get(`/posts/${last?.postId}`);
+  t.is(body.post.scheduled_at, new Date(dueMs).toISOString(), 'a user sees the time of the post');
+});
+
+/** Tells Temporal of a post. @returns until when its workflow sleeps, in milliseconds since 1970. */
+async function wakesAt({ workspaceId, postId, dueAtMs }: SeededPost): Promise<number> {
+  const { orm, temporal } = api.punctual;
+  const dueAt = new Date(dueAtMs).toISOString();
+  const row = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
+  const tell = (): Promise<boolean> =>
+    syncPost(temporal.client, orm.em.fork(), row).then(
+      () => true,
+      () => false,
+    );
+  while (!(await tell())) {
+    await sleep(200); // Temporal is busy with other tests.
+  }
+
+  const history = await temporal.client.workflow.getHandle(postWorkflowId(postId)).fetchHistory();
+  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  const [payload] = started?.input?.payloads ?? [];
+  const input = JSON.parse(Buffer.from(payload?.data ?? []).toString('utf8')) as { dueAt: string };
+  return Date.parse(input.dueAt);
+}
