@@ -1,4 +1,5 @@
 import test from 'ava';
+import { freshDatabase } from '../support/database.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import { Being } from '../support/random-life/being.ts';
 import { calm, makeLifeWorld, type LifeWorld } from '../support/random-life/life-world.ts';
@@ -11,7 +12,7 @@ const lives = Number(process.env['PUNCTUAL_TEST_LIVES'] ?? 200);
 
 test('whatever its owner, the networks, hanging workers and lost messages do, a post goes out at most once, and never gets lost', async (t) => {
   t.timeout(10 * 60_000);
-  const world = await makeLifeWorld(t, ['a', 'b', 'c']);
+  const world = await makeLifeWorld(t, ['a', 'b', 'c'], (await freshDatabase(t)).url);
   const ends = new Map<string, number>();
   for (let seed = firstSeed; seed < firstSeed + lives; seed++) {
     const log: string[] = [];

@@ -1,6 +1,6 @@
 import { finalEventType } from '../../../domain/events.ts';
 import { isFinal, type ChannelStatus, type PostStatus } from '../../../domain/post-status.ts';
-import type { PostLife } from '../post-life.ts';
+import type { PostSteps } from '../post-steps.ts';
 import type { ModelWorkflow } from './model-workflow.ts';
 import type { MoodyNetwork } from './moody-network.ts';
 
@@ -31,7 +31,7 @@ export type PostRow = {
 };
 
 /** A post with all that its promises are about, in one statement. */
-export async function lookAt({ deps, workspaceId }: PostLife, post: string): Promise<PostRow> {
+export async function lookAt({ deps, workspaceId }: PostSteps, post: string): Promise<PostRow> {
   const [row] = await deps.orm.em.fork().execute<PostRow[]>(
     `select p.status, p.revision, p.synced_revision, p.scheduled_at, p.published_at, coalesce(p.retried_at, p.scheduled_at) as due_at,
        (select coalesce(json_agg(e.type order by e.run), '[]') from events e where e.post_id = p.id) as events,

@@ -1,11 +1,11 @@
 import type { ExecutionContext } from 'ava';
 import type { Step } from '../../../networks/network.ts';
-import { postLife, type PostLife } from '../post-life.ts';
+import { postSteps, type PostSteps } from '../post-steps.ts';
 import { moodyNetwork, type MoodyNetwork } from './moody-network.ts';
 import type { Random } from './random.ts';
 
 export type LifeWorld = {
-  readonly life: PostLife;
+  readonly life: PostSteps;
   readonly networks: Readonly<Record<string, MoodyNetwork>>;
   readonly mood: Mood;
 };
@@ -27,9 +27,10 @@ export const calm = { midway: nothing, hang: nothing, onSend: (): void => {} };
 export async function makeLifeWorld(
   t: ExecutionContext,
   names: readonly string[],
+  databaseUrl: string,
 ): Promise<LifeWorld> {
   const mood: Mood = { random: null, ...calm };
-  const clock: { life?: PostLife } = {};
+  const clock: { life?: PostSteps } = {};
   const networks = Object.fromEntries(
     names.map((name) => [
       name,
@@ -42,7 +43,7 @@ export async function makeLifeWorld(
       }),
     ]),
   );
-  const life = await postLife(t, networks);
+  const life = await postSteps(t, networks, databaseUrl);
   clock.life = life;
   return { life, networks, mood };
 }

@@ -1,5 +1,5 @@
 import type { PostToSync } from '../../../temporal/sync-post.ts';
-import type { Go, PostLife } from '../post-life.ts';
+import type { Go, PostSteps } from '../post-steps.ts';
 import type { Random } from './random.ts';
 
 const hour = 60 * 60_000;
@@ -25,10 +25,10 @@ type Run = {
 export class ModelWorkflow {
   run: Run | null = null;
   #tries = 0;
-  readonly #life: PostLife;
+  readonly #life: PostSteps;
   readonly #post: string;
 
-  constructor(life: PostLife, post: string) {
+  constructor(life: PostSteps, post: string) {
     this.#life = life;
     this.#post = post;
   }

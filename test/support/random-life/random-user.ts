@@ -1,7 +1,7 @@
 import type { EditPostBody } from '../../../api/posts/schemas.ts';
 import { AppError, type ErrorCode } from '../../../domain/errors.ts';
 import type { PostStatus } from '../../../domain/post-status.ts';
-import type { PostLife } from '../post-life.ts';
+import type { PostSteps } from '../post-steps.ts';
 import type { Random } from './random.ts';
 
 /** What a call may answer to somebody who does not look before. */
@@ -54,7 +54,7 @@ const sensible = {
  * @returns what, and whether it was refused.
  */
 export async function actAsUser(
-  life: PostLife,
+  life: PostSteps,
   post: string,
   status: PostStatus,
   random: Random,
