@@ -63,12 +63,18 @@ export const postMutations: readonly Mutation[] = [
       "post.status !== 'draft' && post.status !== 'scheduled'",
       "post.status !== 'draft' && post.status !== 'scheduled' && post.status !== 'published'",
     ],
-    [
-      'Temporal does not hear of a new time',
-      'timeChanged ? post.revision + 1 : post.revision',
-      'post.revision',
-    ],
   ]),
+  ...mutationsOf(
+    'api/posts/edit-post.ts',
+    ['test/workflows'],
+    [
+      [
+        'Temporal does not hear of a new time',
+        'timeChanged ? post.revision + 1 : post.revision',
+        'post.revision',
+      ],
+    ],
+  ),
   ...mutationsOf(
     'api/posts/edit-post.ts',
     ['test/activities'],
