@@ -1,3 +1,4 @@
+import { isGrpcServiceError } from '@temporalio/client';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { searchAttributeKeys } from '../workflows/search-attributes.ts';
@@ -14,7 +15,45 @@ const types = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
  *
  * @returns whether Temporal knows them.
  */
-export async function ensureSearchAttributes(temporal: Temporal, log: Logger): Promise<boolean> {
+export const ensureSearchAttributes = async (temporal: Temporal, log: Logger): Promise<boolean> =>
+  (await ensure(temporal, log)) === 'known';
+
+/**
+ * The same, and where Temporal gave no answer, as a busy one does, once more each minute until it gives one: otherwise
+ * nobody could search for posts before a worker starts the next time. Resolves after the first try.
+ *
+ * @returns a function that ends it.
+ */
+export async function keepSearchable(
+  temporal: Temporal,
+  log: Logger,
+  everyMs = 60_000,
+): Promise<() => Promise<void>> {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    isOver ||= (await ensure(temporal, log)) !== 'unanswered';
+    if (!isOver) {
+      timer = setTimeout(next, everyMs);
+    }
+  };
+  let running = look();
+  const next = (): void => {
+    running = look();
+  };
+
+  await running;
+  return async () => {
+    isOver = true;
+    clearTimeout(timer);
+    await running;
+  };
+}
+
+async function ensure(
+  temporal: Temporal,
+  log: Logger,
+): Promise<'known' | 'refused' | 'unanswered'> {
   const { client, connection, namespace } = temporal;
   const { operatorService } = connection;
   try {
@@ -37,13 +76,19 @@ export async function ensureSearchAttributes(temporal: Temporal, log: Logger): P
       );
     }
 
-    return true;
+    return 'known';
   } catch (error) {
     const attributes = searchAttributeKeys.map(({ name, type }) => `${name} (${type})`);
     log.warn(
       { error: describeError(error), attributes },
       "Temporal's search attributes could not be made sure of: workflows may start without them",
     );
-    return false;
+    return isGrpcServiceError(error) && unansweredCodes.has(error.code) ? 'unanswered' : 'refused';
   }
 }
+
+/**
+ * gRPC's own numbers: cancelled, deadline exceeded, not found (a namespace that is being set up), resource exhausted,
+ * unavailable. What is not allowed stays so.
+ */
+const unansweredCodes: ReadonlySet<number> = new Set([1, 4, 5, 8, 14]);

@@ -12,7 +12,7 @@ import { createSealer } from '../runtime/sealer.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
 import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
-import { ensureSearchAttributes } from '../temporal/search-attributes.ts';
+import { keepSearchable } from '../temporal/search-attributes.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
 import { insistOnWorkers } from './insist-on-workers.ts';
@@ -54,7 +54,7 @@ export async function runWorker(
   const { connectionOptions, namespace } = temporalOptions();
   const connect = () => NativeConnection.connect(connectionOptions);
   const first = await insist('Temporal', connect, log);
-  await ensureSearchAttributes(temporal, log);
+  const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await bundleWorkflows();
   const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
   const { connection, workers } = await insistOnWorkers(settings, log);
@@ -70,7 +70,7 @@ export async function runWorker(
     worker.shutdown();
   }
 
-  await Promise.all([running, stopRelay(), stopSchedule()]);
+  await Promise.all([running, stopRelay(), stopSchedule(), stopSearchable()]);
   storage.close();
   await Promise.all([temporal.close(), connection.close(), egress.close(), orm.close()]);
   log.info('stopped');

@@ -1,20 +1,80 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type { ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
-import { newClient } from '../support/client.ts';
+import { ensureSearchAttributes, keepSearchable } from '../../temporal/search-attributes.ts';
+import { postWorkflowId } from '../../workflows/messages.ts';
+import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
+import { status } from '../support/answers.ts';
 import { currentDetails } from '../support/current-details.ts';
-import { addFakeChannel } from '../support/seed.ts';
-import { fakeNetwork } from '../support/networks.ts';
+import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
+import { fakeNetwork, fakeNetworksNamed } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { startPunctual } from '../support/punctual.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { startWorkers } from '../support/punctual.ts';
+import { targetOf, tcpGate } from '../support/tcp-gate.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { freshNamespace, temporalClient, testLog } from '../support/temporal.ts';
 import { untilBegun } from '../support/until-begun.ts';
+import { visible } from '../support/visible.ts';
+import { startWebhooks } from '../support/webhooks.ts';
 
 const test = needs('temporal');
 
+/** A Punctual on a Temporal that knows our search attributes. */
+const shared = beforeTests(test, async (scope) => {
+  const api = await startWebhooks(scope, {
+    networks: fakeNetworksNamed('good', 'busy', 'refuses'),
+  });
+  const { punctual } = api;
+  await poll(
+    () => ensureSearchAttributes(punctual.temporal, testLog),
+    (known) => known,
+  );
+  await startWorkers(scope, punctual);
+  return api;
+});
+
+/** A workspace with a channel on each network. */
+async function workspace() {
+  const { punctual, newClient } = shared();
+  const client = await newClient();
+  const networks = { good: fakeNetwork(), busy: fakeNetwork(), refuses: fakeNetwork() };
+  const connect = (name: keyof typeof networks): Promise<string> =>
+    fakeChannel(punctual, client.workspaceId, networks[name], name);
+  const channels = {
+    good: await connect('good'),
+    busy: await connect('busy'),
+    refuses: await connect('refuses'),
+  };
+  return {
+    ...networks,
+    channels,
+    client,
+    /** @param at When it is due; at once when left out. @param to Its channels; all when left out. */
+    schedule: async (at?: string, to = Object.values(channels)): Promise<string> => {
+      const time = at ? { scheduled_at: at } : { schedule_in_minutes: 0 };
+      const content = { body: 'This text must not be in Temporal', channel_ids: to };
+      return (await client.post('/posts', { ...content, ...time })).body.post.id;
+    },
+    /** Has the workspace's webhook hear of what fails and what goes out. @param code What its receiver answers. */
+    subscribe: (code: number) => {
+      const { url } = shared().receiver(status(code));
+      return client.post('/webhooks', { url, events: ['post.failed', 'post.partial'] });
+    },
+    /** The workflow of the workspace's only delivery. */
+    delivery: async (): Promise<WorkflowHandle> => {
+      const [row] = await punctual.orm.em
+        .fork()
+        .execute<{ id: string }[]>('select id from deliveries where workspace_id = ?', [
+          client.workspaceId,
+        ]);
+      return punctual.temporal.client.workflow.getHandle(`delivery-${row?.id}`);
+    },
+    handleOf: (post: string) => punctual.temporal.client.workflow.getHandle(postWorkflowId(post)),
+  };
+}
+
 test('of a post that waits for its time a person sees until when, and whose it is', async (t) => {
-  const { client, schedule, handleOf } = await world(t);
+  const { client, schedule, handleOf } = await workspace();
   const dueAt = new Date(Date.now() + 3_600_000).toISOString();
   const post = await schedule(dueAt);
   const handle = await untilBegun(handleOf(post), 5);
@@ -36,7 +96,7 @@ test('of a post that waits for its time a person sees until when, and whose it i
 });
 
 test('of a post on its way a person sees which channel is at what, why, and when the next try is', async (t) => {
-  const { busy, refuses, channels, schedule, handleOf } = await world(t);
+  const { busy, refuses, channels, schedule, handleOf } = await workspace();
   busy.fates.push({ kind: 'fails', error: error('network_unavailable') });
   refuses.fates.push({ kind: 'fails', error: error('content_refused') });
   const handle = handleOf(await schedule());
@@ -54,14 +114,16 @@ test('of a post on its way a person sees which channel is at what, why, and when
   t.is(pending?.attempt, 2);
   const when = /^network_unavailable; the next try is at (?<at>\S+Z)$/v;
   const at = when.exec(pending?.lastFailure?.message ?? '')?.groups?.['at'] ?? '';
-  const inMs = Date.parse(at) - Date.now();
-  t.true(inMs > 0 && inMs < 31_000, `${at} is in ${inMs} ms`);
+  const { seconds, nanos } = pending?.lastAttemptCompleteTime ?? {};
+  const waitMs = Date.parse(at) - (Number(seconds) * 1000 + (nanos ?? 0) / 1e6);
+  t.true(waitMs > 0 && waitMs < 31_000, `${at} is ${waitMs} ms after the try`);
   t.is(pending?.activityType?.name, 'publishChannel');
   t.is(await summaryOf(handle, 'publishChannel', 'busy'), `busy channel ${channels.busy}`);
 });
 
 test('of a post that failed a person sees where and why, and of its webhook what it waits for', async (t) => {
-  const { punctual, refuses, channels, schedule, handleOf } = await world(t, true);
+  const { refuses, channels, schedule, handleOf, subscribe, delivery } = await workspace();
+  await subscribe(500);
   refuses.fates.push({ kind: 'fails', error: error('content_refused') });
   const handle = handleOf(await schedule());
   t.is(await poll(() => handle.result().catch(() => ''), Boolean), 'failed');
@@ -72,14 +134,13 @@ test('of a post that failed a person sees where and why, and of its webhook what
   t.true(details.includes(failed), details);
   t.true(details.includes(`- good, channel \`${channels.good}\`: **published**\n`), details);
 
-  const [row] = await punctual.orm.em.execute<{ id: string }[]>('select id from deliveries');
-  const delivery = punctual.temporal.client.workflow.getHandle(`delivery-${row?.id}`);
-  const [attempt] = await pendingActivities(delivery, 2);
+  const child = await delivery();
+  const [attempt] = await pendingActivities(child, 2);
   t.regex(
     attempt?.lastFailure?.message ?? '',
     /^Attempt 1: http_error \(500\); the next one is at \S+Z$/v,
   );
-  t.regex(await currentDetails(delivery), /Being delivered \(round 1\)/v);
+  t.regex(await currentDetails(child), /Being delivered \(round 1\)/v);
 });
 
 const error = (code: NetworkError['code']): NetworkError =>
@@ -104,38 +165,62 @@ async function summaryOf(handle: WorkflowHandle, type: string, word: string) {
     .find((summary) => summary.includes(word));
 }
 
-/** @param hooked Whether a receiver that never answers well hears of what fails. */
-async function world(t: ExecutionContext, hooked = false) {
-  const networks = { good: fakeNetwork(), busy: fakeNetwork(), refuses: fakeNetwork() };
-  const receiver = await startReceiver(t, () => 500);
-  const punctual = await startPunctual(t, { networks, allowPorts: [receiver.port] });
-  const client = await newClient(punctual);
-  if (hooked) {
-    const events = ['post.failed', 'post.partial'];
-    await client.post('/webhooks', { url: receiver.url, events });
-  }
-
-  const add = (name: string): Promise<string> =>
-    addFakeChannel(punctual.deps, client.workspaceId, name);
-  const channels = {
-    good: await add('good'),
-    busy: await add('busy'),
-    refuses: await add('refuses'),
-  };
-  return {
-    punctual,
-    ...networks,
-    channels,
-    client,
-    schedule: async (at?: string): Promise<string> => {
-      const time = at ? { scheduled_at: at } : { schedule_in_minutes: 0 };
-      const { body } = await client.post('/posts', {
-        body: 'This text must not be in Temporal',
-        channel_ids: Object.values(channels),
-        ...time,
-      });
-      return body.post.id;
-    },
-    handleOf: (post: string) => punctual.temporal.client.workflow.getHandle(`post-${post}`),
-  };
+/** @returns which of our attributes a workflow has; Temporal adds some of its own. */
+async function ours(handle: WorkflowHandle): Promise<string[]> {
+  const { typedSearchAttributes } = await handle.describe();
+  return searchAttributeKeys.flatMap((key) =>
+    typedSearchAttributes.get<'KEYWORD' | 'KEYWORD_LIST'>(key) === undefined ? [] : [key.name],
+  );
 }
+
+test('a post that failed is found by its workspace, its networks and its error codes, with its deliveries', async (t) => {
+  const { client, refuses, channels, schedule, subscribe, delivery } = await workspace();
+  const { workspaceId } = client;
+  await subscribe(204);
+  refuses.fates.push({ kind: 'fails', error: error('content_refused') });
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  const bad = await schedule(undefined, [channels.refuses]);
+  const good = await schedule(later, [channels.refuses]);
+  t.is((await client.finalPost(bad)).status, 'failed');
+
+  const find = (query: string, count = 1) =>
+    visible(shared().punctual.temporal, `${query} and WorkspaceId = '${workspaceId}'`, count);
+  t.deepEqual(await find(`ErrorCodes = 'content_refused'`), [`post-${bad}`]);
+  const posts = [`post-${bad}`, `post-${good}`].toSorted();
+  t.deepEqual(await find(`Networks = 'refuses'`, 2), posts);
+  t.deepEqual(await find(`RootWorkflowId = 'post-${bad}'`, 2), [
+    (await delivery()).workflowId,
+    `post-${bad}`,
+  ]);
+});
+
+test('a post is retried without a word of the error that it had', async (t) => {
+  const { client, refuses, channels, schedule, handleOf } = await workspace();
+  refuses.fates.push({ kind: 'fails', error: error('content_refused') });
+  const post = await schedule(undefined, [channels.refuses]);
+  await client.finalPost(post);
+  const handle = handleOf(post);
+  t.is(await handle.result(), 'failed');
+
+  await client.post(`/posts/${post}/retry`);
+
+  await client.finalPost(post);
+  t.is(await handle.result(), 'published');
+  t.deepEqual(await ours(handle), ['WorkspaceId', 'Networks']);
+});
+
+test('a worker whose Temporal gives no answer at its start makes sure of the attributes when it does', async (t) => {
+  const settings = await freshNamespace();
+  const gate = await tcpGate(t, targetOf(settings['TEMPORAL_ADDRESS'] ?? '', 7233));
+  await gate.close();
+  const away = temporalClient(t, { ...settings, TEMPORAL_ADDRESS: gate.address });
+  t.teardown(await keepSearchable(away, testLog, 200));
+  await gate.open();
+
+  const { connection, namespace } = temporalClient(t, settings);
+  const { customAttributes } = await poll(
+    () => connection.operatorService.listSearchAttributes({ namespace }),
+    (found) => Object.keys(found.customAttributes).length > 0,
+  );
+  t.true(searchAttributeKeys.every(({ name }) => name in customAttributes));
+});
