@@ -7,7 +7,7 @@ const ours = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
  * The workflow code as Temporal's workers run it, in about a second.
  *
  * Its modules are evaluated once, and not for each post that wakes up: so none of them may keep anything that changes
- * (`test/workflows/bundle.test.ts`). It spares a tenth of the worker's CPU time where posts have left its cache.
+ * (`test/workflows/replay.test.ts`). It spares a tenth of the worker's CPU time where posts have left its cache.
  */
 export const bundleWorkflows = (workflowsPath = ours): Promise<WorkflowBundleWithSourceMap> =>
   bundleWorkflowCode({ workflowsPath, preloadModules: [workflowsPath], logger: quietBundler });

@@ -59,12 +59,17 @@ export async function addFakeChannel(
   return id;
 }
 
-/** Connects an account behind which is this fake network, on an API whose networks are `fakeNetworks`. @returns the channel's id. */
+/**
+ * Connects an account behind which is this fake network, on an API whose networks are `fakeNetworks`.
+ *
+ * @param platform Its name, when not `fake` (`fakeNetworksNamed`). @returns the channel's id.
+ */
 export const fakeChannel = (
   { deps }: Pick<Punctual, 'deps'>,
   workspaceId: string,
   network: FakeNetwork,
-): Promise<string> => addFakeChannel(deps, workspaceId, 'fake', { remoteId: accountOn(network) });
+  platform = 'fake',
+): Promise<string> => addFakeChannel(deps, workspaceId, platform, { remoteId: accountOn(network) });
 
 /** Makes a post that has ended, its channels with these statuses. @returns its id. */
 export async function endedPost(

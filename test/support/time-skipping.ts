@@ -20,9 +20,7 @@ export async function startTimeSkipping(
   network: FakeNetwork,
   options: Pick<ApiOptions, 'allowPorts' | 'now'> = {},
 ): Promise<SkippingPunctual> {
-  installRuntime();
-  const environment = await createEnvironment();
-  t.teardown(() => environment.teardown());
+  const environment = await startTimeSkippingServer(t);
   const temporalEnv = { TEMPORAL_ADDRESS: environment.address, TEMPORAL_NAMESPACE: 'default' };
   // Our own clock jumps with the server's: an attempt to deliver looks whether its time has come.
   let aheadMs = 0;
@@ -40,6 +38,16 @@ export async function startTimeSkipping(
     }),
   });
   return { ...punctual, environment };
+}
+
+/** The server alone. */
+export async function startTimeSkippingServer(
+  t: ExecutionContext,
+): Promise<TestWorkflowEnvironment> {
+  installRuntime();
+  const environment = await createEnvironment();
+  t.teardown(() => environment.teardown());
+  return environment;
 }
 
 /** The SDK gives the server 5 s to start, which is little for a JVM on a busy machine. */

@@ -1,64 +1,138 @@
-import type { ExecutionContext } from 'ava';
+import { settlePost } from '../../api/posts/settle-post.ts';
+import { NetworkError } from '../../networks/network.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { NetworkError, type Network } from '../../networks/network.ts';
-import { newClient } from '../support/client.ts';
-import { addFakeChannel } from '../support/seed.ts';
-import { fakeNetwork, heldNetwork } from '../support/networks.ts';
+import { status } from '../support/answers.ts';
+import { newClient, type Client } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
+import {
+  fakeNetwork,
+  fakeNetworksNamed,
+  heldNetwork,
+  type FakeNetwork,
+} from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { startApi, startWorkers } from '../support/punctual.ts';
+import { startApi, startWorkers, type Punctual } from '../support/punctual.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { sharedWebhooks } from '../support/webhooks.ts';
 
 const test = needs('temporal');
+const api = sharedWebhooks(test, { workers: true });
+
+type Networks = Readonly<Record<string, FakeNetwork>>;
+
+/** A post due now, with a channel on each of these networks. */
+async function post<N extends Networks>(networks: N) {
+  return schedule(api.punctual, await api.newClient(), networks, () => 'fake');
+}
+
+async function schedule<N extends Networks>(
+  punctual: Punctual,
+  client: Client,
+  networks: N,
+  platformOf: (name: string) => string,
+) {
+  const connected: [string, string][] = [];
+  for (const [name, network] of Object.entries(networks)) {
+    const platform = platformOf(name);
+    connected.push([name, await fakeChannel(punctual, client.workspaceId, network, platform)]);
+  }
+
+  const content = {
+    body: 'Hello',
+    channel_ids: connected.map(([, channel]) => channel),
+    schedule_in_minutes: 0,
+  };
+  const id: string = (await client.post('/posts', content)).body.post.id;
+  const shown = async () => (await client.get(`/posts/${id}`)).body.post;
+  return {
+    client,
+    channels: Object.fromEntries(connected) as Readonly<Record<keyof N, string>>,
+    id,
+    shown,
+    /** Waits until the post's nth channel, from 0, has this status. */
+    untilChannel: (index: number, wanted: string) =>
+      poll(
+        async () => (await shown()).channels[index]?.status,
+        (found) => found === wanted,
+      ),
+    result: () => punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).result(),
+    eventTypes: async () => {
+      const rows = await punctual.orm.em
+        .fork()
+        .execute<{ type: string }[]>('select type from events where post_id = ? order by id', [id]);
+      return rows.map(({ type }) => type);
+    },
+  };
+}
+
+const failure = (code: NetworkError['code']): NetworkError =>
+  new NetworkError(code, 'No.', { taken: 'no' });
+
+/** A network that refuses the next send. */
+function failing(code: NetworkError['code']): FakeNetwork {
+  const network = fakeNetwork();
+  network.fates.push({ kind: 'fails', error: failure(code) });
+  return network;
+}
 
 test('a cancel lets a channel finish that is being sent, and stops one that has not begun', async (t) => {
   const slow = heldNetwork();
   const idle = fakeNetwork();
-  const { client, channels, post, result } = await world(t, { slow, idle }, ['slow']);
+  // No worker serves the other network: so its channel has not begun.
+  const networks = fakeNetworksNamed('slow', 'idle');
+  const punctual = await startApi(t, { networks });
+  const { slow: served = slow } = networks;
+  await startWorkers(t, { ...punctual, deps: { ...punctual.deps, networks: { slow: served } } });
+  const { client, channels, id, shown, result } = await schedule(
+    punctual,
+    await newClient(punctual),
+    { slow, idle },
+    (name) => name,
+  );
   await slow.held();
 
-  const reply = await client.post(`/posts/${post}/cancel`);
+  const reply = await client.post(`/posts/${id}/cancel`);
   t.is(reply.status, 200);
-  t.deepEqual(reply.body, { ok: true, id: post, still_sending: 1 });
-  const cancelled = (await client.get(`/posts/${post}`)).body.post;
+  t.deepEqual(reply.body, { ok: true, id, still_sending: 1 });
+  const cancelled = await shown();
   t.like(cancelled, { status: 'draft', scheduled_at: null });
   slow.release();
 
   t.is(await result(), 'draft');
-  const after = (await client.get(`/posts/${post}`)).body.post;
+  const after = await shown();
   t.is(after.status, 'draft');
-  t.like(after.channels[0], { channel_id: channels['slow'], status: 'published', error: null });
-  t.like(after.channels[1], { channel_id: channels['idle'], status: 'draft', error: null });
+  t.like(after.channels[0], { channel_id: channels.slow, status: 'published', error: null });
+  t.like(after.channels[1], { channel_id: channels.idle, status: 'draft', error: null });
   t.is(slow.live.length, 1);
   t.is(idle.sends.length, 0);
 });
 
 test('a post of which every channel finishes in spite of the cancel ends as if there had been none', async (t) => {
   const slow = heldNetwork();
-  const { client, post, result, eventTypes } = await world(t, { slow });
+  const { client, id, shown, result, eventTypes } = await post({ slow });
   await slow.held();
 
-  t.is((await client.post(`/posts/${post}/cancel`)).body.still_sending, 1);
+  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
   slow.release();
 
   t.is(await result(), 'published');
-  t.is((await client.get(`/posts/${post}`)).body.post.status, 'published');
+  t.is((await shown()).status, 'published');
   t.deepEqual(await eventTypes(), ['post.published']);
 });
 
 test('a post that was cancelled midway and scheduled anew goes only where it is not', async (t) => {
   const slow = heldNetwork();
-  const other = fakeNetwork();
-  other.fates.push({ kind: 'fails', error: busy() });
-  const { client, channels, post, eventTypes } = await world(t, { slow, other });
+  const other = failing('network_unavailable');
+  const { client, channels, id, untilChannel, eventTypes } = await post({ slow, other });
   await slow.held();
-  await untilChannel(client, post, 1, 'retrying');
-  t.is((await client.post(`/posts/${post}/cancel`)).body.still_sending, 1);
-  const edited = await client.patch(`/posts/${post}`, { body: 'Better', schedule_in_minutes: 0 });
+  await untilChannel(1, 'retrying');
+  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
+  const edited = await client.patch(`/posts/${id}`, { body: 'Better', schedule_in_minutes: 0 });
   t.is(edited.status, 200);
   t.is(edited.body.post.status, 'scheduled');
   slow.release();
 
-  const final = await client.finalPost(post);
+  const final = await client.finalPost(id);
   t.is(final.status, 'published');
   t.deepEqual(
     slow.live.map(({ text }) => text),
@@ -71,23 +145,22 @@ test('a post that was cancelled midway and scheduled anew goes only where it is 
   t.deepEqual(
     final.channels.map(({ channel_id, body }) => [channel_id, body]),
     [
-      [channels['slow'], 'Hello'],
-      [channels['other'], 'Better'],
+      [channels.slow, 'Hello'],
+      [channels.other, 'Better'],
     ],
   );
   t.deepEqual(await eventTypes(), ['post.published']);
 });
 
 test('a channel that waits for an automatic retry is a draft after a cancel, and is not sent', async (t) => {
-  const network = fakeNetwork();
-  network.fates.push({ kind: 'fails', error: busy() });
-  const { client, post, result } = await world(t, { network });
-  await untilChannel(client, post, 0, 'retrying');
+  const network = failing('network_unavailable');
+  const { client, id, shown, untilChannel, result } = await post({ network });
+  await untilChannel(0, 'retrying');
 
-  t.is((await client.post(`/posts/${post}/cancel`)).body.still_sending, 0);
+  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 0);
 
   t.is(await result(), 'draft');
-  const { channels } = (await client.get(`/posts/${post}`)).body.post;
+  const { channels } = await shown();
   t.like(channels[0], { status: 'draft', error: null, error_code: null, retry_at: null });
   t.is(network.live.length, 0);
 });
@@ -96,63 +169,119 @@ test('a channel whose last send is in doubt stays so after a cancel, and is neve
   const network = fakeNetwork();
   network.fates.push({ kind: 'lost' });
   network.blind = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
-  const { client, post, result } = await world(t, { network });
-  await untilChannel(client, post, 0, 'retrying');
+  const { client, id, shown, untilChannel, result } = await post({ network });
+  await untilChannel(0, 'retrying');
 
-  await client.post(`/posts/${post}/cancel`);
+  await client.post(`/posts/${id}/cancel`);
 
   t.is(await result(), 'failed');
-  const { channels } = (await client.get(`/posts/${post}`)).body.post;
+  const { channels } = await shown();
   t.like(channels[0], { status: 'unconfirmed', error_code: 'unconfirmed' });
   t.is(network.sends.length, 1);
 });
 
-const busy = (): NetworkError =>
-  new NetworkError('network_unavailable', 'They are busy.', { taken: 'no' });
+test('a retry sends again where it failed and nowhere else, and its outcome is a new event', async (t) => {
+  const [good, bad] = [fakeNetwork(), failing('content_refused')];
+  const { client, id, shown, channels, eventTypes } = await post({ good, bad });
+  t.is((await client.finalPost(id)).status, 'failed');
+  t.deepEqual(await eventTypes(), ['post.partial']);
 
-type Getter = {
-  readonly get: (path: string) => Promise<{ body: { post: { channels: { status: string }[] } } }>;
-};
+  const reply = await client.post(`/posts/${id}/retry`);
+  t.is(reply.status, 202);
+  t.deepEqual(reply.body, { id, retrying: [channels.bad] });
 
-const untilChannel = (client: Getter, post: string, index: number, status: string) =>
-  poll(
-    async () => (await client.get(`/posts/${post}`)).body.post.channels[index]?.status,
-    (found) => found === status,
+  await poll(
+    async () => (await shown()).status,
+    (found) => found === 'published',
   );
+  t.is(good.sends.length, 1);
+  t.is(bad.live.length, 1);
+  t.deepEqual(await eventTypes(), ['post.partial', 'post.published']);
+});
 
-/** A post due now, on a channel of each network. @param working The networks that a worker serves; all by default. */
-async function world(
-  t: ExecutionContext,
-  networks: Readonly<Record<string, Network>>,
-  working: readonly string[] = Object.keys(networks),
-) {
-  const punctual = await startApi(t, { networks });
-  const served = Object.fromEntries(working.map((name) => [name, networks[name] as Network]));
-  await startWorkers(t, { ...punctual, deps: { ...punctual.deps, networks: served } });
-  const client = await newClient(punctual);
-  const channels: Record<string, string> = {};
-  for (const name of Object.keys(networks)) {
-    channels[name] = await addFakeChannel(punctual.deps, client.workspaceId, name);
-  }
+test('a retry whose message to Temporal is lost is made up for', async (t) => {
+  const [good, bad] = [fakeNetwork(), failing('content_refused')];
+  const { client, id, shown } = await post({ good, bad });
+  await client.finalPost(id);
+  await client.post(`/posts/${id}/retry`);
+  // What a crash between the commit and the message leaves behind.
+  await api.punctual.orm.em
+    .fork()
+    .execute('update posts set synced_revision = revision - 1 where id = ?', [id]);
 
-  const { body } = await client.post('/posts', {
-    body: 'Hello',
-    channel_ids: Object.values(channels),
-    schedule_in_minutes: 0,
-  });
-  const post: string = body.post.id;
-  return {
-    client,
-    channels,
-    post,
-    result: () => punctual.temporal.client.workflow.getHandle(postWorkflowId(post)).result(),
-    eventTypes: async () => {
-      const rows = await punctual.orm.em
-        .fork()
-        .execute<{ type: string }[]>('select type from events where post_id = ? order by id', [
-          post,
-        ]);
-      return rows.map(({ type }) => type);
-    },
-  };
+  await client.finalPost(id);
+  t.is(bad.live.length, 1);
+  t.is((await shown()).status, 'published');
+});
+
+test('a retry has a day of its own, however long ago the post was due', async (t) => {
+  const [good, bad] = [fakeNetwork(), failing('content_refused')];
+  const { client, id, shown } = await post({ good, bad });
+  await client.finalPost(id);
+  await api.punctual.orm.em
+    .fork()
+    .execute(`update posts set scheduled_at = scheduled_at - interval '3 days' where id = ?`, [id]);
+  bad.fates.push({ kind: 'fails', error: failure('network_unavailable') });
+
+  t.is((await client.post(`/posts/${id}/retry`)).status, 202);
+
+  const ended = await poll(
+    async () => (await shown()).channels[1],
+    (found) => found.status !== 'scheduled' && found.status !== 'publishing',
+  );
+  t.like(ended, { status: 'retrying', error_code: 'network_unavailable' });
+});
+
+/** A post whose only send is in doubt, as the network cannot tell, and a webhook that hears of these events. */
+async function postInDoubt(events: readonly string[]) {
+  const network = fakeNetwork();
+  network.fates.push({ kind: 'lost' });
+  network.blind = new NetworkError('unconfirmed', 'Nobody can tell.', { taken: 'unknown' });
+  const client = await api.newClient();
+  const receiver = api.receiver(status(204));
+  await client.post('/webhooks', { url: receiver.url, events });
+  const made = await schedule(api.punctual, client, { network }, () => 'fake');
+  return { ...made, network, receiver };
 }
+
+test('a webhook hears of the end that a settling makes, and of the next when a retry has sent the post', async (t) => {
+  const { network, receiver, client, id, channels } = await postInDoubt([
+    'post.published',
+    'post.failed',
+  ]);
+  t.like((await client.finalPost(id)).channels[0], { status: 'unconfirmed' });
+  await receiver.nth(1);
+  await api.punctual.orm.em
+    .fork()
+    .execute(
+      `update publish_attempts set sending_at = sending_at - interval '2 minutes' where workspace_id = ?`,
+      [client.workspaceId],
+    );
+
+  const answer = { channel_id: channels.network, url: null };
+  const reply = await client.post(`/posts/${id}/settle`, answer);
+
+  t.is(reply.status, 200, JSON.stringify(reply.body));
+  const second = JSON.parse((await receiver.nth(2)).body);
+  t.is(second.type, 'post.failed');
+  t.deepEqual(second.data, reply.body);
+  network.blind = undefined;
+  network.live.pop();
+  t.is((await client.post(`/posts/${id}/retry`)).status, 202);
+  const third = JSON.parse((await receiver.nth(3)).body);
+  t.is(third.type, 'post.published');
+  t.is(network.live.length, 1);
+  t.is(receiver.arrived.length, 3);
+});
+
+test('an event whose message to Temporal is lost is delivered all the same', async (t) => {
+  const { receiver, client, id, channels } = await postInDoubt(['post.published']);
+  await client.finalPost(id);
+
+  // As a process that dies between the commit and the message.
+  const settlement = { channelId: channels.network, url: 'https://social.test/@ana/1' };
+  const scope = { workspaceId: client.workspaceId, postId: id };
+  await settlePost({ ...api.punctual.deps, tellDelivery: () => undefined }, scope, settlement);
+
+  t.is(JSON.parse((await receiver.nth(1)).body).type, 'post.published');
+});

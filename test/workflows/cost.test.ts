@@ -1,12 +1,16 @@
 import type { ExecutionContext } from 'ava';
+import { networks as realNetworks } from '../../networks/index.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
 import { blueskyAccount, addBlueskyChannel, networkPorts } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
 import { costOf, type Cost } from '../support/cost-of.ts';
+import { currentDetails } from '../support/current-details.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { needs } from '../support/needs.ts';
+import { ownTemporal } from '../support/own-temporal.ts';
+import { poll } from '../support/poll.ts';
 import { startApi, startPunctual, startWorkers } from '../support/punctual.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { testLog } from '../support/temporal.ts';
@@ -21,31 +25,44 @@ const soonMs = 8000;
 const peer = { one: '87 events, 15 to 29 actions', five: '401 events, 69 to 89 actions' };
 
 needs('temporal')('a post costs Temporal no more than this', async (t) => {
-  const { schedule, reschedule, hook, refuseNext, finished, handleOf, deliveries } = await world(t);
-  const [asleep, moved] = [await schedule(1, hour), await twice(() => schedule(1, hour))];
-  const [one, five] = [
-    await twice(() => schedule(1, soonMs)),
-    await twice(() => schedule(5, soonMs)),
-  ];
-  const sleeping = await costOf(await untilBegun(handleOf(asleep), 5));
-  const afterMove = await cheapest(moved, async (post) => {
-    await untilBegun(handleOf(post), 5);
-    await reschedule(post);
-    return costOf(await untilBegun(handleOf(post), 11));
-  });
-  const rescheduled = less(afterMove, sleeping);
-  const single = await cheapest(one, (post) => finished(post, 'published'));
-  const fivefold = await cheapest(five, (post) => finished(post, 'published'));
+  const { schedule, reschedule, hook, refuseNext, finished, handleOf, delivery } = await world(t);
+  const soon = (channels: number, result: string) => async () =>
+    finished(await schedule(channels, soonMs), result);
+  const [sleeping, rescheduled, single, fivefold] = await Promise.all([
+    cheapest(async () => costOf(await untilBegun(handleOf(await schedule(1, hour)), 5)), {
+      events: 5,
+      actions: 2,
+      bytes: 1024,
+    }),
+    cheapest(
+      async () => {
+        const post = await schedule(1, hour);
+        const before = await costOf(await untilBegun(handleOf(post), 5));
+        await reschedule(post);
+        return less(await costOf(handleOf(post)), before);
+      },
+      { events: 6, actions: 2 },
+    ),
+    cheapest(soon(1, 'published'), { events: 18, actions: 5 }),
+    cheapest(soon(5, 'published'), { events: 42, actions: 9 }),
+  ]);
 
   await hook();
-  const told = await twice(() => schedule(1, soonMs));
-  const hooked = await cheapest(told, (post) => finished(post, 'published'));
-  const child = await cheapest(await deliveries(), async (delivery) => delivery);
-  const webhook = plus(less(hooked, single), child);
-  refuseNext();
-  refuseNext();
-  const refused = await twice(() => schedule(1, soonMs));
-  const failed = await cheapest(refused, (post) => finished(post, 'failed'));
+  let [hooked, child] = [single, single];
+  const webhook = await cheapest(
+    async () => {
+      const post = await schedule(1, soonMs);
+      hooked = await finished(post, 'published');
+      child = await delivery(post);
+      return plus(less(hooked, single), child);
+    },
+    { actions: 4, events: 17 },
+  );
+  const most = { events: hooked.events + 1, actions: hooked.actions + 1 };
+  const failed = await cheapest(() => {
+    refuseNext();
+    return soon(1, 'failed')();
+  }, most);
 
   log(t, 'asleep', sleeping);
   log(t, 'a reschedule more', rescheduled);
@@ -59,37 +76,40 @@ needs('temporal')('a post costs Temporal no more than this', async (t) => {
   within(t, fivefold, { events: 42, actions: 9 });
   within(t, webhook, { actions: 4 });
   within(t, child, { events: 12 });
-  within(t, failed, { events: hooked.events + 1, actions: hooked.actions + 1 });
+  within(t, failed, most);
 });
 
 needs('temporal', 'pds')('a post on a real network costs no more than one on a fake', async (t) => {
-  const punctual = await startPunctual(t, { allowPorts: networkPorts() });
+  const { bluesky } = realNetworks;
+  const punctual = await startPunctual(t, { allowPorts: networkPorts(), networks: { bluesky } });
   const client = await newClient(punctual);
   const channel = await addBlueskyChannel(punctual, client.workspaceId, await blueskyAccount());
 
-  const scheduled_at = new Date(Date.now() + soonMs).toISOString();
-  const request = { body: 'Counted', channel_ids: [channel], scheduled_at };
-  const posts = await twice(async () => (await client.post('/posts', request)).body.post.id);
-  const cost = await cheapest(posts, async (post: string) => {
-    const handle = punctual.temporal.client.workflow.getHandle(`post-${post}`);
+  const limit = { events: 18, actions: 5 };
+  const cost = await cheapest(async () => {
+    const scheduled_at = new Date(Date.now() + soonMs).toISOString();
+    const request = { body: 'Counted', channel_ids: [channel], scheduled_at };
+    const { id } = (await client.post('/posts', request)).body.post;
+    const handle = punctual.temporal.client.workflow.getHandle(`post-${id}`);
     await untilBegun(handle, 5);
     t.is(await handle.result(), 'published');
     return costOf(handle);
-  });
+  }, limit);
   log(t, 'one channel, Bluesky', cost);
-  within(t, cost, { events: 18, actions: 5 });
+  within(t, cost, limit);
 });
-
-const twice = async <T>(make: () => Promise<T>): Promise<T[]> => [await make(), await make()];
 
 /**
  * What it costs by itself: a machine that stalls only adds to it, as a message that was not acknowledged in time is
- * told once more, and a task that nobody took in time is dispatched anew.
+ * told once more, and a task that nobody took in time is dispatched anew. So what costs too much is measured again.
  */
-async function cheapest<T>(all: readonly T[], cost: (one: T) => Promise<Cost>): Promise<Cost> {
-  const costs = await Promise.all(all.map(cost));
-  const [least] = costs.toSorted((a, b) => a.events - b.events);
-  return least ?? { events: 0, actions: 0, bytes: 0 };
+async function cheapest(measure: () => Promise<Cost>, limit: Partial<Cost>): Promise<Cost> {
+  let cost = await measure();
+  for (let tries = 1; tries < 5 && !isWithin(cost, limit); tries += 1) {
+    cost = await measure();
+  }
+
+  return cost;
 }
 
 const plus = (a: Cost, b: Cost): Cost => ({
@@ -108,6 +128,9 @@ function log(t: ExecutionContext, what: string, { events, actions, bytes }: Cost
   );
 }
 
+const isWithin = (cost: Cost, limit: Partial<Cost>): boolean =>
+  Object.entries(limit).every(([unit, most]) => cost[unit as keyof Cost] <= most);
+
 function within(t: ExecutionContext, cost: Cost, limit: Partial<Cost>): void {
   for (const [unit, most] of Object.entries(limit)) {
     const found = cost[unit as keyof Cost];
@@ -121,7 +144,10 @@ async function world(t: ExecutionContext) {
   const networks = Object.fromEntries(fakes.map((network, index) => [`fake${index}`, network]));
   const receiver = await startReceiver(t);
   const punctual = await startApi(t, { networks, allowPorts: [receiver.port] });
-  await ensureSearchAttributes(punctual.temporal, testLog);
+  await poll(
+    () => ensureSearchAttributes(punctual.temporal, testLog),
+    (known) => known,
+  );
   await startWorkers(t, punctual);
   const client = await newClient(punctual);
   const channels: string[] = [];
@@ -139,7 +165,14 @@ async function world(t: ExecutionContext) {
       const request = { body: 'Counted', channel_ids, scheduled_at: at(inMs) };
       return (await client.post('/posts', request)).body.post.id;
     },
-    reschedule: (post: string) => client.patch(`/posts/${post}`, { scheduled_at: at(2 * hour) }),
+    /** Resolves when the workflow has heard of it. */
+    reschedule: async (post: string): Promise<void> => {
+      await client.patch(`/posts/${post}`, { scheduled_at: at(2 * hour) });
+      await poll(
+        () => currentDetails(handleOf(post)),
+        (shown) => shown.includes('revision 2'),
+      );
+    },
     hook: () =>
       client.post('/webhooks', { url: receiver.url, events: ['post.published', 'post.failed'] }),
     refuseNext: () => {
@@ -152,11 +185,61 @@ async function world(t: ExecutionContext) {
       t.is(await handle.result(), result);
       return costOf(handle);
     },
-    /** What the deliveries of all posts have cost. */
-    deliveries: async (): Promise<Cost[]> => {
-      const rows = await punctual.orm.em.execute<{ id: string }[]>('select id from deliveries');
-      const handles = rows.map(({ id }) => workflow.getHandle(`delivery-${id}`));
-      return Promise.all(handles.map((handle) => handle.result().then(() => costOf(handle))));
+    /** What the delivery of a post's event has cost when it is over. */
+    delivery: async (post: string): Promise<Cost> => {
+      const [row] = await punctual.orm.em
+        .fork()
+        .execute<{ id: string }[]>(
+          `select d.id from deliveries d join events e on e.id = d.event_id where e.post_id = ?`,
+          [post],
+        );
+      const handle = workflow.getHandle(`delivery-${row?.id}`);
+      await handle.result();
+      return costOf(handle);
     },
   };
 }
+
+// Temporal asks for a new history at 4,096 events, which are some 600 moves; here it does at 60, which are nine.
+needs('temporal')(
+  'a post that was moved a hundred times goes out once, at its last time',
+  async (t) => {
+    const network = fakeNetwork();
+    const temporalEnv = await ownTemporal(t, ['limit.historyCount.suggestContinueAsNew=60']);
+    const punctual = await startPunctual(t, { networks: { fake: network }, temporalEnv });
+    const client = await newClient(punctual);
+    const at = (inMs: number): string => new Date(Date.now() + inMs).toISOString();
+    const { body } = await client.post('/posts', {
+      body: 'Hello',
+      channel_ids: [await addFakeChannel(punctual.deps, client.workspaceId)],
+      scheduled_at: at(hour),
+    });
+    const post: string = body.post.id;
+    const handle = punctual.temporal.client.workflow.getHandle(`post-${post}`);
+    const first = await poll(
+      () => handle.describe().catch(() => null),
+      (found) => found !== null,
+    );
+    for (let move = 1; move < 100; move += 1) {
+      const scheduled_at = at((move % 2 === 0 ? 1 : 2) * hour + move);
+      t.is((await client.patch(`/posts/${post}`, { scheduled_at })).status, 200);
+    }
+
+    await poll(
+      () => currentDetails(handle),
+      (shown) => shown.includes('revision 100'),
+    );
+    const now = await handle.describe();
+    t.not(now.runId, first?.runId);
+    t.true(now.historyLength < 75, `${now.historyLength} events`);
+    t.deepEqual(now.searchAttributes['WorkspaceId'], [client.workspaceId]);
+    t.deepEqual(now.searchAttributes['Networks'], ['fake']);
+    const last = at(2000);
+    await client.patch(`/posts/${post}`, { scheduled_at: last });
+
+    const { status, published_at } = await client.finalPost(post);
+    t.is(status, 'published');
+    t.true(Date.parse(published_at ?? '') >= Date.parse(last));
+    t.is(network.sends.length, 1);
+  },
+);
