@@ -1,90 +1,118 @@
 import { Client, ServiceError, type WorkflowClientInterceptor } from '@temporalio/client';
-import type { ExecutionContext } from 'ava';
+import ava from 'ava';
+import { heldBackRows } from '../../worker/held-back.ts';
 import { relayOnce, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { storeChannel, storeUntold } from '../support/seed.ts';
-import { newClient } from '../support/client.ts';
+import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
-import { startApi } from '../support/punctual.ts';
+import { storeChannel, storeUntold } from '../support/seed.ts';
 import { testLog } from '../support/temporal.ts';
 import { runOf } from './started-with.ts';
 
 const test = needs('temporal');
 
-/** Posts that Temporal was never told of. */
-async function world(t: ExecutionContext) {
-  const punctual = await startApi(t);
-  const { workspaceId } = await newClient(punctual);
-  await storeChannel(punctual, workspaceId);
-  const deps: RelayDeps = { ...punctual, client: punctual.temporal.client, log: testLog };
+const api = sharedApi(test);
+
+// A relay looks at the outbox of all workspaces: so one test at a time, and each begins with an empty one.
+test.beforeEach(async () => {
+  await api.punctual.orm.em.fork().execute('update posts set synced_revision = revision');
+});
+
+const relay = (): RelayDeps => ({
+  orm: api.punctual.orm,
+  client: api.punctual.temporal.client,
+  log: testLog,
+});
+
+function clientWith(interceptor: WorkflowClientInterceptor): Client {
+  const { connection, namespace } = api.punctual.temporal;
+  return new Client({ connection, namespace, interceptors: { workflow: [interceptor] } });
+}
+
+/** A Temporal that takes everything at once: which rows come first must not depend on how quick it is. */
+const takesAll = (): Client =>
+  clientWith({ start: async () => 'run', signalWithStart: async () => 'run' });
+
+/** A Temporal that refuses these posts. */
+function refusing(ids: readonly string[]): Client {
+  const refused = new Set(ids.map(postWorkflowId));
+  const refuse = <I extends { options: { workflowId: string } }, T>(
+    input: I,
+    next: (input: I) => Promise<T>,
+  ): Promise<T> => {
+    if (refused.has(input.options.workflowId)) {
+      throw new ServiceError('Not this one.');
+    }
+
+    return next(input);
+  };
+  return clientWith({ start: refuse, signalWithStart: refuse });
+}
+
+/** A workspace with a channel, and posts of it that Temporal was never told of. */
+async function workspace() {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const channel = await storeChannel(punctual, client.workspaceId);
   const now = Date.now();
   return {
-    punctual,
-    deps,
+    client,
+    channel,
     /** @param inMs When it is due, from the beginning of the test. @returns its id. */
-    store: (inMs: number) => storeUntold(punctual, workspaceId, new Date(now + inMs)),
+    store: (inMs: number) => storeUntold(punctual, client.workspaceId, new Date(now + inMs)),
     untold: async (): Promise<string[]> => {
-      const sql = 'select id from posts where synced_revision < revision order by id';
-      const rows = await punctual.orm.em.fork().execute<{ id: string }[]>(sql);
+      const rows = await punctual.orm.em
+        .fork()
+        .execute<{ id: string }[]>(
+          'select id from posts where workspace_id = ? and synced_revision < revision order by id',
+          [client.workspaceId],
+        );
       return rows.map(({ id }) => id);
-    },
-    /** A client whose starts of these posts Temporal refuses. */
-    refusing: (ids: readonly string[]): Client => {
-      const refused = new Set(ids.map(postWorkflowId));
-      const refuse: WorkflowClientInterceptor['start'] = (input, next) => {
-        if (refused.has(input.options.workflowId)) {
-          throw new ServiceError('Not this one.');
-        }
-
-        return next(input);
-      };
-      const workflow = [{ start: refuse }];
-      const { connection, namespace } = punctual.temporal;
-      return new Client({ connection, namespace, interceptors: { workflow } });
     },
   };
 }
 
-test('after an outage Temporal is told first of the posts that are overdue longest', async (t) => {
-  const { deps, store, untold } = await world(t);
-  const later: string[] = [];
-  const overdue: string[] = [];
-  for (let n = 0; n < 50; n += 1) {
-    later.push(await store(60_000 * (n + 1)));
-    overdue.unshift(await store(-60_000 * (n + 1)));
-  }
+test.serial(
+  'after an outage Temporal is told first of the posts that are overdue longest',
+  async (t) => {
+    const { store, untold } = await workspace();
+    const later: string[] = [];
+    for (let n = 0; n < 50; n += 1) {
+      later.push(await store(60_000 * (n + 1)));
+      await store(-60_000 * (n + 1));
+    }
 
-  t.is(await relayOnce(deps), 50);
+    t.is(await relayOnce({ ...relay(), client: takesAll() }), 50);
 
-  t.deepEqual(await untold(), later.toSorted());
-});
+    t.deepEqual(await untold(), later.toSorted());
+  },
+);
 
-test('a hundred and twenty posts that Temporal refuses for ever hold up none', async (t) => {
-  const { punctual, deps, store, refusing } = await world(t);
+test.serial('a hundred and twenty posts that Temporal refuses for ever hold up none', async (t) => {
+  const { store } = await workspace();
   const bad: string[] = [];
   for (let n = 0; n < 120; n += 1) {
     bad.push(await store(-3_600_000 + n));
   }
 
-  t.teardown(startRelay({ ...deps, client: refusing(bad) }));
+  t.teardown(startRelay({ ...relay(), client: refusing(bad) }));
   const good = await store(3_600_000);
 
   await poll(
-    () => runOf(punctual, good),
+    () => runOf(api.punctual, good),
     (run) => run !== null,
   );
-  t.is(await runOf(punctual, bad[0] ?? ''), null);
+  t.is(await runOf(api.punctual, bad[0] ?? ''), null);
 });
 
-test('a post that Temporal refused is told of when Temporal takes it', async (t) => {
-  const { punctual, deps, store, untold, refusing } = await world(t);
+test.serial('a post that Temporal refused is told of when Temporal takes it', async (t) => {
+  const { store, untold } = await workspace();
   const id = await store(3_600_000);
   let refusals = 0;
-  const refused = refusing([id]);
   const log = testLog.child({});
   log.warn = () => void (refusals += 1);
-  const stop = startRelay({ ...deps, client: refused, log });
+  const stop = startRelay({ ...relay(), client: refusing([id]), log });
   await poll(
     async () => refusals,
     (count) => count >= 2,
@@ -92,13 +120,13 @@ test('a post that Temporal refused is told of when Temporal takes it', async (t)
   await stop();
   t.deepEqual(await untold(), [id]);
 
-  t.teardown(startRelay(deps));
+  t.teardown(startRelay(relay()));
   await poll(untold, (ids) => ids.length === 0);
-  t.not(await runOf(punctual, id), null);
+  t.not(await runOf(api.punctual, id), null);
 });
 
-test('a thousand posts whose start was lost are all started', async (t) => {
-  const { punctual, deps, store, untold } = await world(t);
+test.serial('a thousand posts whose start was lost are all started', async (t) => {
+  const { store, untold } = await workspace();
   const ids: string[] = [];
   for (let n = 0; n < 1000; n += 20) {
     ids.push(
@@ -107,10 +135,118 @@ test('a thousand posts whose start was lost are all started', async (t) => {
   }
 
   const began = Date.now();
-  t.teardown(startRelay(deps));
-  await poll(untold, (left) => left.length === 0, 60_000);
+  t.teardown(startRelay(relay()));
+  await poll(untold, (left) => left.length === 0);
   t.log(`all told after ${((Date.now() - began) / 1000).toFixed(1)} s`);
 
-  const runs = await Promise.all(ids.map((id) => runOf(punctual, id)));
+  const runs = await Promise.all(ids.map((id) => runOf(api.punctual, id)));
   t.is(new Set(runs.filter((run) => run !== null)).size, 1000);
+});
+
+/** Two posts that Temporal was told of as they were at first, and not as they are now. */
+async function editedPosts() {
+  const { client, channel, untold } = await workspace();
+  const schedule = async (): Promise<string> => {
+    const post = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 60 };
+    return (await client.post('/posts', post)).body.post.id;
+  };
+  const ids = [await schedule(), await schedule()] as const;
+  await poll(
+    async () => {
+      await relayOnce(relay()); // Where the API gave up.
+      return untold();
+    },
+    (left) => left.length === 0,
+  );
+  await api.punctual.orm.em
+    .fork()
+    .execute('update posts set revision = 2 where workspace_id = ?', [client.workspaceId]);
+  return { ids, untold };
+}
+
+test.serial('a post that Temporal does not take holds up no other', async (t) => {
+  const { ids, untold } = await editedPosts();
+  const [bad, good] = ids;
+  const deps = { ...relay(), client: refusing([bad]) };
+
+  let told = 0;
+  await poll(
+    // Once is enough, unless this machine is so busy that Temporal does not answer in time.
+    async () => (told += await relayOnce(deps)),
+    (count) => count > 0,
+  );
+  t.is(told, 1);
+
+  t.deepEqual(await untold(), [bad]);
+  const handle = api.punctual.temporal.client.workflow.getHandle(postWorkflowId(good));
+  t.is((await handle.describe()).status.name, 'RUNNING');
+});
+
+test.serial(
+  'a post can be edited and published while the relay waits for a slow Temporal',
+  async (t) => {
+    const { ids } = await editedPosts();
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const client = clientWith({
+      signalWithStart: async (input, next) => {
+        asked.resolve();
+        await answered.promise;
+        return next(input);
+      },
+    });
+    const relaying = relayOnce({ ...relay(), client });
+    await asked.promise;
+
+    // What an edit and the start of publishing begin with. It throws when it would have to wait.
+    await t.notThrowsAsync(
+      api.punctual.orm.em
+        .fork()
+        .execute('select id from posts where id in (?) for update nowait', [ids]),
+    );
+
+    answered.resolve();
+    await relaying;
+  },
+);
+
+/** Adds a row that was refused again and again. @returns how long it was left alone each time, in seconds. */
+function waitsOf(why: 'refused' | 'away', times: number): number[] {
+  const clock = { ms: 0 };
+  const rows = heldBackRows(() => clock.ms);
+  return Array.from({ length: times }, () => {
+    rows.add('a', why);
+    const from = clock.ms;
+    while (rows.ids().length > 0) {
+      clock.ms += 500;
+    }
+
+    return (clock.ms - from) / 1000;
+  });
+}
+
+ava('a row that Temporal refuses is tried less and less often, and once a minute for ever', (t) => {
+  t.deepEqual(waitsOf('refused', 9), [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+});
+
+ava('a row is tried a second later, however often Temporal was away', (t) => {
+  t.deepEqual(waitsOf('away', 5), [1, 1, 1, 1, 1]);
+});
+
+ava('a row that Temporal took at last begins anew', (t) => {
+  const rows = heldBackRows(() => 0);
+  rows.add('a', 'refused');
+  rows.add('b', 'refused');
+  rows.release('a');
+  t.deepEqual(rows.ids(), ['b']);
+});
+
+ava('of more than ten thousand refused rows those that waited longest are tried first', (t) => {
+  const rows = heldBackRows(() => 0);
+  for (let n = 0; n < 10_005; n += 1) {
+    rows.add(String(n), 'refused');
+  }
+
+  const ids = rows.ids();
+  t.is(ids.length, 10_000);
+  t.is(ids[0], '5');
 });

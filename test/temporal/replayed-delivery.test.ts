@@ -1,155 +1,208 @@
+import { Worker } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
+import { createActivities } from '../../activities/index.ts';
 import { beginRound } from '../../api/webhooks/begin-round.ts';
+import { sideBySide } from '../../runtime/side-by-side.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
-import { storeDelivery } from '../support/seed-deliveries.ts';
-import { newClient } from '../support/client.ts';
+import { status } from '../support/answers.ts';
+import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { startApi, startWorkers, type Punctual } from '../support/punctual.ts';
-import { startReceiver } from '../support/receiver.ts';
-import { targetOf, tcpGate } from '../support/tcp-gate.ts';
-import { freshNamespace, testLog } from '../support/temporal.ts';
+import { startWorkers } from '../support/punctual.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { nativeConnection, sharedBundle, testLog } from '../support/temporal.ts';
+import { startWebhooks, type Subscription } from '../support/webhooks.ts';
 
 const test = needs('temporal');
 
-/** A Punctual without workers, with one endpoint. */
-async function world(t: ExecutionContext, temporalEnv?: Record<string, string>) {
-  const receiver = await startReceiver(t);
-  const options = { allowPorts: [receiver.port], ...(temporalEnv ? { temporalEnv } : {}) };
-  const punctual = await startApi(t, options);
-  const client = await newClient(punctual);
-  const { workspaceId } = client;
-  const hook = { url: receiver.url, events: ['post.failed'] };
-  const { id } = (await client.post('/webhooks', hook)).body.webhook;
-  const deps: RelayDeps = { ...punctual, client: punctual.temporal.client, log: testLog };
-  const path = `/webhooks/${id}`;
-  const replay = (deliveryId: string) => client.post(`${path}/deliveries/${deliveryId}/replay`);
-  return { receiver, punctual, client, workspaceId, id, deps, path, replay };
+const webhooks = beforeTests(test, async (scope) => {
+  const api = await startWebhooks(scope);
+  let workers: Promise<unknown> | undefined;
+  return { api, startWorkers: () => (workers ??= startWorkers(scope, api.punctual)) };
+});
+
+/** An endpoint that takes everything. */
+async function endpoint() {
+  const { api } = webhooks();
+  const subscription = await api.subscribe(status(204));
+  const { client, path, webhookId } = subscription;
+  return {
+    ...subscription,
+    replay: (deliveryId: string) => client.post(`${path}/deliveries/${deliveryId}/replay`),
+    finalDelivery: () => client.finalDelivery(webhookId),
+  };
 }
 
+const relay = (): RelayDeps => {
+  const { orm, temporal } = webhooks().api.punctual;
+  return { orm, client: temporal.client, log: testLog };
+};
+
+/** Lets a relay look. Once is enough, unless this machine is so busy that Temporal does not answer in time. */
+const relayed = (): Promise<number> =>
+  poll(
+    () => relayOnce(relay()),
+    (told) => told > 0,
+  );
+
 /** What an API leaves behind that ends right after its commit: a new round that Temporal was never told of. */
-async function beginUntold({ orm }: Punctual, workspaceId: string, id: string): Promise<void> {
-  await orm.em
-    .fork()
+const beginUntold = ({ workspaceId }: Subscription, id: string): Promise<unknown> =>
+  relay()
+    .orm.em.fork()
     .transactional((em) =>
       beginRound(em, workspaceId, new Date(), { which: 'id = ?', values: [id] }),
     );
-}
 
-const untold = async ({ orm }: Punctual): Promise<number> => {
-  const sql = 'select id from deliveries where synced_round < round';
-  return (await orm.em.fork().execute<unknown[]>(sql)).length;
-};
+const handleOf = (deliveryId: string) =>
+  relay().client.workflow.getHandle(deliveryWorkflowId(deliveryId));
 
-const start = ({ temporal }: Punctual, workspaceId: string, deliveryId: string) =>
-  temporal.client.workflow.start('deliverWebhook', {
+/** Starts a delivery's workflow. */
+const start = ({ workspaceId }: Subscription, deliveryId: string) =>
+  relay().client.workflow.start('deliverWebhook', {
     workflowId: deliveryWorkflowId(deliveryId),
     taskQueue: webhooksQueue,
     args: [{ workspaceId, deliveryId }],
   });
 
-test('a replay that Temporal never heard of is begun by the relay, once', async (t) => {
-  const { receiver, punctual, client, workspaceId, id, deps } = await world(t);
-  const deliveryId = await storeDelivery(punctual, workspaceId, 'failed');
-  await beginUntold(punctual, workspaceId, deliveryId);
+/** A worker that takes tasks of webhooks and no others, until the test is over. No relay comes with it. */
+async function startWebhookWorker(t: ExecutionContext): Promise<void> {
+  const { punctual } = webhooks().api;
+  const worker = await Worker.create({
+    connection: await nativeConnection(t, punctual.temporalEnv['TEMPORAL_ADDRESS'] ?? ''),
+    namespace: punctual.temporal.namespace,
+    taskQueue: webhooksQueue,
+    workflowBundle: await sharedBundle(),
+    activities: createActivities(punctual.deps),
+  });
+  const running = worker.run();
+  t.teardown(async () => {
+    worker.shutdown();
+    await running;
+  });
+}
 
-  t.is(await relayOnce(deps), 1);
-  t.is(await relayOnce(deps), 0);
+// What is told of by the test, and what lies there while no worker runs, must not meet the relay and the workers of the
+// others: so these come first, and one at a time.
 
-  const handle = punctual.temporal.client.workflow.getHandle(deliveryWorkflowId(deliveryId));
+test.serial('a replay that Temporal never heard of is begun by the relay, once', async (t) => {
+  const mine = await endpoint();
+  const deliveryId = await mine.store('failed');
+  await beginUntold(mine, deliveryId);
+
+  t.is(await relayed(), 1);
+  t.is(await relayOnce(relay()), 0);
+
+  const handle = handleOf(deliveryId);
   const { events } = await handle.fetchHistory();
   const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   const input = JSON.parse(Buffer.from(payload?.data ?? []).toString('utf8'));
-  t.deepEqual(input, { workspaceId, deliveryId, round: 2 });
-  await startWorkers(t, punctual);
-  t.is((await client.finalDelivery(id)).status, 'delivered');
+  t.deepEqual(input, { workspaceId: mine.workspaceId, deliveryId, round: 2 });
+  await startWebhookWorker(t);
+  t.is((await mine.finalDelivery()).status, 'delivered');
   t.is(await handle.result(), 'delivered');
-  t.is(receiver.received.length, 1);
+  t.is(mine.receiver.arrived.length, 1);
 });
 
-test('a new round that is told of twice is delivered once', async (t) => {
-  const { receiver, punctual, client, workspaceId, id, deps } = await world(t);
-  const deliveryId = await storeDelivery(punctual, workspaceId, 'failed');
-  await beginUntold(punctual, workspaceId, deliveryId);
-  t.is(await relayOnce(deps), 1);
-  await punctual.orm.em.execute('update deliveries set synced_round = 1');
-  t.is(await relayOnce(deps), 1);
+test.serial('a new round that is told of twice is delivered once', async (t) => {
+  const mine = await endpoint();
+  const deliveryId = await mine.store('failed');
+  await beginUntold(mine, deliveryId);
+  t.is(await relayed(), 1);
+  const { orm } = relay();
+  await orm.em.fork().execute('update deliveries set synced_round = 1 where id = ?', [deliveryId]);
+  t.is(await relayed(), 1);
 
-  await startWorkers(t, punctual);
-  await client.finalDelivery(id);
-  await punctual.temporal.client.workflow.getHandle(deliveryWorkflowId(deliveryId)).result();
+  await startWebhookWorker(t);
+  await mine.finalDelivery();
+  await handleOf(deliveryId).result();
 
-  t.is(receiver.received.length, 1);
+  t.is(mine.receiver.arrived.length, 1);
 });
 
-test('a replay while the workflow of the round before has not ended yet is delivered by that workflow', async (t) => {
-  const { receiver, punctual, client, workspaceId, id, replay } = await world(t);
-  const deliveryId = await storeDelivery(punctual, workspaceId, 'delivered');
-  const handle = await start(punctual, workspaceId, deliveryId); // No worker has looked at it.
-  const { runId } = await handle.describe();
+test.serial(
+  'a replay while the workflow of the round before has not ended yet is delivered by that workflow',
+  async (t) => {
+    const mine = await endpoint();
+    const deliveryId = await mine.store('delivered');
+    const handle = await start(mine, deliveryId); // No worker has looked at it.
+    const { runId } = await handle.describe();
 
-  t.is((await replay(deliveryId)).status, 202);
-  await poll(
-    () => untold(punctual),
-    (count) => count === 0,
-  );
-  await startWorkers(t, punctual);
+    t.is((await mine.replay(deliveryId)).status, 202);
+    const sql = 'select id from deliveries where id = ? and synced_round < round';
+    await poll(
+      async () => {
+        await relayOnce(relay()); // Where the API gave up.
+        return relay().orm.em.fork().execute<unknown[]>(sql, [deliveryId]);
+      },
+      (untold) => untold.length === 0,
+    );
+    await startWebhookWorker(t);
 
-  t.is((await client.finalDelivery(id)).status, 'delivered');
-  t.is(await handle.result(), 'delivered');
-  t.is((await handle.describe()).runId, runId);
-  t.is(receiver.received.length, 1);
+    t.is((await mine.finalDelivery()).status, 'delivered');
+    t.is(await handle.result(), 'delivered');
+    t.is((await handle.describe()).runId, runId);
+    t.is(mine.receiver.arrived.length, 1);
+  },
+);
+
+test.serial('a webhook goes out although no worker takes a task of the posts', async (t) => {
+  const mine = await endpoint();
+  const deliveryId = await mine.store('failed');
+  await mine.replay(deliveryId);
+  await relayOnce(relay()); // Should the API give up.
+  await startWebhookWorker(t);
+
+  t.is((await mine.finalDelivery()).status, 'delivered');
+  t.is(await handleOf(deliveryId).result(), 'delivered');
+  t.is(mine.receiver.arrived.length, 1);
+});
+
+test("a post's webhooks stand in the line of webhooks, not in that of posts", async (t) => {
+  const { api } = webhooks();
+  await webhooks().startWorkers();
+  const client = await api.newClient();
+  const hook = { url: api.receiver(status(204)).url, events: ['post.published'] };
+  const { id } = (await client.post('/webhooks', hook)).body.webhook;
+  await client.post('/posts', {
+    body: 'Hello',
+    channel_ids: [await fakeChannel(api.punctual, client.workspaceId, fakeNetwork())],
+    schedule_in_minutes: 0,
+  });
+
+  const delivery = await client.finalDelivery(id);
+
+  t.is(delivery.status, 'delivered');
+  t.is((await handleOf(delivery.id).describe()).taskQueue, webhooksQueue);
 });
 
 test('replays that come while a workflow is about to end are all delivered, and none needs the relay', async (t) => {
-  const { receiver, punctual, client, workspaceId, id, replay } = await world(t);
-  const deliveryId = await storeDelivery(punctual, workspaceId, 'pending');
-  await startWorkers(t, punctual);
-  await start(punctual, workspaceId, deliveryId);
+  const mine = await endpoint();
+  const deliveryId = await mine.store('pending');
+  await webhooks().startWorkers();
+  await start(mine, deliveryId);
 
   for (let round = 2; round <= 25; round += 1) {
     // The row says so before Temporal does: the replay meets a workflow that is closing, or closed just now.
     await poll(
-      async () => (await replay(deliveryId)).status,
-      (status) => status === 202,
+      async () => (await mine.replay(deliveryId)).status,
+      (code) => code === 202,
     );
   }
 
-  const delivery = await client.finalDelivery(id);
+  const delivery = await mine.finalDelivery();
   t.is(delivery.status, 'delivered');
   t.is(delivery.attempts.length, 25);
-  t.is(receiver.received.length, 25);
-});
-
-test('a replay is accepted while Temporal is away, and delivered when it is back', async (t) => {
-  const real = await freshNamespace();
-  const gate = await tcpGate(t, targetOf(real['TEMPORAL_ADDRESS'] ?? '', 7233));
-  const { receiver, punctual, client, workspaceId, id, replay } = await world(t, {
-    ...real,
-    TEMPORAL_ADDRESS: gate.address,
-  });
-  const deliveryId = await storeDelivery(punctual, workspaceId, 'failed');
-  await gate.close();
-  t.is((await replay(deliveryId)).status, 202);
-  t.is((await client.get(`/webhooks/${id}`)).body.webhook.last_delivery.status, 'pending');
-  t.is(await untold(punctual), 1);
-
-  await gate.open();
-  await startWorkers(t, punctual);
-
-  t.is((await client.finalDelivery(id)).status, 'delivered');
-  t.is(receiver.received.length, 1);
+  t.is(mine.receiver.arrived.length, 25);
 });
 
 test('a hundred and fifty deliveries that failed are all sent again, most of them by the relay', async (t) => {
-  const { receiver, punctual, client, workspaceId, path } = await world(t);
-  for (let n = 0; n < 150; n += 1) {
-    await storeDelivery(punctual, workspaceId, 'failed', new Date(Date.UTC(2027, 2, 1, 0, n)));
-  }
-  await startWorkers(t, punctual);
+  const { client, path, receiver, store } = await endpoint();
+  await sideBySide(Array.from({ length: 150 }), 5, async () => void (await store('failed')));
+  await webhooks().startWorkers();
 
-  const reply = await client.post(`${path}/replay?since=2027-01-01T00:00:00Z`);
+  const reply = await client.post(`${path}/replay?since=2020-01-01T00:00:00Z`);
 
   t.deepEqual(reply.body, { replaying: 150 });
   await receiver.nth(150);
@@ -157,6 +210,6 @@ test('a hundred and fifty deliveries that failed are all sent again, most of the
     async () => (await client.get(`${path}/deliveries?status=pending`)).body.deliveries.length,
     (count) => count === 0,
   );
-  t.is(receiver.received.length, 150);
-  t.is(new Set(receiver.received.map(({ headers }) => headers['service-event-id'])).size, 150);
+  t.is(receiver.arrived.length, 150);
+  t.is(new Set(receiver.arrived.map(({ headers }) => headers['service-event-id'])).size, 150);
 });

@@ -1,0 +1,188 @@
+import type { ExecutionContext } from 'ava';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NetworkError } from '../../networks/network.ts';
+import { postWorkflowId } from '../../workflows/messages.ts';
+import { status } from '../support/answers.ts';
+import { beforeTests } from '../support/kit.ts';
+import { needs } from '../support/needs.ts';
+import { fakeNetwork } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { startWorkers } from '../support/punctual.ts';
+import { rendezvous } from '../support/rendezvous.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { targetOf, tcpGate } from '../support/tcp-gate.ts';
+import { freshNamespace, temporalClient } from '../support/temporal.ts';
+import { untilBegun } from '../support/until-begun.ts';
+import { startWebhooks } from '../support/webhooks.ts';
+
+const test = needs('temporal');
+
+/** Only what is told goes through the gate: the workers reach Temporal all the time, as timers would go off. */
+const shared = beforeTests(test, async (scope) => {
+  const real = await freshNamespace();
+  const gate = await tcpGate(scope, targetOf(real['TEMPORAL_ADDRESS'] ?? '', 7233));
+  const api = await startWebhooks(scope, {
+    temporalEnv: { ...real, TEMPORAL_ADDRESS: gate.address },
+  });
+  await startWorkers(scope, { ...api.punctual, temporalEnv: real });
+  return { api, gate, temporal: temporalClient(scope, real).client };
+});
+
+/** From when every test is ready, neither the API nor the relay reach Temporal. */
+const away = rendezvous(test, () => shared().gate.close());
+
+/** Temporal is back when every test has done something meanwhile, and was told of it all. */
+const back = rendezvous(test, async () => {
+  const { gate, temporal } = shared();
+  await sleep(2500); // The API gives up after 2 s.
+  const missed = await untold();
+  await gate.open();
+  const began = Date.now();
+  let slowestMs = 0;
+  const look = async (): Promise<number> => {
+    // How quick is Temporal itself on this machine, for whoever reaches it all the time?
+    const asked = Date.now();
+    const workflowId = `control-${asked}`;
+    await temporal.workflow.start('nothing', { workflowId, taskQueue: 'nobody' });
+    slowestMs = Math.max(slowestMs, Date.now() - asked);
+    return (await untold()).length;
+  };
+  await poll(look, (count) => count === 0);
+  return { missed, tookMs: Date.now() - began, slowestMs };
+});
+
+/** Ids of all posts and deliveries that Temporal has yet to hear of. */
+async function untold(): Promise<string[]> {
+  const rows = await shared()
+    .api.punctual.orm.em.fork()
+    .execute<{ id: string }[]>(
+      `select id from posts where synced_revision < revision
+       union all select id from deliveries where synced_round < round`,
+    );
+  return rows.map(({ id }) => id);
+}
+
+/** A lost connection is tried again every 500 ms, and the outbox is looked at every 1000. */
+const reconnectedMs = 1500;
+
+/**
+ * What a test does while Temporal is away.
+ *
+ * @param work @returns its answer, and the id of the row that Temporal does not hear of.
+ */
+async function unheard<T>(
+  t: ExecutionContext,
+  work: () => Promise<readonly [T, string]>,
+): Promise<T> {
+  await away(t);
+  const [answer, id] = await work();
+  const { missed, tookMs, slowestMs } = await back(t);
+  t.true(missed.includes(id));
+  t.log(`Temporal knew ${tookMs} ms after its return; its slowest answer took ${slowestMs} ms`);
+  t.true(tookMs < 10 * reconnectedMs + 10 * slowestMs);
+  return answer;
+}
+
+/** A workspace with a channel. */
+async function workspace() {
+  const { api, temporal } = shared();
+  const network = fakeNetwork();
+  const client = await api.newClient();
+  const channel = await fakeChannel(api.punctual, client.workspaceId, network);
+  const handleOf = (id: string) => temporal.workflow.getHandle(postWorkflowId(id));
+  const request = (inMs: number) => ({
+    body: 'Hello',
+    channel_ids: [channel],
+    scheduled_at: new Date(Date.now() + inMs).toISOString(),
+  });
+  return {
+    network,
+    client,
+    request,
+    handleOf,
+    /** @returns the id of a post that is due in so many milliseconds, of which Temporal has heard. */
+    schedule: async (inMs: number): Promise<string> => {
+      const { id } = (await client.post('/posts', request(inMs))).body.post;
+      await poll(untold, (ids) => !ids.includes(id));
+      await untilBegun(handleOf(id));
+      return id;
+    },
+  };
+}
+
+test('a post that was scheduled while Temporal was away goes out at its time', async (t) => {
+  const { network, client, request } = await workspace();
+  const { id, scheduled_at } = await unheard(t, async () => {
+    const { post } = (await client.post('/posts', request(10_000))).body;
+    return [post, post.id];
+  });
+  const post = await client.finalPost(id);
+  t.true(Date.parse(post.published_at ?? '') >= Date.parse(scheduled_at));
+  t.is(network.sends.length, 1);
+});
+
+test('a post that was overdue when Temporal came back goes out at once', async (t) => {
+  const { network, client, request } = await workspace();
+  const { id } = await unheard(t, async () => {
+    const { post } = (await client.post('/posts', request(500))).body;
+    return [post, post.id];
+  });
+  t.is((await client.finalPost(id)).status, 'published');
+  t.is(network.sends.length, 1);
+});
+
+test('a post that was moved to an earlier time while Temporal was away goes out at that time', async (t) => {
+  const { network, client, schedule } = await workspace();
+  const id = await schedule(3_600_000);
+  const moved = await unheard(t, async () => {
+    const scheduled_at = new Date(Date.now() + 10_000).toISOString();
+    t.is((await client.patch(`/posts/${id}`, { scheduled_at })).status, 200);
+    return [scheduled_at, id];
+  });
+
+  const post = await client.finalPost(id);
+  t.true(Date.parse(post.published_at ?? '') >= Date.parse(moved));
+  t.is(network.sends.length, 1);
+});
+
+test('a post that was cancelled while Temporal was away does not go out, and its workflow ends', async (t) => {
+  const { network, client, schedule, handleOf } = await workspace();
+  const id = await schedule(3_600_000);
+  await unheard(t, async () => {
+    t.is((await client.post(`/posts/${id}/cancel`)).status, 200);
+    return [undefined, id];
+  });
+
+  await handleOf(id).result();
+  t.is(network.sends.length, 0);
+  t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
+});
+
+test('a retry that was asked for while Temporal was away is made when it is back', async (t) => {
+  const { network, client, request } = await workspace();
+  const error = new NetworkError('content_refused', 'No.', { taken: 'no' });
+  network.fates.push({ kind: 'fails', error });
+  const { id } = (await client.post('/posts', request(500))).body.post;
+  t.is((await client.finalPost(id)).status, 'failed');
+
+  await unheard(t, async () => {
+    t.is((await client.post(`/posts/${id}/retry`)).status, 202);
+    return [undefined, id];
+  });
+
+  t.is((await client.finalPost(id)).status, 'published');
+  t.is(network.live.length, 1);
+});
+
+test('a replay is accepted while Temporal is away, and delivered when it is back', async (t) => {
+  const { client, path, webhookId, receiver, store } = await shared().api.subscribe(status(204));
+  const deliveryId = await store('failed');
+  await unheard(t, async () => {
+    t.is((await client.post(`${path}/deliveries/${deliveryId}/replay`)).status, 202);
+    t.is((await client.get(path)).body.webhook.last_delivery.status, 'pending');
+    return [undefined, deliveryId];
+  });
+
+  t.is((await client.finalDelivery(webhookId)).status, 'delivered');
+  t.is(receiver.arrived.length, 1);
+});

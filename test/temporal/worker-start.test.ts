@@ -1,0 +1,276 @@
+import { readFileSync } from 'node:fs';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import ava, { type ExecutionContext } from 'ava';
+import { NetworkError } from '../../networks/network.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
+import { ensureSweepSchedule, keepSweepScheduled } from '../../worker/sweep-schedule.ts';
+import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
+import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
+import { status } from '../support/answers.ts';
+import { newClient } from '../support/client.ts';
+import { beforeTests } from '../support/kit.ts';
+import { needs } from '../support/needs.ts';
+import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { startApi, startPunctual, startWorkers, type Punctual } from '../support/punctual.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { targetOf, tcpGate } from '../support/tcp-gate.ts';
+import { freshNamespace, temporalClient, testLog } from '../support/temporal.ts';
+import { untilBegun } from '../support/until-begun.ts';
+import { sharedWebhooks } from '../support/webhooks.ts';
+import { spawnWorker, type WorkerProcess } from '../support/worker-process.ts';
+
+const test = needs('temporal');
+
+/** A Punctual whose Temporal was told of no search attributes. */
+const unsearchable = sharedWebhooks(test, { workers: true });
+
+/** A Temporal without workers. What a test leaves there would fire each minute for ever. */
+const temporal = beforeTests(test, async (scope) => temporalClient(scope, await freshNamespace()));
+
+const scheduleOf = (client: Client) => client.schedule.getHandle(sweepScheduleId);
+
+/** The sweep is scheduled. Once is enough, unless this machine is so busy that Temporal does not answer in time. */
+const ensured = (client: Client): Promise<string> =>
+  poll(
+    () => ensureSweepSchedule(client).then(String, String),
+    (outcome) => outcome === 'undefined',
+  );
+
+const removeAtTheEnd = (t: ExecutionContext, client: Client): void =>
+  t.teardown(() =>
+    scheduleOf(client)
+      .delete()
+      .catch(() => undefined),
+  );
+
+test.serial(
+  'ten workers that start at once leave one schedule, which sweeps each minute and one at a time',
+  async (t) => {
+    const { client } = temporal();
+    removeAtTheEnd(t, client);
+
+    await Promise.all(Array.from({ length: 10 }, () => ensured(client)));
+
+    const { spec, action, policies, state, info } = await scheduleOf(client).describe();
+    t.deepEqual(spec.intervals, [{ every: 60_000, offset: 40_000 }]);
+    t.like(action, { workflowType: 'sweepPosts', taskQueue: postsQueue });
+    t.is(policies.overlap, 'SKIP');
+    t.is(policies.catchupWindow, 60_000);
+    t.false(state.paused);
+    t.is(info.lastUpdatedAt, undefined);
+  },
+);
+
+test.serial(
+  'a schedule of another version becomes this version’s, and stays paused if it is',
+  async (t) => {
+    const { client } = temporal();
+    removeAtTheEnd(t, client);
+    await ensured(client);
+    await scheduleOf(client).pause('while we look into it');
+    await scheduleOf(client).update((was) => ({
+      ...was,
+      spec: { intervals: [{ every: '1 hour' }] },
+    }));
+
+    await ensured(client);
+
+    const { spec, state } = await scheduleOf(client).describe();
+    t.deepEqual(spec.intervals, [{ every: 60_000, offset: 40_000 }]);
+    t.like(state, { paused: true, note: 'while we look into it' });
+  },
+);
+
+test.serial('a schedule that Temporal lost is there again', async (t) => {
+  const { client } = temporal();
+  removeAtTheEnd(t, client);
+  t.teardown(keepSweepScheduled(client, testLog, 200));
+  const untilThere = () =>
+    poll(
+      () =>
+        scheduleOf(client)
+          .describe()
+          .catch(() => ({ action: undefined })),
+      (schedule) => schedule.action !== undefined,
+    );
+  await untilThere();
+  await scheduleOf(client).delete();
+
+  t.like((await untilThere()).action, { workflowType: 'sweepPosts' });
+});
+
+test('the schedule starts a sweep, which heals what was lost and shows what it found', async (t) => {
+  // A sweep counts what it found in all workspaces.
+  const punctual = await startPunctual(t, { networks: fakeNetworks });
+  const { client: its } = punctual.temporal;
+  removeAtTheEnd(t, its);
+  const client = await newClient(punctual);
+  const network = fakeNetwork();
+  const channel = await fakeChannel(punctual, client.workspaceId, network);
+  const asked = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 30 };
+  const { id } = (await client.post('/posts', asked)).body.post;
+  const workflow = its.workflow.getHandle(postWorkflowId(id));
+  await (await untilBegun(workflow, 5)).terminate('lost');
+  await ensured(its);
+
+  await scheduleOf(its).trigger();
+
+  const { info } = await poll(
+    () => scheduleOf(its).describe(),
+    (schedule) => schedule.info.recentActions.length > 0,
+  );
+  const [begun] = info.recentActions;
+  const swept = its.workflow.getHandle(begun?.action.workflow.workflowId ?? '');
+  const counts = { looked: 1, unanswered: 0, workflowGone: 1, overdue: 0 };
+  t.deepEqual(await swept.result(), { ...counts, deliveriesGone: 0, forgotten: 0 });
+  await poll(
+    () => workflow.describe(),
+    (found) => found.status.name === 'RUNNING',
+  );
+  await client.patch(`/posts/${id}`, { schedule_in_minutes: 0 });
+  t.is((await client.finalPost(id)).status, 'published');
+  t.is(network.live.length, 1);
+});
+
+/** Starts a worker, for which Temporal goes away as soon as it has connected, and is back when it waits for that. */
+async function startCutOff(t: ExecutionContext, punctual: Punctual): Promise<WorkerProcess> {
+  const gate = await tcpGate(t, targetOf(punctual.temporalEnv['TEMPORAL_ADDRESS'] ?? ''));
+  const temporalEnv = { ...punctual.temporalEnv, TEMPORAL_ADDRESS: gate.address };
+  const worker = spawnWorker(t, { ...punctual, temporalEnv }, []);
+  // It has connected, and has yet to bundle its workflows before it creates the workers.
+  await poll(
+    async () => gate.passing(),
+    (passing) => passing > 1,
+  );
+  await gate.close();
+  const waits = await Promise.race([
+    worker.said('waiting for Temporal').then(() => true),
+    worker.said('polling').then(() => false),
+  ]);
+  await gate.open();
+  // Where it was quicker than this test, another one tries.
+  return waits ? worker : startCutOff(t, punctual);
+}
+
+test('Temporal goes away while workers start: all of them work as soon as it is back', async (t) => {
+  const punctual = await startApi(t, { networks: fakeNetworks });
+  // Which of a worker's queues could still be taken is up to chance, so three workers try.
+  const workers = await Promise.all([1, 2, 3].map(() => startCutOff(t, punctual)));
+  await t.notThrowsAsync(Promise.all(workers.map(({ said }) => said('polling'))));
+});
+
+const refusal = (): NetworkError => new NetworkError('content_refused', 'No.', { taken: 'no' });
+
+test('on a Temporal that knows no search attributes posts fail and succeed all the same, and webhooks hear of it', async (t) => {
+  const { punctual } = unsearchable;
+  const client = await unsearchable.newClient();
+  const receiver = unsearchable.receiver(status(204));
+  await client.post('/webhooks', { url: receiver.url, events: ['post.published', 'post.failed'] });
+  const network = fakeNetwork();
+  const channel = await fakeChannel(punctual, client.workspaceId, network);
+  const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 0 };
+  network.fates.push({ kind: 'fails', error: refusal() });
+
+  for (const outcome of ['failed', 'published'] as const) {
+    const { id } = (await client.post('/posts', content)).body.post;
+    t.is((await client.finalPost(id)).status, outcome);
+    const handle = punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
+    t.is(await handle.result(), outcome);
+    t.deepEqual(await ours(handle), []);
+  }
+
+  await receiver.nth(2);
+  t.is(network.live.length, 1);
+});
+
+/** @returns which of our attributes a workflow has; Temporal adds some of its own. */
+async function ours(handle: WorkflowHandle): Promise<string[]> {
+  const { typedSearchAttributes } = await handle.describe();
+  return searchAttributeKeys.flatMap((key) =>
+    typedSearchAttributes.get<'KEYWORD' | 'KEYWORD_LIST'>(key) === undefined ? [] : [key.name],
+  );
+}
+
+test('on a Temporal where another program uses the name of an attribute, posts go out without any', async (t) => {
+  // A Temporal of its own: what it is told of attributes stays.
+  const punctual = await startApi(t, { networks: fakeNetworks });
+  const { connection, namespace, client: its } = punctual.temporal;
+  const { operatorService } = connection;
+  const searchAttributes = { WorkspaceId: 3 }; // A number, in Temporal's own numbering of types.
+  await operatorService.addSearchAttributes({ namespace, searchAttributes });
+  await poll(
+    () => operatorService.listSearchAttributes({ namespace }),
+    ({ customAttributes }) => customAttributes['WorkspaceId'] === 3,
+  );
+  t.false(await ensureSearchAttributes(punctual.temporal, testLog));
+  await startWorkers(t, punctual);
+  const client = await newClient(punctual);
+  const channel = await fakeChannel(punctual, client.workspaceId, fakeNetwork());
+  const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 0 };
+
+  const { id } = (await client.post('/posts', content)).body.post;
+
+  t.is((await client.finalPost(id)).status, 'published');
+  t.is(await its.workflow.getHandle(postWorkflowId(id)).result(), 'published');
+});
+
+test('an operator is told once that Temporal does not know the attributes', async (t) => {
+  const { orm, temporalEnv } = unsearchable.punctual;
+  // A client of its own: each remembers for itself what its Temporal does not know.
+  const { client } = temporalClient(t, temporalEnv);
+  const said: string[] = [];
+  const log = { warn: (_fields: object, message: string) => void said.push(message) };
+  const tell = (postId: string) => {
+    const dueAt = new Date(Date.now() + 3_600_000).toISOString();
+    const workspaceId = crypto.randomUUID();
+    const post = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
+    return syncPost(client, orm.em.fork(), post, log as unknown as Logger);
+  };
+  const posts = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+  const told = (post = '') =>
+    poll(
+      () => tell(post).then(String, String), // Temporal may not answer in time.
+      (outcome) => outcome === 'undefined',
+    );
+  await told(posts[0]);
+
+  await Promise.all(posts.map(told));
+
+  for (const post of posts) {
+    const handle = client.workflow.getHandle(postWorkflowId(post));
+    t.is((await handle.describe()).status.name, 'RUNNING');
+  }
+
+  t.deepEqual(said, ['Temporal does not know our search attributes: workflows start without them']);
+});
+
+test.serial('two workers that start at once both find the attributes there', async (t) => {
+  const errors: string[] = [];
+  const log = testLog.child({});
+  log.warn = (what: object) => void errors.push(JSON.stringify(what));
+  // Temporal may not answer in time.
+  await poll(
+    () => Promise.all([1, 2].map(() => ensureSearchAttributes(temporal(), log))),
+    (both) => both.every(Boolean),
+  );
+  t.deepEqual(
+    errors.filter((error) => !error.includes('DEADLINE_EXCEEDED')),
+    [],
+  );
+  t.true(await poll(() => ensureSearchAttributes(temporal(), log), Boolean));
+});
+
+for (const file of ['scripts/parts/temporal.ts', 'temporal-docker-compose.yml']) {
+  ava(`the Temporal of ${file} knows each attribute from its start`, (t) => {
+    const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+    const found = [...text.matchAll(/\b(?<name>[A-Z][A-Za-z]+)=(?<type>Keyword(?:List)?)\b/gv)];
+    const types = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' };
+    t.deepEqual(
+      found.map(({ groups }) => [groups?.['name'], groups?.['type']]),
+      searchAttributeKeys.map(({ name, type }) => [name, types[type]]),
+    );
+  });
+}
