@@ -3,22 +3,62 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
 import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
-import { newClient } from '../support/client.ts';
-import { addFakeChannel } from '../support/seed.ts';
-import { fakeNetwork } from '../support/networks.ts';
+import { inTurn, status } from '../support/answers.ts';
+import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { startApi, startWorkers } from '../support/punctual.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { startWorkers } from '../support/punctual.ts';
+import { rendezvous } from '../support/rendezvous.ts';
+import { fakeChannel } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
+import { startWebhooks } from '../support/webhooks.ts';
 
 const test = needs('temporal');
 
+/** A Punctual whose worker runs the workflows of the version before. */
+const shared = beforeTests(test, async (scope) => {
+  const api = await startWebhooks(scope);
+  const bundle = bundleWorkflows(fileURLToPath(new URL('workflows/index.ts', import.meta.url)));
+  const stopPrevious = await startWorkers(scope, api.punctual, { bundle });
+  const takeOver = async (): Promise<void> => {
+    await stopPrevious();
+    await startWorkers(scope, api.punctual);
+  };
+  return { api, takeOver };
+});
+
+/** From when every test is ready for it, this version runs. */
+const takeOver = rendezvous(test, () => shared().takeOver());
+
+/** A workspace with a channel on each of these networks. */
+async function workspace(...networks: readonly FakeNetwork[]) {
+  const { punctual, newClient } = shared().api;
+  const client = await newClient();
+  const channel_ids: string[] = [];
+  for (const network of networks) {
+    channel_ids.push(await fakeChannel(punctual, client.workspaceId, network));
+  }
+
+  const at = (inMs: number): string => new Date(Date.now() + inMs).toISOString();
+  return {
+    client,
+    schedule: async (inMs: number): Promise<string> => {
+      const content = { body: 'Hello', channel_ids, scheduled_at: at(inMs) };
+      return (await client.post('/posts', content)).body.post.id;
+    },
+    move: (post: string, inMs: number) =>
+      client.patch(`/posts/${post}`, { scheduled_at: at(inMs) }),
+    handleOf: (post: string) => punctual.temporal.client.workflow.getHandle(`post-${post}`),
+  };
+}
+
 test('a post that fell asleep under the version before goes out under this one', async (t) => {
-  const { good, client, schedule, handleOf, takeOver } = await world(t);
-  const post = await schedule(9000);
+  const good = fakeNetwork();
+  const { client, schedule, handleOf } = await workspace(good);
+  const post = await schedule(20_000);
   const handle = await untilBegun(handleOf(post), 5);
-  await takeOver();
+  await takeOver(t);
 
   t.is((await client.finalPost(post)).status, 'published');
   t.is(await handle.result(), 'published');
@@ -27,15 +67,16 @@ test('a post that fell asleep under the version before goes out under this one',
 });
 
 test('a post that was moved under the version before keeps its time, and can be moved again', async (t) => {
-  const { good, client, schedule, move, handleOf, takeOver } = await world(t);
+  const good = fakeNetwork();
+  const { client, schedule, move, handleOf } = await workspace(good);
   const [once, twice] = [await schedule(3_600_000), await schedule(3_600_000)];
   for (const post of [once, twice]) {
     await untilBegun(handleOf(post), 5);
-    await move(post, post === once ? 12_000 : 7_200_000);
+    await move(post, post === once ? 20_000 : 7_200_000);
     await untilBegun(handleOf(post), 11);
   }
 
-  await takeOver();
+  await takeOver(t);
   await move(twice, 1000);
 
   for (const post of [once, twice]) {
@@ -48,10 +89,11 @@ test('a post that was moved under the version before keeps its time, and can be 
 });
 
 test('a post that fell asleep under the version before can be cancelled under this one', async (t) => {
-  const { good, client, schedule, handleOf, takeOver } = await world(t);
+  const good = fakeNetwork();
+  const { client, schedule, handleOf } = await workspace(good);
   const post = await schedule(3_600_000);
   const handle = await untilBegun(handleOf(post), 5);
-  await takeOver();
+  await takeOver(t);
 
   t.is((await client.post(`/posts/${post}/cancel`)).status, 200);
 
@@ -61,8 +103,9 @@ test('a post that fell asleep under the version before can be cancelled under th
 });
 
 test('a post that the version before had sent to one of its channels is sent to the other by this one', async (t) => {
-  const { good, busy, client, schedule, handleOf, takeOver } = await world(t, ['good', 'busy']);
-  const retryAtMs = Date.now() + 10_000;
+  const [good, busy] = [fakeNetwork(), fakeNetwork()];
+  const { client, schedule, handleOf } = await workspace(good, busy);
+  const retryAtMs = Date.now() + 20_000;
   const limited = new NetworkError('rate_limited', 'Wait.', { taken: 'no', retryAtMs });
   busy.fates.push({ kind: 'fails', error: limited });
   const post = await schedule(0);
@@ -70,7 +113,7 @@ test('a post that the version before had sent to one of its channels is sent to 
     async () => (await client.get(`/posts/${post}`)).body.post.channels,
     ([first, second]) => first?.status === 'published' && second?.status === 'retrying',
   );
-  await takeOver();
+  await takeOver(t);
 
   t.is((await client.finalPost(post)).status, 'published');
   t.is(await handleOf(post).result(), 'published');
@@ -79,21 +122,24 @@ test('a post that the version before had sent to one of its channels is sent to 
 });
 
 test('a delivery that the version before had begun is attempted again by this one', async (t) => {
-  const { punctual, receiver, client, schedule, takeOver } = await world(t);
-  const events = ['post.published'];
-  const { body } = await client.post('/webhooks', { url: receiver.url, events });
+  const { punctual, receiver: newReceiver } = shared().api;
+  const receiver = newReceiver(inTurn(status(500), status(204)));
+  const { client, schedule } = await workspace(fakeNetwork());
+  const hook = { url: receiver.url, events: ['post.published'] };
+  const { webhook } = (await client.post('/webhooks', hook)).body;
   await schedule(0);
   await receiver.nth(1);
-  const [row] = await poll(
-    () => punctual.orm.em.fork().execute<{ id: string }[]>('select id from deliveries'),
-    (rows) => rows.length === 1,
-  );
+  const [row] = await punctual.orm.em
+    .fork()
+    .execute<{ id: string }[]>('select id from deliveries where workspace_id = ?', [
+      client.workspaceId,
+    ]);
   const handle = punctual.temporal.client.workflow.getHandle(`delivery-${row?.id}`);
   await poll(
     async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt ?? 0,
     (attempt) => attempt === 2,
   );
-  await takeOver();
+  await takeOver(t);
   // As if the minute were over: nothing else makes an attempt come sooner.
   await punctual.orm.em
     .fork()
@@ -104,9 +150,9 @@ test('a delivery that the version before had begun is attempted again by this on
     type: 'attemptDelivery',
   });
 
-  t.is((await client.finalDelivery(body.webhook.id)).status, 'delivered');
+  t.is((await client.finalDelivery(webhook.id)).status, 'delivered');
   t.is(await handle.result(), 'delivered');
-  t.is(receiver.received.length, 2);
+  t.is(receiver.arrived.length, 2);
   await mustHaveGoneOn(t, handle);
 });
 
@@ -115,47 +161,4 @@ async function mustHaveGoneOn(t: ExecutionContext, handle: WorkflowHandle): Prom
   const { events } = await handle.fetchHistory();
   const failed = events?.filter((event) => event.workflowTaskFailedEventAttributes) ?? [];
   t.deepEqual(failed, []);
-}
-
-/** A Punctual whose worker runs the workflows of the version before, until this version takes over. */
-async function world(t: ExecutionContext, platforms: readonly string[] = ['good']) {
-  const networks = { good: fakeNetwork(), busy: fakeNetwork() };
-  const receiver = await startReceiver(t, (n) => (n === 1 ? 500 : 204));
-  const punctual = await startApi(t, { networks, allowPorts: [receiver.port] });
-  const stopPrevious = await startWorkers(t, punctual, { bundle: previousBundle() });
-  const client = await newClient(punctual);
-  const channel_ids: string[] = [];
-  for (const platform of platforms) {
-    channel_ids.push(await addFakeChannel(punctual.deps, client.workspaceId, platform));
-  }
-
-  const at = (inMs: number): string => new Date(Date.now() + inMs).toISOString();
-  return {
-    punctual,
-    ...networks,
-    receiver,
-    client,
-    schedule: async (inMs: number): Promise<string> => {
-      const { body } = await client.post('/posts', {
-        body: 'Hello',
-        channel_ids,
-        scheduled_at: at(inMs),
-      });
-      return body.post.id;
-    },
-    move: (post: string, inMs: number) =>
-      client.patch(`/posts/${post}`, { scheduled_at: at(inMs) }),
-    handleOf: (post: string) => punctual.temporal.client.workflow.getHandle(`post-${post}`),
-    takeOver: async () => {
-      await stopPrevious();
-      await startWorkers(t, punctual);
-    },
-  };
-}
-
-let previous: ReturnType<typeof bundleWorkflows> | undefined;
-
-function previousBundle(): ReturnType<typeof bundleWorkflows> {
-  previous ??= bundleWorkflows(fileURLToPath(new URL('workflows/index.ts', import.meta.url)));
-  return previous;
 }
