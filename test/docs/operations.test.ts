@@ -83,3 +83,36 @@ test('after the step of the page no post of a restored database goes out a secon
 
   t.is((await client.post(`/posts/${listed}/retry`)).status, 202);
 });
+
+/** Signals and error codes are written in capitals too. */
+const notSettings = /^(?:SIG|EADDR)/v;
+
+test('the README has every setting that the programs read', (t) => {
+  const sources = [
+    'runtime/config.ts',
+    ...globSync('runtime/config/*', { cwd: root }),
+    'scripts/start-settings.ts',
+    'sandbox/main.ts',
+  ].map(read);
+  const names = new Set(
+    sources.flatMap((source) =>
+      [...source.matchAll(/'(?<name>[A-Z][A-Z0-9_]{3,})'/gv)].map((m) => m[1]),
+    ),
+  );
+  const readme = read('README.md');
+
+  t.true(names.has('PUNCTUAL_EGRESS_ALLOW') && names.has('PUNCTUAL_RATE_LIMIT_WRITES'));
+  t.deepEqual(
+    [...names].filter((name) => !notSettings.test(name ?? '') && !readme.includes(`\`${name}\``)),
+    [],
+  );
+});
+
+test('each folder and file that the README points at is there', (t) => {
+  const links = [...read('README.md').matchAll(/\]\((?<path>[^\):]+)\)/gv)].map((m) => m[1] ?? '');
+
+  t.true(links.length > 0);
+  for (const link of links) {
+    t.notThrows(() => read(link), link);
+  }
+});
