@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function poll<T>(
   look: () => Promise<T>,
   wanted: (seen: T) => boolean,
-  timeoutMs = 30_000,
+  timeoutMs = 100_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

@@ -4,7 +4,7 @@ import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../../scripts/ports.ts';
 import { buildGoToSocial, type GoToSocialBuild } from './gotosocial-build.ts';
 
 const startTimeoutMs = 90_000;

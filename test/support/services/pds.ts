@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../../scripts/ports.ts';
 import type { TestService } from './gotosocial.ts';
 
 type Listening = { listen(port: number, ...rest: unknown[]): Server };
