@@ -162,11 +162,6 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf('activities/sweep/sweep-posts.ts', activities, [
-    [
-      'while Temporal does not answer posts are taken for lost',
-      "if (state === 'gone' &&",
-      "if (state !== 'running' && state !== 'busy' &&",
-    ],
     ['a post of the outbox is looked at', ' and p.synced_revision = p.revision\n', '\n'],
   ]),
   ...mutationsOf('activities/sweep/sweep-deliveries.ts', activities, [
@@ -177,6 +172,13 @@ export const ledgerMutations: readonly Mutation[] = [
       'a delivery that is still being tried is forgotten',
       "status <> 'pending' and created_at < ?",
       'created_at < ?',
+    ],
+  ]),
+  ...mutationsOf('temporal/workflow-states.ts', activities, [
+    [
+      'while Temporal does not answer posts are taken for lost',
+      "error instanceof WorkflowNotFoundError ? 'gone' : 'unknown'",
+      "'gone'",
     ],
   ]),
 ];
