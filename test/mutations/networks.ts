@@ -26,9 +26,9 @@ export const networkMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf('networks/bluesky/session.ts', networks, [
     [
-      'a handle that went to somebody else gets the post',
-      'did !== connection.remoteId',
-      "did === ''",
+      'a session that the server refuses is not renewed',
+      'if (!isTokenRefused(response)) {\n      return response;\n    }',
+      'return response;',
     ],
     [
       'a new session is not kept',
