@@ -86,13 +86,17 @@ export const postMutations: readonly Mutation[] = [
     ['test/activities'],
     [['what was frozen for a cancelled publishing goes out after an edit', 'post.run += 1;', '']],
   ),
-  ...mutationsOf('api/posts/edit-channels.ts', posts, [
+  ...mutationsOf(
+    'api/posts/edit-channels.ts',
+    [...posts, 'test/workflows'],
     [
-      'an edit takes an unconfirmed channel off its post',
-      "['draft', 'scheduled', 'failed'].includes",
-      "['draft', 'scheduled', 'failed', 'unconfirmed'].includes",
+      [
+        'an edit takes an unconfirmed channel off its post',
+        "['draft', 'scheduled', 'failed'].includes",
+        "['draft', 'scheduled', 'failed', 'unconfirmed'].includes",
+      ],
     ],
-  ]),
+  ),
   ...mutationsOf('api/posts/post-content.ts', posts, [
     [
       'null does not clear a thread',

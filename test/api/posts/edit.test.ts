@@ -290,3 +290,11 @@ test('a network refuses at scheduling the files that it does not take, in a sent
   t.is(reply.body.code, 'invalid_content');
   t.regex(reply.body.error, /mastodon channel .* 4 .* 5/v);
 });
+
+test('a channel that may have its post stays in doubt when the draft is scheduled anew', async (t) => {
+  const { a, b, make, edit } = await workspace();
+  const id = await make({ body: 'x', channel_ids: [a, b] });
+  await setStatus(api.punctual, id, 'draft', ['unconfirmed', 'draft']);
+  const { post } = (await edit(id, { schedule_in_minutes: 5 })).body;
+  t.like(post, { channels: [{ status: 'unconfirmed' }, { status: 'scheduled' }] });
+});
