@@ -29,7 +29,11 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('api/http/admission.ts', limits, [
-    ['a call that is refused counts as a write', 'isWrite && !asRequest.refused ?', 'isWrite ?'],
+    [
+      'a write counts as a request only',
+      'isWrite && !asRequest.refused ?',
+      'isWrite && asRequest.refused ?',
+    ],
   ]),
   ...mutationsOf('api/rate-limits/limiter.ts', limits, [
     [
