@@ -11,7 +11,7 @@ export type Em = Orm['em'];
 /** Connects lazily: the first query opens the pool, so a process starts and recovers without its database. */
 export function createOrm(
   databaseUrl: string,
-  options: { poolSize?: number; queryTimeoutMs?: number } = {},
+  options: { poolSize?: number; connectTimeoutMs?: number; queryTimeoutMs?: number } = {},
 ): Orm {
   const settings: Options = {
     entities,
@@ -21,7 +21,7 @@ export function createOrm(
     pool: { min: 0, max: options.poolSize ?? 10 },
     // In milliseconds. A database that is away or hangs becomes an error, not a request that never ends.
     driverOptions: {
-      connectionTimeoutMillis: 3000,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
       query_timeout: options.queryTimeoutMs ?? 20_000,
       onPoolCreated: (pool: Parameters<typeof takeBackLost>[0]) => {
         takeBackLost(pool);

@@ -6,13 +6,17 @@ import type { Logger } from '../../runtime/logger.ts';
  * from those of the ORM, so that slow calls that hold all of those hold up no refusal, and statements on them are
  * prepared once. Connects lazily, as the ORM does.
  */
-export function createPool(connectionString: string, log: Logger): Pool {
+export function createPool(
+  connectionString: string,
+  log: Logger,
+  { connectTimeoutMs = 3000, queryTimeoutMs = 5000 } = {},
+): Pool {
   const pool = new Pool({
     connectionString,
     max: 3,
     // In milliseconds. pg drops a connection whose statement failed, and one without an answer is such.
-    connectionTimeoutMillis: 3000,
-    query_timeout: 5000,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: queryTimeoutMs,
   });
   // A connection that breaks while nobody uses it. The pool has forgotten it by now.
   pool.on('error', ({ name, message }) => log.debug({ name, message }, 'a connection was lost'));

@@ -13,6 +13,7 @@ import { heldClock } from './database-clock.ts';
 import type { FakeNetwork } from './networks.ts';
 import { addFakeChannel } from './seed.ts';
 import { attachFiles, storeFile, type TestFile } from './seed-media.ts';
+import { patience } from './database.ts';
 
 /** A channel on a fake network, in a workspace of its own, and a clock that the test moves. */
 export type ClockedChannel = {
@@ -54,7 +55,7 @@ export async function clockedChannel(
     channelId,
     pass: clock.pass,
     newWorker: (differently = {}) => {
-      const own = createOrm(clock.url, { poolSize: 5 });
+      const own = createOrm(clock.url, { poolSize: 5, ...patience });
       t.teardown(() => own.close());
       return { ...deps, orm: own, ...differently };
     },

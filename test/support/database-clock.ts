@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { createOrm, type Orm } from '../../db/orm.ts';
+import { patience } from './database.ts';
 
 export type HeldClock = {
   readonly orm: Orm;
@@ -23,7 +24,7 @@ export async function heldClock(
   startMs: number,
 ): Promise<HeldClock> {
   const schema = `clock_${crypto.randomUUID().replaceAll('-', '')}`;
-  const owner = createOrm(databaseUrl, { poolSize: 1 });
+  const owner = createOrm(databaseUrl, { poolSize: 1, ...patience });
   t.teardown(() => owner.close());
   const make = [
     `create schema ${schema}`,
@@ -43,7 +44,7 @@ export async function heldClock(
   const url = new URL(databaseUrl);
   url.username = schema;
   url.password = schema;
-  const orm = createOrm(url.href, { poolSize: 5 });
+  const orm = createOrm(url.href, { poolSize: 5, ...patience });
   let nowMs = startMs;
   let told: Promise<unknown> = Promise.resolve();
   t.teardown(async () => {

@@ -6,7 +6,7 @@ import { env } from './env.ts';
 export const emptyDatabase = (t: ExecutionContext): Promise<string> => makeDatabase(t, 'template1');
 
 async function makeDatabase(t: ExecutionContext, template: string): Promise<string> {
-  const server = createOrm(env('PUNCTUAL_TEST_DATABASE_URL'), { poolSize: 1 });
+  const server = createOrm(env('PUNCTUAL_TEST_DATABASE_URL'), { poolSize: 1, ...patience });
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`;
   await server.em.execute(`create database ${name} template ${template}`);
   t.teardown(async () => {
@@ -19,10 +19,16 @@ async function makeDatabase(t: ExecutionContext, template: string): Promise<stri
   return url.href;
 }
 
+/**
+ * For connections that the tests of a file share: how long one is waited for, and an answer on it. The product's own
+ * 3 s and 20 s would make a crowd of tests on a slow machine fail, and are tested where a database is away.
+ */
+export const patience = { connectTimeoutMs: 100_000, queryTimeoutMs: 100_000 };
+
 /** A migrated database of the test's own. */
 export async function freshDatabase(t: ExecutionContext): Promise<{ url: string; orm: Orm }> {
   const url = await makeDatabase(t, env('PUNCTUAL_TEST_TEMPLATE'));
-  const orm = createOrm(url, { poolSize: 5 });
+  const orm = createOrm(url, { poolSize: 5, ...patience });
   t.teardown(() => orm.close());
   return { url, orm };
 }

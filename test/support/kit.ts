@@ -2,7 +2,7 @@ import type { ExecutionContext, TestFn } from 'ava';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { beforeTests } from './before-tests.ts';
 import { newClient, type Client } from './client.ts';
-import { freshDatabase } from './database.ts';
+import { freshDatabase, patience } from './database.ts';
 import { fakeNetworks } from './networks.ts';
 import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctual.ts';
 
@@ -50,7 +50,7 @@ export const sharedDatabase = (test: TestFn): (() => { readonly url: string; rea
 
 /** Another pool on the same database. */
 export function ownPool(t: ExecutionContext, url: string): Orm {
-  const orm = createOrm(url, { poolSize: 5 });
+  const orm = createOrm(url, { poolSize: 5, ...patience });
   t.teardown(() => orm.close());
   return orm;
 }

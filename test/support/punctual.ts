@@ -27,7 +27,7 @@ import { startRelay } from '../../worker/relay.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { freshDatabase } from './database.ts';
+import { freshDatabase, patience } from './database.ts';
 import {
   freshNamespace,
   nativeConnection,
@@ -194,7 +194,7 @@ export function admission(
   databaseUrl: string,
   limits: Partial<RateLimits> = {},
 ): Admission {
-  const pool = createPool(databaseUrl, testLog);
+  const pool = createPool(databaseUrl, testLog, patience);
   t.teardown(() => pool.end());
   return createAdmission(pool, { ...plenty, ...limits });
 }

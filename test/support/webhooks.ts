@@ -33,7 +33,10 @@ export type Subscription = {
   /** `/webhooks/<id>` */
   readonly path: string;
   readonly receiver: TestReceiver;
-  /** What attempts work with. Their clock is the test's: it stands still until `pass`. */
+  /**
+   * What attempts work with. Their clock is the test's: it stands still until `pass`. Their requests never give up: on a
+   * slow machine a receiver that is well may take longer than the product's ten seconds.
+   */
   readonly deps: ActivityDeps;
   readonly now: () => Date;
   /** Moves the clock of attempts and events. In milliseconds. */
@@ -105,7 +108,7 @@ async function subscribe(punctual: Punctual, receiver: TestReceiver): Promise<Su
   const { id: webhookId, secret } = (await client.post('/webhooks', hook)).body.webhook;
   let nowMs = Date.now();
   const now = (): Date => new Date(nowMs);
-  const deps: ActivityDeps = { ...punctual.deps, now };
+  const deps: ActivityDeps = { ...punctual.deps, now, egress: patient(punctual.deps.egress) };
   const path = `/webhooks/${webhookId}`;
   return {
     client,

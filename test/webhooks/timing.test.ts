@@ -146,8 +146,8 @@ const dripping =
 
 async function mustTimeOut(
   t: ExecutionContext,
-  { event, attempt, shown, deps }: Subscription,
-  egress = deps.egress,
+  { event, attempt, shown }: Subscription,
+  egress = api.punctual.deps.egress,
 ): Promise<number> {
   const delivery = await event();
   const limited = asking(egress, ({ timeoutMs }) => {

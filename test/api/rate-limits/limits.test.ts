@@ -33,9 +33,10 @@ async function keyId({ workspaceId }: Pick<Client, 'workspaceId'>): Promise<stri
 }
 
 test('the call that is one too many is 429 and says when to go on, and another key goes on at once', async (t) => {
-  const { punctual } = api;
-  const client = await api.newClient();
-  for (let left = 39; left >= 0; left -= 1) {
+  // All that it counts must come within one real minute: few calls, and no neighbours.
+  const punctual = await startApi(t, { temporalEnv: noTemporal, rateLimits: { requests: 3 } });
+  const client = await newClient(punctual);
+  for (let left = 2; left >= 0; left -= 1) {
     const reply = await client.get('/me');
     t.is(reply.status, 200);
     t.is(standing(reply)['requests']?.r, left);
@@ -47,7 +48,7 @@ test('the call that is one too many is 429 and says when to go on, and another k
     const seconds = Number(reply.headers.get('retry-after'));
     t.true(seconds >= 1 && seconds <= 60, String(seconds));
     t.deepEqual(standing(reply), { requests: { r: 0, t: seconds } });
-    t.regex(reply.body.error, new RegExp(`More than 40 requests.*${seconds} s`, 'v'));
+    t.regex(reply.body.error, new RegExp(`More than 3 requests.*${seconds} s`, 'v'));
   }
 
   const another = await createApiKey(punctual.orm.em.fork(), client.workspaceId);
@@ -172,10 +173,8 @@ test('the database holds no API key and no hash of one among the counters', asyn
   const id = await keyId(client);
   const rows = await api.punctual.orm.em
     .fork()
-    .execute<{ key: string; points: number }[]>(
-      'select key, points from rate_limits where points > 0 order by key',
-    );
-  const mine = rows.filter(({ key }) => key.includes(id));
+    .execute<{ key: string; points: number }[]>('select key, points from rate_limits order by key');
+  const mine = rows.filter(({ key, points }) => key.includes(id) && points > 0);
   t.deepEqual(mine, [
     { key: `requests:${id}`, points: 2 },
     { key: `writes:${id}`, points: 1 },

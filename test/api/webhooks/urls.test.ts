@@ -228,7 +228,7 @@ test.serial(
   async (t) => {
     let address = '93.184.216.34';
     const server = await dnsServer(t, ({ type }) => (type === 'A' ? [address] : []));
-    const resolver = createResolver({ servers: [server] });
+    const resolver = createResolver({ servers: [server], timeoutMs: 60_000 });
     const { client, path, store, attempt, pass } = await endpoint(resolver);
     t.is((await client.patch(path, { url: 'https://hook.example.com/' })).status, 200);
     const delivery = await store();
