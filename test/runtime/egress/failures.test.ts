@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect as dial, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import test from 'ava';
@@ -14,10 +15,16 @@ import {
   watchedEgress,
 } from './support/egress.ts';
 import { answering, at, httpServer, okay, rawServer } from './support/servers.ts';
-import { answeringServer, neverEnding, silentServer, stopClock } from './support/silence.ts';
+import {
+  answeringServer,
+  dripUntil,
+  neverEnding,
+  silentServer,
+  stopClock,
+} from './support/silence.ts';
 
 const beginning = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbeginning';
-const soon = { timeoutMs: 1000 };
+const soon = { timeoutMs: 900 };
 
 test('a port where nobody listens: refused, certainly not sent', async (t) => {
   const egress = testEgress(t, { allow: '127.0.0.1/32:1' });
@@ -25,8 +32,11 @@ test('a port where nobody listens: refused, certainly not sent', async (t) => {
   t.is(await failure(t, egress.request(post('http://127.0.0.1:1/'))), 'connection_refused');
 });
 
-const silent = { ...neverEnding, 'half a status line': answering('HTTP/1.1 20') };
-for (const [name, serve] of Object.entries(silent)) {
+const silent = {
+  ...neverEnding,
+  'half a status line': { serve: answering('HTTP/1.1 20'), drop: '' },
+};
+for (const [name, { serve, drop }] of Object.entries(silent)) {
   test.serial(
     `a receiver that answers ${name}: a timeout on time, maybe sent, and it is left`,
     async (t) => {
@@ -34,10 +44,8 @@ for (const [name, serve] of Object.entries(silent)) {
       const { server, asked, left } = await silentServer(t, serve);
       const { egress, came } = watchedEgress(t, server);
       const outcome = failure(t, egress.request(post(at(server), soon)));
-      await asked;
-      await came(name === 'nothing at all' ? 0 : 11);
+      await dripUntil(soon.timeoutMs, { socket: await asked, drop, came, pass });
 
-      pass(999);
       t.is(await Promise.race([outcome, turns()]), undefined);
       pass(1);
       t.is(await outcome, 'timeout, maybe sent');
@@ -50,12 +58,9 @@ for (const [name, serve] of Object.entries(silent)) {
 type Begun = { readonly socket: Socket; readonly came: (bytes: number) => Promise<void> };
 const endings: Readonly<Record<string, (begun: Begun, pass: (ms: number) => void) => unknown>> = {
   stalls: (_, pass) => pass(soon.timeoutMs),
-  drips: async ({ socket, came }, pass) => {
-    for (let count = 1; count <= 3; count += 1) {
-      socket.write('.');
-      await came(beginning.length + count);
-    }
-    pass(soon.timeoutMs);
+  drips: async (begun, pass) => {
+    await dripUntil(soon.timeoutMs, { ...begun, drop: '.', pass });
+    pass(1);
   },
   'breaks off': ({ socket }) => socket.end(),
   'is reset': ({ socket }) => socket.resetAndDestroy(),
@@ -193,16 +198,14 @@ test('a signal that has aborted already: nothing is dialled', async (t) => {
   t.is(server.connections, 0);
 });
 
-for (const [name, serve] of Object.entries(neverEnding)) {
+for (const [name, { serve, drop }] of Object.entries(neverEnding)) {
   test.serial(`a server that answers ${name} is left after the silence`, async (t) => {
     const { pass } = stopClock(t);
     const { server, asked, left } = await silentServer(t, serve);
     const { egress, came } = watchedEgress(t, server);
     const outcome = failure(t, egress.download(file(at(server), { stallMs: 300 })));
-    await asked;
-    await came(name === 'nothing at all' ? 0 : 11);
+    await dripUntil(300, { socket: await asked, drop, came, pass });
 
-    pass(299);
     t.is(await Promise.race([outcome, turns()]), undefined);
     pass(1);
     t.is(await outcome, 'timeout, maybe sent');
@@ -258,13 +261,16 @@ test.serial('a reader that is slow is no silence of the server', async (t) => {
 
 test.serial('a server that drips for ever is left when the whole time is up', async (t) => {
   const { pass } = stopClock(t);
-  const server = await rawServer(t, (socket) => {
-    socket.write('HTTP/1.1 200 OK\r\n\r\n');
-    const timer = setInterval(() => socket.write('x'), 20);
-    socket.on('close', () => clearInterval(timer));
-  });
-  const found = await egressTo(t, server).download(file(at(server), { timeoutMs: 500 }));
-  pass(500);
+  const { server, answered } = await answeringServer(t, 'HTTP/1.1 200 OK\r\n\r\n');
+  const { egress, came } = watchedEgress(t, server);
+  const { body } = await egress.download(file(at(server), { timeoutMs: 600 }));
+  const outcome = failure(t, buffer(body));
+  const socket = await answered;
+  const left = once(socket, 'close');
+  await dripUntil(600, { socket, drop: 'x', came, pass });
 
-  t.is(await failure(t, buffer(found.body)), 'timeout, maybe sent');
+  t.is(await Promise.race([outcome, turns()]), undefined);
+  pass(1);
+  t.is(await outcome, 'timeout, maybe sent');
+  await left;
 });

@@ -49,25 +49,48 @@ type StoppedTimer = {
   readonly unref: () => StoppedTimer;
 };
 
-/** Servers that never come to the end of their answer's head, by what they send instead. */
-export const neverEnding: Readonly<Record<string, (socket: Socket) => void>> = {
-  'nothing at all': () => {},
-  'headers without end': (socket) => {
-    socket.write('HTTP/1.1 200 OK\r\n');
-    const timer = setInterval(() => socket.write('a: b\r\n'), 20);
-    socket.on('close', () => clearInterval(timer));
-  },
-  'early hints without end': (socket) => {
-    const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
-    socket.on('close', () => clearInterval(timer));
-  },
+type Drip = {
+  /** The server's end of the connection. */
+  readonly socket: Socket;
+  readonly drop: string;
+  /** Resolves when so many bytes have come at the other end. */
+  readonly came: (bytes: number) => Promise<void>;
+  readonly pass: (ms: number) => void;
 };
 
-/** A server like one of those; `asked` resolves once it has a request, `left` when it is alone. */
-export async function silentServer(t: ExecutionContext, serve: (socket: Socket) => void) {
-  const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+/**
+ * Lets a stopped clock go on to 1 ms before this limit, a multiple of 3, and sends a drop before each third of the way.
+ * A time that starts again with each drop is then far from its end, and one that does not is up with the next ms.
+ */
+export async function dripUntil(limitMs: number, { socket, drop, came, pass }: Drip) {
+  for (const ms of [limitMs / 3, limitMs / 3, limitMs / 3 - 1]) {
+    socket.write(drop);
+    await came(socket.bytesWritten);
+    pass(ms);
+  }
+}
+
+type Silent = {
+  readonly serve: (socket: Socket) => void;
+  /** What it sends again and again; see `dripUntil`. */
+  readonly drop: string;
+};
+
+/** Servers that never come to the end of their answer's head, by what they send instead. */
+export const neverEnding: Readonly<Record<string, Silent>> = {
+  'nothing at all': { serve: () => {}, drop: '' },
+  'headers without end': {
+    serve: (socket) => socket.write('HTTP/1.1 200 OK\r\n'),
+    drop: 'a: b\r\n',
+  },
+  'early hints without end': { serve: () => {}, drop: 'HTTP/1.1 103 Early Hints\r\n\r\n' },
+};
+
+/** A server that does this; `asked` has the connection once it has a request, `left` resolves when it is alone. */
+export async function silentServer(t: ExecutionContext, serve: Silent['serve']) {
+  const [asked, left] = [Promise.withResolvers<Socket>(), Promise.withResolvers<void>()];
   const server = await rawServer(t, (socket) => {
-    socket.once('data', () => asked.resolve()).on('close', () => left.resolve());
+    socket.once('data', () => asked.resolve(socket)).on('close', () => left.resolve());
     serve(socket);
   });
   return { server, asked: asked.promise, left: left.promise };
