@@ -49,7 +49,10 @@ export function recordingConnector(port?: number) {
   return { dialled, connect };
 }
 
-/** An egress to this server; `came` resolves when so many bytes have come on its only connection, and were read. */
+/**
+ * An egress to this server, with the connections that it made. `came` resolves when so many bytes have come on the
+ * first of them, and were read.
+ */
 export function watchedEgress(t: ExecutionContext, { port }: { port: number }) {
   const sockets: Socket[] = [];
   const connect = buildConnector({ allowH2: false });
@@ -68,7 +71,7 @@ export function watchedEgress(t: ExecutionContext, { port }: { port: number }) {
     );
     await turns();
   };
-  return { egress, came };
+  return { egress, sockets, came };
 }
 
 export const get = (url: string, options: Partial<EgressRequest> = {}): EgressRequest => ({
