@@ -20,6 +20,8 @@ export type SandboxOptions = {
   readonly dataFile?: string | undefined;
   /** The clock, in milliseconds since 1970. */
   readonly now?: () => number;
+  /** How long requests under way may take once the sandbox is stopping, in milliseconds; a second when left out. */
+  readonly graceMs?: number;
 };
 
 export type Sandbox = {
@@ -29,16 +31,13 @@ export type Sandbox = {
   close(): Promise<void>;
 };
 
-/** How long requests under way may take once the sandbox is stopping. */
-const graceMs = 1000;
-
 /**
  * Starts both pretend networks and their page.
  *
  * @throws Error when the port is taken or the data file is not ours.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { host, port, dataFile, now = Date.now } = options;
+  const { host, port, dataFile, now = Date.now, graceMs = 1000 } = options;
   const store = await openStore(dataFile);
   const files = await openFiles(dataFile && `${dataFile}.files`);
   const events = createEvents(store);

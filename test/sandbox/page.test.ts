@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import type { Post } from '../../sandbox/post.ts';
+import { startSandbox } from '../../sandbox/server.ts';
 import { openStore } from '../../sandbox/store.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -234,9 +235,14 @@ test('posts, keys and sessions survive a restart', async (t) => {
 });
 
 test('it stops at once with open pages, and with success', async (t) => {
-  // A page leaves only when it is sent away: a stop that waits for it would never end.
   t.is(stopped().code, 0);
   await t.notThrowsAsync(stopped().events.text(), 'The stream ends and does not break.');
+
+  // Nothing is cut off for an hour here, and a page stays until it is sent away: a stop that waited for it would not end.
+  const { url, close } = await startSandbox({ host: '127.0.0.1', port: 0, graceMs: 3_600_000 });
+  const events = await fetch(`${url}/events`);
+  await close();
+  await t.notThrowsAsync(events.text());
 });
 
 test('a taken port and a foreign data file are named', async (t) => {
