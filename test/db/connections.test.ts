@@ -179,12 +179,26 @@ const loseTransaction = ({ orm }: Gated, lose: () => unknown): Promise<unknown> 
   });
 
 async function mustServe(t: ExecutionContext, { orm }: Gated): Promise<void> {
-  const answers = await Promise.all(
-    [1, 2, 3, 4].map((n) =>
-      orm.em.fork().transactional((em) => em.execute<{ n: number }[]>(`select ${n} as n`)),
-    ),
+  const serve = () =>
+    Promise.all(
+      [1, 2, 3, 4].map((n) =>
+        orm.em.fork().transactional((em) => em.execute<{ n: number }[]>(`select ${n} as n`)),
+      ),
+    );
+  // A busy machine may take longer than a pool has for an answer. A connection that is lost for good never answers.
+  const answers = await poll(
+    () => serve().catch(noneInTime),
+    ({ length }) => length > 0,
   );
   t.deepEqual(answers.flat(), [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+}
+
+function noneInTime(error: unknown): [] {
+  if (/timeout/v.test(String(error))) {
+    return [];
+  }
+
+  throw error;
 }
 
 test('a pool is whole again after more lost transactions than it has connections', async (t) => {

@@ -1,4 +1,5 @@
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
+import { ApplicationFailure } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ExecutionContext } from 'ava';
 import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
@@ -9,6 +10,8 @@ import { installRuntime } from './temporal.ts';
 
 export type SkippingPunctual = Punctual & {
   readonly environment: TestWorkflowEnvironment;
+  /** How long Temporal was asked to wait after each attempt to deliver that failed, in milliseconds and in order. */
+  readonly deliveryWaitsMs: readonly number[];
 };
 
 /**
@@ -26,6 +29,7 @@ export async function startTimeSkipping(
   let aheadMs = 0;
   const now = (): Date => new Date(Date.now() + aheadMs);
   const networks = { fake: network };
+  const deliveryWaitsMs: number[] = [];
   const punctual = await startApi(t, { now, ...options, temporalEnv, networks });
   await addSearchAttributes(environment);
   await startWorkers(t, punctual, {
@@ -33,11 +37,20 @@ export async function startTimeSkipping(
       ...activities,
       attemptDelivery: async (request) => {
         aheadMs = (await environment.currentTimeMs()) - Date.now();
-        return activities.attemptDelivery(request);
+        try {
+          return await activities.attemptDelivery(request);
+        } catch (error) {
+          // That one came too early is no failed attempt: it waits for the rest.
+          if (error instanceof ApplicationFailure && error.type !== 'too_early') {
+            deliveryWaitsMs.push(Number(error.nextRetryDelay));
+          }
+
+          throw error;
+        }
       },
     }),
   });
-  return { ...punctual, environment };
+  return { ...punctual, environment, deliveryWaitsMs };
 }
 
 /** The server alone. */
