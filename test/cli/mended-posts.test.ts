@@ -30,11 +30,13 @@ needs('temporal')(
     await failed.client.post('/webhooks', { url: ofFailed.url, events });
     await lost.client.post('/webhooks', { url: ofLost.url, events });
     await startWorkers(t, punctual);
-    const { call } = adminOf(punctual);
+    const { run, call } = adminOf(punctual);
 
     const { id, channel } = failed;
-    const retried = await call('post', 'retry', id);
-    t.true(retried.text.startsWith(`Post ${id} is sent again to 1 channel: ${channel}\n`));
+    // As a process, which ends with its connections: what it wrote is committed by then.
+    const { code, stdout, stderr } = await run('post', 'retry', id);
+    t.deepEqual([code, stderr], [0, '']);
+    t.true(stdout.startsWith(`Post ${id} is sent again to 1 channel: ${channel}\n`));
     t.is(JSON.parse((await ofFailed.nth(1)).body).type, 'post.published');
     t.is((await failed.show()).status, 'published');
     t.is(failed.network.live.length, 1);
