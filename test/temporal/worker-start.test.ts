@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import ava, { type ExecutionContext } from 'ava';
+import type { Swept } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { isTemporalAway } from '../../temporal/is-away.ts';
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { ensureSweepSchedule, keepSweepScheduled } from '../../worker/sweep-schedule.ts';
@@ -33,11 +35,16 @@ const temporal = beforeTests(test, async (scope) => temporalClient(scope, await 
 const scheduleOf = (client: Client) => client.schedule.getHandle(sweepScheduleId);
 
 /** The sweep is scheduled. Once is enough, unless this machine is so busy that Temporal does not answer in time. */
-const ensured = (client: Client): Promise<string> =>
-  poll(
-    () => ensureSweepSchedule(client).then(String, String),
-    (outcome) => outcome === 'undefined',
-  );
+const ensured = (client: Client): Promise<boolean> =>
+  poll(() => ensureSweepSchedule(client).then(() => true, unlessAway), Boolean);
+
+function unlessAway(error: unknown): false {
+  if (isTemporalAway(error)) {
+    return false;
+  }
+
+  throw error; // That another one was quicker is among what must not come here.
+}
 
 const removeAtTheEnd = (t: ExecutionContext, client: Client): void =>
   t.teardown(() =>
@@ -116,16 +123,8 @@ test('the schedule starts a sweep, which heals what was lost and shows what it f
   await (await untilBegun(workflow, 5)).terminate('lost');
   await ensured(its);
 
-  await scheduleOf(its).trigger();
-
-  const { info } = await poll(
-    () => scheduleOf(its).describe(),
-    (schedule) => schedule.info.recentActions.length > 0,
-  );
-  const [begun] = info.recentActions;
-  const swept = its.workflow.getHandle(begun?.action.workflow.workflowId ?? '');
   const counts = { looked: 1, unanswered: 0, workflowGone: 1, overdue: 0 };
-  t.deepEqual(await swept.result(), { ...counts, deliveriesGone: 0, forgotten: 0 });
+  t.deepEqual(await answeredSweep(punctual, id), { ...counts, deliveriesGone: 0, forgotten: 0 });
   await poll(
     () => workflow.describe(),
     (found) => found.status.name === 'RUNNING',
@@ -134,6 +133,32 @@ test('the schedule starts a sweep, which heals what was lost and shows what it f
   t.is((await client.finalPost(id)).status, 'published');
   t.is(network.live.length, 1);
 });
+
+/**
+ * Triggers the schedule until Temporal, which this machine may keep busy, answers a sweep what it asks of a post in time.
+ *
+ * @returns what that sweep found.
+ */
+async function answeredSweep(punctual: Punctual, postId: string): Promise<Swept> {
+  const { client } = punctual.temporal;
+  const { em } = punctual.orm;
+  for (let earlier = 0; ; earlier += 1) {
+    await scheduleOf(client).trigger();
+    const { info } = await poll(
+      () => scheduleOf(client).describe(),
+      (schedule) => schedule.info.recentActions.length > earlier,
+    );
+    const { workflowId = '', firstExecutionRunId } =
+      info.recentActions[earlier]?.action.workflow ?? {};
+    const swept: Swept = await client.workflow.getHandle(workflowId, firstExecutionRunId).result();
+    if (swept.unanswered === 0) {
+      return swept;
+    }
+
+    // Without an answer it would be left alone for ten minutes.
+    await em.fork().execute('update posts set checked_at = null where id = ?', [postId]);
+  }
+}
 
 /** Starts a worker, for which Temporal goes away as soon as it has connected, and is back when it waits for that. */
 async function startCutOff(t: ExecutionContext, punctual: Punctual): Promise<WorkerProcess> {
@@ -251,10 +276,9 @@ test.serial('two workers that start at once both find the attributes there', asy
   const errors: string[] = [];
   const log = testLog.child({});
   log.warn = (what: object) => void errors.push(JSON.stringify(what));
-  // Temporal may not answer in time.
   await poll(
     () => Promise.all([1, 2].map(() => ensureSearchAttributes(temporal(), log))),
-    (both) => both.every(Boolean),
+    (both) => both.every(Boolean), // Temporal may not answer in time.
   );
   t.deepEqual(
     errors.filter((error) => !error.includes('DEADLINE_EXCEEDED')),
