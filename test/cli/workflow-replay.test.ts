@@ -85,7 +85,6 @@ test('what is no history, or nobody has, is said in words', async (t) => {
     [await file('gap.json', JSON.stringify(events.toSpliced(7, 1))), /after event 7 comes 9/v],
     [await file('cats.json', unknown), /"feedCats".* none of that name/v],
   ];
-  // An AppError is said without a stack, and ends the process with 1.
   for (const [source, message] of files) {
     await t.throwsAsync(replay(source), { name: 'AppError', message }, source);
   }
@@ -102,6 +101,17 @@ test('what is no history, or nobody has, is said in words', async (t) => {
     const temporal = connectTemporal(env);
     t.teardown(() => temporal.close());
     await t.throwsAsync(fetchHistory(temporal, 'post-1'), { name: 'AppError', message });
+  }
+
+  // As a process: it says an AppError without a stack, and ends with 1 although it was connecting to a server.
+  const runs = [
+    [await asProcess(path.join(folder, 'text.json'), {}), /is not JSON/v],
+    [await asProcess('post-1', away), /cannot be reached/v],
+  ] as const;
+  for (const [{ code, stdout, stderr }, message] of runs) {
+    t.deepEqual([code, stdout], [1, '']);
+    t.regex(stderr, message);
+    t.notRegex(stderr, /^ {4}at /mv);
   }
 });
 
