@@ -4,12 +4,12 @@ import type { ActivityDeps } from '../../activities/deps.ts';
 import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import { recordEvent } from '../../db/record-event.ts';
-import type { Egress, EgressRequest } from '../../runtime/egress/egress.ts';
 import type { Answer } from './answers.ts';
 import { attempt, type Attempted } from './attempt.ts';
 import { newClient, type Client } from './client.ts';
 import { beforeTests, type SharedApi } from './kit.ts';
 import { fakeNetworks } from './networks.ts';
+import { patient } from './patient-egress.ts';
 import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctual.ts';
 import { openReceivers, type Receivers, type TestReceiver } from './receivers.ts';
 import { storeDelivery } from './seed-deliveries.ts';
@@ -143,18 +143,3 @@ const storeEvent = (
     const [id = ''] = await recordEvent(em, event);
     return id;
   });
-
-/**
- * A way out that asks other things of its requests than whoever makes them: such as more patience, so that no request
- * which a test holds gives up, however slow the machine.
- */
-export const asking = (
-  egress: Egress,
-  change: (request: EgressRequest) => Partial<EgressRequest>,
-): Egress => ({
-  ...egress,
-  request: (request) => egress.request({ ...request, ...change(request) }),
-});
-
-/** The same, with so much patience that no request gives up before its test does. */
-export const patient = (egress: Egress): Egress => asking(egress, () => ({ timeoutMs: 600_000 }));

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { Punctual } from './punctual.ts';
 
-const main = fileURLToPath(new URL('../../worker/main.ts', import.meta.url));
+const mainOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const ofOperators = mainOf('../../worker/main.ts');
+/** A main for `startWorkerProcess`: the worker whose requests never give up. */
+export const patientWorker = mainOf('./patient-worker.ts');
 
 export type WorkerProcess = {
   readonly child: ChildProcess;
@@ -12,22 +15,24 @@ export type WorkerProcess = {
   said(message: string): Promise<void>;
 };
 
-/** Starts `worker/main.ts` as operators do, and waits until it polls. The test's end kills it. */
+/** Starts `worker/main.ts` as operators do, or another, and waits until it polls. The test's end kills it. */
 export async function startWorkerProcess(
   t: ExecutionContext,
   punctual: Punctual,
   allowPorts: readonly number[],
+  main = ofOperators,
 ): Promise<ChildProcess> {
-  const { child, said } = spawnWorker(t, punctual, allowPorts);
+  const { child, said } = spawnWorker(t, punctual, allowPorts, main);
   await said('polling');
   return child;
 }
 
-/** Starts `worker/main.ts` as operators do. The test's end kills it. */
+/** Starts `worker/main.ts` as operators do, or another. The test's end kills it. */
 export function spawnWorker(
   t: ExecutionContext,
   punctual: Punctual,
   allowPorts: readonly number[],
+  main = ofOperators,
 ): WorkerProcess {
   const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit'],

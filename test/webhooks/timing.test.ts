@@ -4,13 +4,9 @@ import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { testEgress } from '../runtime/egress/support/egress.ts';
 import { held, inTurn, saying, status, type Answer } from '../support/answers.ts';
+import { asking } from '../support/patient-egress.ts';
 import { poll } from '../support/poll.ts';
-import {
-  asking,
-  sharedWebhooks,
-  type AttemptedDelivery,
-  type Subscription,
-} from '../support/webhooks.ts';
+import { sharedWebhooks, type AttemptedDelivery, type Subscription } from '../support/webhooks.ts';
 
 const api = sharedWebhooks(test);
 const minute = 60_000;

@@ -2,12 +2,8 @@ import type { ExecutionContext } from 'ava';
 import type { ActivityDeps } from '../../../activities/deps.ts';
 import type { Answer } from '../../support/answers.ts';
 import { heldClock } from '../../support/database-clock.ts';
-import {
-  patient,
-  type AttemptedDelivery,
-  type Subscription,
-  type Webhooks,
-} from '../../support/webhooks.ts';
+import { patient } from '../../support/patient-egress.ts';
+import type { AttemptedDelivery, Subscription, Webhooks } from '../../support/webhooks.ts';
 
 export const delivered: AttemptedDelivery = { kind: 'done', status: 'delivered' };
 

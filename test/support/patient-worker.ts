@@ -1,0 +1,7 @@
+import { runWorker } from '../../worker/run-worker.ts';
+import { patient } from './patient-egress.ts';
+
+// A worker as operators start it, but for this: its requests never give up.
+
+await runWorker((deps) => ({ ...deps, egress: patient(deps.egress) }));
+process.exit(0);
