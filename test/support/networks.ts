@@ -204,3 +204,22 @@ export function heldNetwork(): HeldNetwork {
     },
   });
 }
+
+export type TimedNetwork = FakeNetwork & {
+  /** When each send began. */
+  readonly sentAtMs: readonly number[];
+};
+
+/** A fake network that notes the times of its sends, from the first one on. */
+export function timedNetwork(): TimedNetwork {
+  const network = fakeNetwork();
+  const sentAtMs: number[] = [];
+  const { send } = network;
+  return Object.assign(network, {
+    sentAtMs,
+    send: (...args: Parameters<typeof send>) => {
+      sentAtMs.push(Date.now());
+      return send(...args);
+    },
+  });
+}

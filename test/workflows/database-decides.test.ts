@@ -1,3 +1,4 @@
+import type { WorkflowHandle } from '@temporalio/client';
 import type { ApiDeps } from '../../api/deps.ts';
 import { cancelPost } from '../../api/posts/cancel-post.ts';
 import { NetworkError } from '../../networks/network.ts';
@@ -5,7 +6,7 @@ import { postWorkflowId } from '../../workflows/messages.ts';
 import { currentDetails } from '../support/current-details.ts';
 import { sharedPunctual } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { fakeNetwork, heldNetwork, type FakeNetwork } from '../support/networks.ts';
+import { fakeNetwork, heldNetwork, timedNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { fakeChannel } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
@@ -65,19 +66,13 @@ test('a post that was made a draft is not sent, even if the message about it was
 
 test('a post that was moved goes out at its new time, even if the message about it was lost', async (t) => {
   const later = `scheduled_at = scheduled_at + interval '3 seconds', `;
-  const { network, client, id } = await changedUnheard(fakeNetwork, later);
+  const { network, client, id } = await changedUnheard(timedNetwork, later);
   const { scheduled_at } = (await client.get(`/posts/${id}`)).body.post;
-  const sentAtMs: number[] = [];
-  const { send } = network;
-  network.send = (...args) => {
-    sentAtMs.push(Date.now());
-    return send(...args);
-  };
 
   const post = await client.finalPost(id);
   t.true(Date.parse(post.published_at ?? '') >= Date.parse(scheduled_at));
-  t.is(sentAtMs.length, 1);
-  t.true((sentAtMs[0] ?? 0) >= Date.parse(scheduled_at));
+  t.is(network.sentAtMs.length, 1);
+  t.true((network.sentAtMs[0] ?? 0) >= Date.parse(scheduled_at));
 });
 
 test('Cancel in the Temporal UI turns a sleeping post into a draft', async (t) => {
@@ -134,10 +129,19 @@ test('an earlier time wins over a later one that arrives after it with a lower r
   await handle.signal('reschedule', { revision: 2, dueAt: late });
 
   t.true((await currentDetails(handle)).includes(earlier));
+  // It is set for half an hour: neither for the hour of the start nor for the two of the late message.
+  t.true((await newestTimerMs(handle)) < 0.75 * hour);
   await client.patch(`/posts/${id}`, { schedule_in_minutes: 0 });
   await client.finalPost(id);
   t.is(network.sends.length, 1);
 });
+
+/** @returns how long the newest timer of a workflow runs, in milliseconds. */
+async function newestTimerMs(handle: WorkflowHandle): Promise<number> {
+  const { events } = await handle.fetchHistory();
+  const started = (events ?? []).findLast((event) => event.timerStartedEventAttributes);
+  return Number(started?.timerStartedEventAttributes?.startToFireTimeout?.seconds) * 1000;
+}
 
 test('a post that was cancelled and scheduled anew goes out at its new time, even if the message about the cancel was lost', async (t) => {
   const network = fakeNetwork();
