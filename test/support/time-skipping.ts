@@ -1,10 +1,14 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import { ApplicationFailure } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ExecutionContext } from 'ava';
+import { freePort } from '../../scripts/ports.ts';
 import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { env } from './env.ts';
 import type { FakeNetwork } from './networks.ts';
+import { poll } from './poll.ts';
 import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctual.ts';
 import { installRuntime } from './temporal.ts';
 
@@ -58,24 +62,47 @@ export async function startTimeSkippingServer(
   t: ExecutionContext,
 ): Promise<TestWorkflowEnvironment> {
   installRuntime();
-  const environment = await createEnvironment();
+  const address = await startServer(t);
+  const environment = await poll(
+    () => connectTo(address).catch(() => null), // It may not listen yet.
+    (connected) => connected !== null,
+  );
+  if (!environment) {
+    throw new Error('No Temporal server that skips time.');
+  }
+
   t.teardown(() => environment.teardown());
   return environment;
 }
 
-/** The SDK gives the server 5 s to start, which is little for a JVM on a busy machine. */
-async function createEnvironment(triesLeft = 3): Promise<TestWorkflowEnvironment> {
-  const executable = { type: 'existing-path' as const, path: env('PUNCTUAL_TEST_SERVER_PATH') };
-  try {
-    return await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } });
-  } catch (error) {
-    if (triesLeft === 1) {
-      throw error;
-    }
-
-    return createEnvironment(triesLeft - 1);
-  }
+/**
+ * Starts the program. The SDK would do so as well, and give it 5 s, within which no JVM is up on a busy machine.
+ *
+ * @returns its address; it may take a while until it listens there.
+ */
+async function startServer(t: ExecutionContext): Promise<string> {
+  const port = await freePort();
+  const server = spawn(env('PUNCTUAL_TEST_SERVER_PATH'), [String(port)], { stdio: 'ignore' });
+  const ended = once(server, 'exit');
+  t.teardown(async () => {
+    server.kill('SIGKILL');
+    await ended;
+  });
+  return `127.0.0.1:${port}`;
 }
+
+/** What `TestWorkflowEnvironment.createTimeSkipping` calls once it has started its server. */
+const { create } = TestWorkflowEnvironment as unknown as {
+  create(options: object): Promise<TestWorkflowEnvironment>;
+};
+
+const connectTo = (address: string): Promise<TestWorkflowEnvironment> =>
+  create.call(TestWorkflowEnvironment, {
+    server: { type: 'existing' },
+    supportsTimeSkipping: true,
+    namespace: 'default',
+    address,
+  });
 
 /** This server cannot list what it knows, and takes a start that it refused for one that it made. */
 async function addSearchAttributes({ connection }: TestWorkflowEnvironment): Promise<void> {
