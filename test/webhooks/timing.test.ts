@@ -131,6 +131,9 @@ for (const [what, [header, shortest, longest]] of Object.entries(asked)) {
 // From here on all wait side by side for the real ten seconds.
 const limitMs = 10_000;
 
+/** The product's own way out, which gives up after them. */
+const impatient = () => ({ egress: api.punctual.deps.egress });
+
 /** Says something each second for as long as the connection is there. */
 const dripping =
   (head: string, drop: string): Answer =>
@@ -230,10 +233,10 @@ for (const [what, answer] of Object.entries(bodies)) {
     const { event, attempt, shown, receiver } = await api.subscribe();
     receiver.answer = (socket, n) => answer(n === 1 ? 200 : 500)(socket, n);
     const [good, bad] = [await event(), await event()];
-    const first = attempt(good);
+    const first = attempt(good, impatient());
     await receiver.nth(1);
 
-    t.like(await attempt(bad), { kind: 'again', code: 'http_error' });
+    t.like(await attempt(bad, impatient()), { kind: 'again', code: 'http_error' });
     t.deepEqual(await first, { kind: 'done', status: 'delivered' });
 
     t.like((await shown(good)).attempts[0], { response_status: 200, error: null });
@@ -250,7 +253,7 @@ test('a receiver that was too slow is left: its connection is closed', async (t)
       answer(socket, n);
     };
   });
-  t.like(await attempt(await event()), { code: 'timeout' });
+  t.like(await attempt(await event(), impatient()), { code: 'timeout' });
   await closed;
   t.is(lost(), 1);
 });
