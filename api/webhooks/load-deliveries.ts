@@ -17,10 +17,10 @@ export type DeliveryFilter = {
   readonly after?: Cursor | undefined;
 };
 
+/** As PostgreSQL gives it: times inside of JSON are texts. */
 type AttemptRow = {
-  delivery_id: string;
   number: number;
-  created_at: string | Date;
+  created_at: string;
   duration_ms: number;
   response_status: number | null;
   error: string | null;
@@ -34,11 +34,15 @@ type DeliveryRow = {
   error: string | null;
   next_attempt_at: string | Date | null;
   created_at: string | Date;
+  attempts: readonly AttemptRow[] | null;
 };
 
 const iso = (at: string | Date): string => new Date(at).toISOString();
 
-/** An endpoint's deliveries with all their attempts, newest first. Two queries, however many there are. */
+/**
+ * An endpoint's deliveries with all their attempts, newest first. One statement, however many there are: of two, the
+ * second would show an attempt whose outcome the first did not know yet.
+ */
 export async function loadDeliveries(
   em: Em,
   workspaceId: string,
@@ -47,22 +51,17 @@ export async function loadDeliveries(
 ): Promise<DeliveryView[]> {
   const { conditions, values } = whereOf(filter);
   const deliveries = await em.execute<DeliveryRow[]>(
-    `select d.id, d.event_id, e.type, d.status, d.error, d.next_attempt_at, d.created_at
+    `select d.id, d.event_id, e.type, d.status, d.error, d.next_attempt_at, d.created_at,
+       (select json_agg(json_build_object(
+          'number', a.number, 'created_at', a.created_at, 'duration_ms', a.duration_ms,
+          'response_status', a.response_status, 'error', a.error) order by a.number)
+        from delivery_attempts a where a.delivery_id = d.id and a.workspace_id = d.workspace_id) as attempts
      from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
      where d.endpoint_id = ? and d.workspace_id = ? ${conditions}
      order by d.created_at desc, d.id desc limit ?`,
     [endpointId, workspaceId, ...values, filter.limit],
   );
-  const ids = deliveries.map(({ id }) => id);
-  const attempts = ids.length
-    ? await em.execute<AttemptRow[]>(
-        `select delivery_id, number, created_at, duration_ms, response_status, error
-         from delivery_attempts where delivery_id in (?) and workspace_id = ? order by number`,
-        [ids, workspaceId],
-      )
-    : [];
-  const byDelivery = Map.groupBy(attempts, (attempt) => attempt.delivery_id);
-  return deliveries.map((delivery) => present(delivery, byDelivery.get(delivery.id) ?? []));
+  return deliveries.map(present);
 }
 
 function whereOf({ id, status, eventType, after }: DeliveryFilter): {
@@ -98,17 +97,17 @@ export async function loadDelivery(
   return delivery;
 }
 
-function present(delivery: DeliveryRow, attempts: readonly AttemptRow[]): DeliveryView {
+function present(delivery: DeliveryRow): DeliveryView {
+  const attempts = delivery.attempts ?? [];
   const last = attempts.at(-1);
   return {
     id: delivery.id,
     event_id: delivery.event_id,
     event_type: delivery.type,
     status: delivery.status,
-    attempts: attempts.map(({ delivery_id: _, created_at: at, ...attempt }) => ({
-      ...attempt,
-      created_at: iso(at),
-    })),
+    attempts: attempts.map((attempt) =>
+      Object.assign(attempt, { created_at: iso(attempt.created_at) }),
+    ),
     response_status: last?.response_status ?? null,
     error: delivery.error ?? last?.error ?? null,
     next_attempt_at: delivery.next_attempt_at === null ? null : iso(delivery.next_attempt_at),

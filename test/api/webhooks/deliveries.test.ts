@@ -22,7 +22,7 @@ async function endpoint(events = hook.events) {
 
 // Before the others, so that its rows alone are what PostgreSQL plans for.
 test.serial(
-  'a page costs three queries, and the first row of the next one is found by an index',
+  'a page costs two queries, and the first row of the next one is found by an index',
   async (t) => {
     const { orm } = api.punctual;
     const { client, id } = await endpoint();
@@ -34,13 +34,12 @@ test.serial(
     const page = await listDeliveries(em, ...scope, { cursor: cursor ?? '' });
 
     t.is(page.deliveries.length, 100);
-    t.is(queries.length, 3); // Whether there is such an endpoint, its deliveries, their attempts.
+    t.is(queries.length, 2); // Whether there is such an endpoint, and its deliveries with their attempts.
     const plan = await planOf(orm, queries[1]);
     t.regex(plan, /Index Scan Backward using deliveries_newest on deliveries d/v);
     t.regex(plan, /Index Cond: .*ROW\(created_at, id\) < ROW/v);
     t.false(plan.includes('Sort'), plan);
-    const attempts = await planOf(orm, queries[2]);
-    t.true(attempts.includes('delivery_attempts_delivery_id_number_unique'), attempts);
+    t.true(plan.includes('delivery_attempts_delivery_id_number_unique'), plan);
   },
 );
 
@@ -270,30 +269,4 @@ test('an endpoint shows its deliveries, newest first, with every attempt in orde
     created_at: deliveries[0].created_at,
   });
   t.false('secret' in webhook);
-});
-
-test('an endpoint shows its newest 100 deliveries and no other endpoint’s', async (t) => {
-  const { punctual } = api;
-  const client = await api.newClient();
-  const first = (await client.post('/webhooks', hook)).body.webhook.id;
-  await storeEvent(punctual, client.workspaceId, 'post.failed', new Date('2026-01-01T00:00:00Z'));
-  const second = (await client.post('/webhooks', hook)).body.webhook.id;
-  for (let n = 0; n < 100; n += 1) {
-    await storeEvent(
-      punctual,
-      client.workspaceId,
-      'post.failed',
-      new Date(Date.UTC(2026, 2, 1, n)),
-    );
-  }
-
-  for (const id of [first, second]) {
-    const { deliveries } = (await client.get(`/webhooks/${id}`)).body;
-    const times: string[] = deliveries.map(
-      (delivery: { created_at: string }) => delivery.created_at,
-    );
-    t.is(times.length, 100);
-    t.deepEqual(times, times.toSorted().toReversed());
-    t.is(times.at(-1), '2026-03-01T00:00:00.000Z');
-  }
 });

@@ -1,8 +1,15 @@
 import test from 'ava';
+import { loadDelivery } from '../../../api/webhooks/load-deliveries.ts';
 import { loadEndpoints } from '../../../api/webhooks/load-endpoints.ts';
+import type { Em } from '../../../db/orm.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { planOf, watched } from '../../support/query-plan.ts';
-import { storeDelivery, storeEvent, storeMany } from '../../support/seed-deliveries.ts';
+import {
+  storeAttempt,
+  storeDelivery,
+  storeEvent,
+  storeMany,
+} from '../../support/seed-deliveries.ts';
 
 const api = sharedApi(test);
 
@@ -200,4 +207,54 @@ test('new events count for what happens from then on', async (t) => {
   await client.patch(path, { events: ['post.published'] });
   t.is(await storeEvent(api.punctual, workspaceId, 'post.failed'), undefined);
   t.truthy(await storeEvent(api.punctual, workspaceId, 'post.published'));
+});
+test('an attempt made while somebody reads is shown with its outcome, or not at all', async (t) => {
+  const { client, webhook } = await editable();
+  const { punctual } = api;
+  const delivery = await storeDelivery(punctual, client.workspaceId, 'pending');
+  const em = punctual.orm.em.fork();
+  const execute = em.execute.bind(em);
+  const row = [delivery, 1, new Date(), 30, 204, null];
+  // The worker writes the attempt down as soon as the reader has its first answer.
+  const interrupted: unknown = Object.assign(em, {
+    async execute(sql: string, values: unknown[]) {
+      em.execute = execute;
+      const rows = await execute(sql, values);
+      await storeAttempt(punctual, client.workspaceId, row);
+      await execute(`update deliveries set status = 'delivered' where id = ?`, [delivery]);
+      return rows;
+    },
+  });
+
+  const read = () => loadDelivery(interrupted as Em, client.workspaceId, webhook.id, delivery);
+  const [before, after] = [await read(), await read()];
+
+  t.like(before, { status: 'pending', attempts: { length: 0 } });
+  t.like(after, { status: 'delivered', attempts: { length: 1 } });
+});
+
+test('an endpoint shows its newest 100 deliveries and no other endpoint’s', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const first = (await client.post('/webhooks', hook('Ours'))).body.webhook.id;
+  await storeEvent(punctual, client.workspaceId, 'post.failed', new Date('2026-01-01T00:00:00Z'));
+  const second = (await client.post('/webhooks', hook('Ours'))).body.webhook.id;
+  for (let n = 0; n < 100; n += 1) {
+    await storeEvent(
+      punctual,
+      client.workspaceId,
+      'post.failed',
+      new Date(Date.UTC(2026, 2, 1, n)),
+    );
+  }
+
+  for (const id of [first, second]) {
+    const { deliveries } = (await client.get(`/webhooks/${id}`)).body;
+    const times: string[] = deliveries.map(
+      (delivery: { created_at: string }) => delivery.created_at,
+    );
+    t.is(times.length, 100);
+    t.deepEqual(times, times.toSorted().toReversed());
+    t.is(times.at(-1), '2026-03-01T00:00:00.000Z');
+  }
 });
