@@ -1,16 +1,11 @@
 import test from 'ava';
 import twitterText from 'twitter-text';
-import { littleText } from '../../networks/linkedin/little-text.ts';
-import { rules as linkedinRules } from '../../networks/linkedin/rules.ts';
-import { rules as xRules } from '../../networks/x/rules.ts';
-import { weightedLength } from '../../networks/x/weighted-length.ts';
-import { against, contentOf, family, filesOf, image, textOf, times, video } from './content.ts';
+import { rules as xRules } from '../../../networks/x/rules.ts';
+import { weightedLength } from '../../../networks/x/weighted-length.ts';
+import { against, family, filesOf, image, textOf, times, video } from '../content.ts';
 
 const x = against(xRules);
-const linkedin = against(linkedinRules);
 const mebibyte = 1024 * 1024;
-
-// X.
 
 const samples: readonly [text: string, length: number][] = [
   ['', 0],
@@ -182,112 +177,4 @@ test('a video of which nothing is known is taken, with a warning', (t) => {
     'It could not be told what shape "clip.mp4" has; on X a video may be shaped from 1:3 to 3:1.',
     'It could not be told what length "clip.mp4" has; on X a video may last from 0.5 s to 2 min 20 s.',
   );
-});
-
-// LinkedIn.
-
-const little: readonly [text: string, sent: string][] = [
-  ['', ''],
-  [
-    'Plain text, with "quotes" & more: 100 % – ok?',
-    'Plain text, with "quotes" & more: 100 % – ok?',
-  ],
-  ['\\|{}@[]()<>#*_~', '\\\\\\|\\{\\}\\@\\[\\]\\(\\)\\<\\>\\#\\*\\_\\~'],
-  ['Hi (all) of you', 'Hi \\(all\\) of you'],
-  ['#news', '{hashtag|\\#|news}'],
-  [
-    'Big #News, #2026goals and (#día)',
-    'Big {hashtag|\\#|News}, {hashtag|\\#|2026goals} and \\({hashtag|\\#|día}\\)',
-  ],
-  ['#日本語 #नमस्ते', '{hashtag|\\#|日本語} {hashtag|\\#|नमस्ते}'],
-  ['#1 is no hashtag, nor is a#b or # alone', '\\#1 is no hashtag, nor is a\\#b or \\# alone'],
-  ['#snake_case', '{hashtag|\\#|snake}\\_case'],
-  ['https://example.com/a_b(c)#part', 'https://example.com/a\\_b\\(c\\)\\#part'],
-  ['@[Acme](urn:li:organization:1)', '\\@\\[Acme\\]\\(urn:li:organization:1\\)'],
-  ['{hashtag|\\#|x}', '\\{hashtag\\|\\\\\\#\\|x\\}'],
-  ['a\nb\\n', 'a\nb\\\\n'],
-];
-for (const [text, sent] of little) {
-  test(`${JSON.stringify(text)} is sent as little text that shows the same`, (t) => {
-    t.is(littleText(text), sent);
-    const shown = littleText(text)
-      .replaceAll(/\{hashtag\|\\#\|([^|}]*)\}/g, '#$1')
-      .replaceAll(/\\(.)/g, '$1');
-    t.is(shown, text);
-  });
-}
-
-test('3000 characters fit, escapes not counted, and no more', (t) => {
-  linkedin.takes(t, textOf('x'.repeat(3000)));
-  linkedin.takes(t, textOf('('.repeat(3000)));
-  linkedin.takes(t, textOf('👍'.repeat(1500)));
-  const sentence = (length: number) =>
-    `The text is too long for LinkedIn: it takes 3000 characters (an emoji counts 2 or more), and this is ${length}.`;
-  linkedin.refuses(t, textOf('x'.repeat(3001)), sentence(3001));
-  linkedin.refuses(t, textOf('👍'.repeat(1501)), sentence(3002));
-});
-
-test('a thread that comes in parts is judged as the one text that it becomes', (t) => {
-  t.false(linkedinRules.threads);
-  const parts = textOf('x'.repeat(1499), 'x'.repeat(1499));
-  linkedin.takes(t, parts);
-  t.is(linkedinRules.judge(parts, {}).texts[0]?.length, 3000);
-  linkedin.refuses(
-    t,
-    textOf('x'.repeat(1500), 'x'.repeat(1499)),
-    'The text is too long for LinkedIn: it takes 3000 characters (an emoji counts 2 or more), and this is 3001.',
-  );
-});
-
-test('files may go out without a text', (t) => {
-  linkedin.takes(t, contentOf({ media: [image()] }));
-  linkedin.takes(t, contentOf({ texts: [''], media: [image()] }));
-});
-
-test('one image, up to 20, or one video', (t) => {
-  const types = ['image/jpeg', 'image/png', 'image/gif'];
-  for (const type of types) {
-    linkedin.takes(t, filesOf(image({ type })));
-  }
-  linkedin.takes(t, filesOf(...times(20, image())));
-  linkedin.takes(t, filesOf(video()));
-  const takes = 'LinkedIn takes up to 20 images, or 1 video in a post, and there are';
-  linkedin.refuses(t, filesOf(...times(21, image())), `${takes} 21 images.`);
-  linkedin.refuses(t, filesOf(video(), video()), `${takes} 2 videos.`);
-  linkedin.refuses(t, filesOf(image(), video()), `${takes} 1 image and 1 video.`);
-});
-
-test('an image has fewer than 36,152,320 pixels', (t) => {
-  linkedin.takes(t, filesOf(image({ width: 36_152_319, height: 1 })));
-  linkedin.refuses(
-    t,
-    filesOf(image({ width: 36_152_320, height: 1 })),
-    '"photo.jpg" has too many pixels for LinkedIn: an image may have up to 36,152,319 pixels, and this has 36,152,320 (36152320 × 1).',
-  );
-});
-
-test('a video has from 75 KB to 500 MB and lasts from 3 s to 30 min', (t) => {
-  const mostBytes = 500 * 1024 * 1024;
-  linkedin.takes(t, filesOf(video({ sizeBytes: 75_000, durationMs: 3000 })));
-  linkedin.takes(t, filesOf(video({ sizeBytes: mostBytes, durationMs: 1_800_000 })));
-  linkedin.refuses(
-    t,
-    filesOf(video({ sizeBytes: 74_999, durationMs: 2999 })),
-    '"clip.mp4" is too small for LinkedIn: a video has 75,000 bytes or more, and this has 74,999 bytes.',
-    '"clip.mp4" is too short for LinkedIn: a video may last from 3 s to 30 min, and this lasts 2.999 s.',
-  );
-  linkedin.refuses(
-    t,
-    filesOf(video({ sizeBytes: mostBytes + 1, durationMs: 1_800_001 })),
-    '"clip.mp4" is too large for LinkedIn: a video may have up to 524,288,000 bytes, and this has 524,288,001 bytes.',
-    '"clip.mp4" is too long for LinkedIn: a video may last from 3 s to 30 min, and this lasts 30 min 0.001 s.',
-  );
-});
-
-test('a kind of file that LinkedIn does not take is named', (t) => {
-  const takes = 'LinkedIn: it takes image/jpeg, image/png, image/gif and video/mp4';
-  for (const file of [image({ type: 'image/webp' }), video({ type: 'video/quicktime' })]) {
-    const sentence = `"${file.name}" is of the wrong kind for ${takes}, and this is "${file.type}".`;
-    linkedin.refuses(t, filesOf(file), sentence);
-  }
 });
