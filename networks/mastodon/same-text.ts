@@ -1,13 +1,5 @@
+import { Parser } from 'htmlparser2';
 import type { Status } from './answers.ts';
-
-const entities: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-};
 
 /** Whether the raw text of a status is the text that was sent. Servers trim it, and may compose its characters. */
 export const isSameSource = (source: string, text: string): boolean =>
@@ -28,42 +20,33 @@ export function isSameContent(status: Status, text: string): boolean {
   return letters === sent && (sent !== '' || bare(content) === bare(text));
 }
 
+type Attributes = Readonly<Record<string, string>>;
+
 /** The text of a status's HTML, with the target in place of a link's shortened words. In time linear to its length. */
 function plain(html: string): string {
   let text = '';
   let isShown = true;
-  for (const [token] of html.matchAll(/<[^<>]*>|[^<]+|</gu)) {
-    const [, end, name = '', attributes = ''] = /^<(\/?)([a-z]+)\b([^<>]*)>$/iu.exec(token) ?? [];
-    const isLink = name.toLowerCase() === 'a';
-    const target = isLink && !end && !isMarked(attributes) ? hrefOf(attributes) : undefined;
-    if (target !== undefined) {
-      text += target;
-      isShown = false;
-    } else if (isLink && end) {
-      isShown = true;
-    } else if (isShown && !token.startsWith('<')) {
-      text += token;
-    }
-  }
-
-  return text.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{1,8}));/giu, decoded);
+  const parser = new Parser({
+    onopentag: (name, attributes: Attributes) => {
+      if (name === 'a' && attributes['href'] !== undefined && !isMarked(attributes)) {
+        text += attributes['href'];
+        isShown = false;
+      }
+    },
+    onclosetag: (name) => {
+      isShown ||= name === 'a';
+    },
+    ontext: (words) => {
+      text += isShown ? words : '';
+    },
+  });
+  parser.end(html);
+  return text;
 }
-
-const hrefOf = (attributes: string): string | undefined =>
-  /\bhref="([^"]*)"/iu.exec(attributes)?.[1];
 
 /** Mentions and hashtags are links too, but their words are what was written. */
-const isMarked = (attributes: string): boolean =>
-  /\bclass="[^"]*\b(?:mention|hashtag)\b/iu.test(attributes) || /\brel="tag/iu.test(attributes);
-
-function decoded(entity: string, decimal?: string, hex?: string, name?: string): string {
-  if (name !== undefined) {
-    return entities[name.toLowerCase()] ?? entity;
-  }
-
-  const codePoint = Number.parseInt(decimal ?? hex ?? '', decimal === undefined ? 16 : 10);
-  return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : entity;
-}
+const isMarked = ({ class: names = '', rel = '' }: Attributes): boolean =>
+  /\b(?:mention|hashtag)\b/u.test(names) || rel.startsWith('tag');
 
 const lettersOf = (text: string): string =>
   withoutHosts(text)

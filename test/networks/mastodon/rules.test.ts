@@ -255,6 +255,19 @@ test('a page says the same as the text, whatever became of its marks', (t) => {
   t.true(isSameContent(page(lines), "One <b>\ntwo\n\n3 > 2 'a'"));
 });
 
+test('a page may write its letters, marks and links in any way that HTML has', (t) => {
+  const entities =
+    '<p>Caf&eacute; &Ouml;l &alpha;&#x301; &frac12; &notin; &hellip; &CounterClockwiseContourIntegral; R&ampD</p>';
+  t.true(isSameContent(page(entities), 'Café Öl ά ½ ∉ … ∳ R&D'));
+
+  const attributes =
+    "<P TITLE='a > b'>See <A title=\"1 > 0\" HREF='https://a.example/?q=caf&eacute;&amp;r=1'>here</A>" +
+    ' or <a rel=nofollow href=https://b.example/x>there</a></P><!-- <p>not shown</p> -->';
+  const sent = 'See https://a.example/?q=café&r=1 or https://b.example/x';
+  t.true(isSameContent(page(attributes), sent));
+  t.false(isSameContent(page('<p>5 &lt; 6 &amp;eacute;</p>'), '5 < 6 é'));
+});
+
 test('a page that says something else is another post', (t) => {
   t.false(isSameContent(page('<p>Part 1</p>'), 'Part 2'));
   t.false(isSameContent(page('<p>See https://a.example</p>'), 'See https://b.example'));
