@@ -8,21 +8,32 @@ import type { PublishTarget } from './target.ts';
 type Row = LedgerRow | { readonly id: null };
 
 const started = `status = 'publishing', retry_at = null, tried_at = clock_timestamp()`;
-const isOpen = `pc.status in ('scheduled', 'publishing', 'retrying') and p.status = 'publishing'`;
+const isOpen = `pc.status in ('scheduled', 'publishing', 'retrying')`;
 
 /**
- * Part of a statement that reads the target as well: begins a try of the channel $1 of a post in workspace $2, unless a
- * rate limit lasts at the instant $4 or the post was due before $5. What it goes by is what the statement reads: if it had
- * to wait for somebody who changed the channel, nothing begins (`xmin` is the version of a row).
+ * Part of a statement, as `post`: the post while it is publishing, locked before its channel. Without the lock, a
+ * statement that waits for the channel would go by the channel as it is then and by the post as it was before: by a
+ * post that was cancelled, edited and scheduled anew meanwhile.
+ */
+export const lockPublishing = (which: string): string => `post as materialized (
+    select id, coalesce(retried_at, scheduled_at) as due_at, xmin::text as version
+    from posts where ${which} and status = 'publishing' for share)`;
+
+/**
+ * Part of a statement that reads the target as well: begins a try of the channel $1 of the post $3 in workspace $2, unless
+ * a rate limit lasts at the instant $4 or the post was due before $5. What it goes by is what the statement reads: if it
+ * had to wait for somebody who changed the post, nothing begins (`xmin` is the version of a row). Whoever changes what
+ * a channel is to get changes the post too.
  */
 export const beginOnTime = `seen as materialized (
-    select xmin::text as version from post_channels where id = $1 and workspace_id = $2),
+    select xmin::text as version from posts where id = $3 and workspace_id = $2),
+  ${lockPublishing('id = $3 and workspace_id = $2')},
   begun as (
     update post_channels pc set ${started}
-    from seen, posts p, channels c ${parkJoins}
-    where pc.id = $1 and pc.workspace_id = $2 and pc.xmin::text = seen.version and ${isOpen}
-      and p.id = pc.post_id and p.workspace_id = $2 and c.id = pc.channel_id and c.workspace_id = $2
-      and coalesce(p.retried_at, p.scheduled_at) >= $5
+    from seen, post p, channels c ${parkJoins}
+    where pc.id = $1 and pc.workspace_id = $2 and ${isOpen}
+      and p.id = pc.post_id and p.version = seen.version and p.due_at >= $5
+      and c.id = pc.channel_id and c.workspace_id = $2
       and not coalesce(greatest(c.parked_until, server.parked_until, network.parked_until) > $4, false)
     returning pc.id)`;
 
@@ -44,14 +55,13 @@ export async function begin(
 
   const rows = await ask<Row>(
     deps.orm.em.fork(),
-    `with begun as (
-       update post_channels pc set ${started}
-       from posts p
-       where pc.id = $1 and pc.workspace_id = $2 and p.id = pc.post_id and p.workspace_id = pc.workspace_id
-         and ${isOpen} and p.revision = $4
+    `with ${lockPublishing('id = $5 and workspace_id = $2 and revision = $4')},
+     begun as (
+       update post_channels pc set ${started} from post p
+       where pc.id = $1 and pc.workspace_id = $2 and pc.post_id = p.id and ${isOpen}
        returning pc.id)
      select ledger.* from begun left join (${ledgerRows('$3')}) ledger on true order by ledger.part`,
-    [target.postChannelId, target.workspaceId, target.run, target.revision],
+    [target.postChannelId, target.workspaceId, target.run, target.revision, target.postId],
   );
   const entries = rows.filter((row): row is LedgerRow => row.id !== null);
   return rows.length === 0 ? null : entriesOf(target.media, entries);

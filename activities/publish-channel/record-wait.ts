@@ -1,6 +1,8 @@
+import { ask } from '../../db/ask.ts';
 import { whatFollows } from '../../domain/what-follows.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Wait } from './admit.ts';
+import { lockPublishing } from './begin.ts';
 import type { PublishTarget } from './target.ts';
 
 /**
@@ -14,18 +16,20 @@ export async function recordWait(
   target: PublishTarget,
   { atMs, message }: Wait,
 ): Promise<boolean> {
-  const waits = await deps.orm.em.fork().execute<{ id: string }[]>(
-    `update post_channels pc set status = 'retrying', error = ?, error_code = 'rate_limited', retry_at = ?
-     from posts p
-     where pc.id = ? and pc.workspace_id = ? and p.id = pc.post_id and p.workspace_id = pc.workspace_id
-       and pc.status in ('scheduled', 'publishing', 'retrying') and p.status = 'publishing' and p.revision = ?
+  const waits = await ask<{ id: string }>(
+    deps.orm.em.fork(),
+    `with ${lockPublishing('id = $1 and workspace_id = $2 and revision = $3')}
+     update post_channels pc set status = 'retrying', error = $4, error_code = 'rate_limited', retry_at = $5
+     from post p
+     where pc.id = $6 and pc.workspace_id = $2 and pc.post_id = p.id and pc.status in ('scheduled', 'publishing', 'retrying')
      returning pc.id`,
     [
+      target.postId,
+      target.workspaceId,
+      target.revision,
       `${message} ${whatFollows('rate_limited', atMs)}`,
       new Date(atMs),
       target.postChannelId,
-      target.workspaceId,
-      target.revision,
     ],
   );
   return waits.length === 1;

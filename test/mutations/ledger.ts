@@ -22,10 +22,11 @@ export const ledgerMutations: readonly Mutation[] = [
   ),
   ...mutationsOf('activities/publish-channel/begin.ts', activities, [
     [
-      'a try begins with what it had read before somebody changed the channel',
-      ' and pc.xmin::text = seen.version',
+      'a try begins with what it had read before somebody changed the post',
+      ' and p.version = seen.version',
       '',
     ],
+    ['a try begins by a post that was cancelled in the meantime', ' for share)', ')'],
   ]),
   ...mutationsOf('activities/publish-channel/mark-sending.ts', activities, [
     [

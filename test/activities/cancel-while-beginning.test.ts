@@ -1,0 +1,117 @@
+import test, { type ExecutionContext } from 'ava';
+import { beforeTests } from '../support/before-tests.ts';
+import { freshDatabase } from '../support/database.ts';
+import { holdLock } from '../support/hold-lock.ts';
+import { fakeNetwork, liveTexts } from '../support/networks.ts';
+import { postSteps, type PostSteps } from '../support/post-steps.ts';
+import { untilBlocked } from '../support/until-blocked.ts';
+
+const minute = 60_000;
+const database = beforeTests(test, freshDatabase);
+
+/** A post that is claimed so much later than it was due. */
+async function claimedLate(t: ExecutionContext, lateMs: number) {
+  const network = fakeNetwork();
+  const steps = await postSteps(t, { a: network }, database().url);
+  const channel = steps.channels['a'] ?? '';
+  const post = await steps.create({ body: 'Old', channel_ids: [channel], schedule_in_minutes: 0 });
+  steps.pass(lateMs);
+  const go = await steps.mustClaim(post);
+  return { steps, network, post, channel, id: go.targets[0]?.postChannelId ?? '' };
+}
+
+for (const [when, lateMs] of [
+  ['on time', 0],
+  ['late', 5 * minute],
+] as const) {
+  test(`a post is sent ${when} only if the cancel that comes in between has counted it`, async (t) => {
+    const { steps, network, post, id } = await claimedLate(t, lateMs);
+    const { release } = await holdBeginning(t, steps);
+    const trying = steps.attempt(post, id).catch(() => undefined);
+    await untilBlocked(steps.deps.orm);
+    const changing = cancelAndEdit(steps, post);
+    // Either the cancel goes through, or it waits for the try to have begun.
+    await Promise.race([changing, untilBlocked(steps.deps.orm, 2)]);
+    release();
+    const stillSending = await changing;
+    await trying;
+
+    t.is(network.live.length, stillSending);
+  });
+}
+
+/** Edits the post where nothing of it is being sent. @returns what the cancel says of that. */
+async function cancelAndEdit(steps: PostSteps, post: string): Promise<number> {
+  const stillSending = await steps.cancel(post);
+  if (stillSending === 0) {
+    await steps.edit(post, { body: 'New', schedule_in_minutes: 60 });
+  }
+
+  return stillSending;
+}
+
+/** Holds up the statement that begins a try when it has read the post, and before it changes anything. */
+async function holdBeginning(t: ExecutionContext, { deps: { orm } }: PostSteps) {
+  const lock = "pg_advisory_xact_lock(hashtext('begin'), hashtext(current_schema))";
+  // The steps' own clock, which that statement asks for the time.
+  await orm.em.fork().execute(
+    `create or replace function clock_timestamp() returns timestamptz language plpgsql as $$ begin
+       if current_query() like '%tried_at = clock_timestamp()%' then perform ${lock}; end if;
+       return (select at from at); end $$`,
+  );
+  return holdLock(t, orm, `select ${lock}`);
+}
+
+test('a late post that is cancelled, edited and scheduled anew while a try waits for it is not begun', async (t) => {
+  const { steps, network, post, id } = await claimedLate(t, 5 * minute);
+
+  t.like(await whileScheduledAnew(steps, post, () => steps.attempt(post, id)), {
+    kind: 'done',
+    status: 'draft',
+  });
+  t.deepEqual(liveTexts(network), []);
+  t.is((await steps.show(post)).channels[0]?.status, 'scheduled');
+});
+
+test('a post that is cancelled and scheduled anew while a try says why it waits does not wait', async (t) => {
+  const { steps, post, channel, id } = await claimedLate(t, 0);
+  await steps.deps.orm.em
+    .fork()
+    .execute('update channels set parked_until = ? where id = ?', [
+      new Date(steps.deps.now().getTime() + minute),
+      channel,
+    ]);
+
+  t.like(await whileScheduledAnew(steps, post, () => steps.attempt(post, id)), {
+    kind: 'done',
+    status: 'draft',
+  });
+  t.like((await steps.show(post)).channels[0], { status: 'scheduled', error: null });
+});
+
+/**
+ * Has the post cancelled, edited and scheduled anew in the moment in which `act` waits for it. All of that in one
+ * transaction, so that the statement which waits has seen nothing of it.
+ */
+async function whileScheduledAnew<T>(
+  { deps, workspaceId }: PostSteps,
+  post: string,
+  act: () => Promise<T>,
+): Promise<T> {
+  const em = deps.orm.em.fork();
+  await em.begin();
+  await em.execute(
+    `update posts set status = 'scheduled', body = 'New', revision = revision + 2,
+       scheduled_at = scheduled_at + interval '1 hour' where id = ? and workspace_id = ?`,
+    [post, workspaceId],
+  );
+  await em.execute(
+    `update post_channels set status = 'scheduled' where post_id = ? and workspace_id = ?`,
+    [post, workspaceId],
+  );
+  const acting = act();
+  acting.catch(() => undefined);
+  await untilBlocked(deps.orm);
+  await em.commit();
+  return acting;
+}
