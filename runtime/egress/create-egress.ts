@@ -73,7 +73,8 @@ async function send(
       throw egressError('timeout', { maybeSent: false, cause: signal.reason });
     }
 
-    return await exchange(agent, options, { maxBytes: request.maxBytes, signal, onFreed: leave });
+    const { maxBytes, mayStart } = request;
+    return await exchange(agent, options, { maxBytes, mayStart, signal, onFreed: leave });
   } finally {
     stop();
     body.discard();

@@ -32,6 +32,11 @@ export type EgressRequest = {
   /** Of the answer's body, in bytes; what comes after is not read. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
+  /**
+   * Asked in the moment before the first byte is written, which may be long after the call where a name, a connection or
+   * this very process hung. When it says no, nothing is written: a `timeout` that is certainly not sent.
+   */
+  readonly mayStart?: () => boolean;
 };
 
 export type EgressResponse = {

@@ -1,13 +1,14 @@
 import type { Dispatcher } from 'undici';
 import { createAnswer } from './answer.ts';
 import { egressError, toEgressError } from './egress-failure.ts';
-import type { EgressResponse } from './egress.ts';
+import type { EgressRequest, EgressResponse } from './egress.ts';
 
 type Limits = {
   /** Of the answer's body, in bytes. */
   readonly maxBytes: number;
   /** One that has not aborted yet. */
   readonly signal: AbortSignal;
+  readonly mayStart: EgressRequest['mayStart'];
   /** Called once undici is through with the request and its connection, which is after the end for one that was given up. */
   readonly onFreed: () => void;
 };
@@ -26,7 +27,7 @@ type Limits = {
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  { maxBytes, signal, onFreed }: Limits,
+  { maxBytes, signal, mayStart = () => true, onFreed }: Limits,
 ): Promise<EgressResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<EgressResponse>();
   const answer = createAnswer(maxBytes);
@@ -51,6 +52,11 @@ export function exchange(
   signal.addEventListener('abort', giveUp);
   dispatcher.dispatch(options, {
     onRequestStart(current) {
+      if (!isSettled && !mayStart()) {
+        const cause = new Error('It was too late to begin.');
+        settle(() => reject(egressError('timeout', { maybeSent: false, cause })));
+      }
+
       controller = current;
       if (isSettled) {
         current.abort(givenUp());

@@ -4,7 +4,15 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { createTurnstile } from '../../../runtime/egress/turnstile.ts';
-import { egressTo, failure, get, post, turns, watchedEgress } from './support/egress.ts';
+import {
+  egressTo,
+  failure,
+  get,
+  post,
+  testEgress,
+  turns,
+  watchedEgress,
+} from './support/egress.ts';
 import { answering, at, httpServer, okay, rawServer } from './support/servers.ts';
 import { stopClock } from './support/silence.ts';
 
@@ -256,4 +264,31 @@ test('who has given up before does not get in', async (t) => {
   await t.throwsAsync(createTurnstile(1)('a', AbortSignal.abort(new Error('enough'))), {
     message: 'enough',
   });
+});
+
+test('a request that has become too late while its host was looked for writes nothing, and says so', async (t) => {
+  const server = await httpServer(t, (_request, response) => response.end());
+  const found = Promise.withResolvers<string[]>();
+  const asked = Promise.withResolvers<void>();
+  const egress = testEgress(t, {
+    allow: `127.0.0.1/32:${server.port}`,
+    resolve: async () => {
+      asked.resolve();
+      return found.promise;
+    },
+  });
+  let mayStart = true;
+  const url = `http://late.test:${server.port}/`;
+  const outcome = failure(t, egress.request(post(url, { mayStart: () => mayStart })));
+  await asked.promise;
+  mayStart = false;
+  found.resolve(['127.0.0.1']);
+
+  t.is(await outcome, 'timeout');
+  mayStart = true;
+  t.is(
+    (await egress.request(post(url, { body: 'in time', mayStart: () => mayStart }))).status,
+    200,
+  );
+  t.deepEqual(server.requests, ['POST / in time']);
 });
