@@ -53,8 +53,7 @@ export function exchange(
   dispatcher.dispatch(options, {
     onRequestStart(current) {
       if (!isSettled && !mayStart()) {
-        const cause = new Error('It was too late to begin.');
-        settle(() => reject(egressError('timeout', { maybeSent: false, cause })));
+        settle(() => reject(tooLate()));
       }
 
       controller = current;
@@ -86,6 +85,7 @@ export function exchange(
   return promise;
 }
 
+const tooLate = () => egressError('timeout', { maybeSent: false });
 const givenUp = () => new Error('The request was given up.');
 
 /** undici refuses a request that is itself wrong (a line end in a header): our bug, and no failure of the way out. */
