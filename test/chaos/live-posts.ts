@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Stage } from './change-post.ts';
 import { eventsDue } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
 import { live } from './live.ts';
-import type { Lived } from './lived.ts';
+import { lostChannels, type Lived } from './lived.ts';
 import { noteDeaths, runOutages } from './outages.ts';
 import { showPost } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
-import type { ChaosPlan } from './plan/post-plan.ts';
+import { setTrap } from './parts/traps.ts';
+import { untilAllCameAbout, type Seen } from './plan/plan-anew.ts';
+import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { readNetworks } from './read-networks.ts';
-import type { World } from './world.ts';
+import { prepareFaults, type World } from './world.ts';
 
 /** How long everything may take to end after the last post was due, in milliseconds, and how long its events after that. */
 const patience = { short: 8 * 60_000, long: 20 * 60_000, events: 90_000 };
@@ -32,18 +35,34 @@ export async function livePosts(
   const violations: Violation[] = [];
   const watching = setInterval(() => noteDeaths(folder, journal), 500);
   const outages = runOutages({ ...world, plan, startMs, folder, journal });
-  const lives = plan.posts.map(async (post): Promise<Lived[]> => {
-    try {
-      return [await live(stage, post)];
-    } catch (error) {
-      const what = error instanceof Error ? error.message : String(error);
-      violations.push({ invariant: 'calls that went wrong', marker: post.marker, what });
-      return [];
+  const lived: Lived[] = [];
+  const liveAll = async (during: Stage, posts: readonly PostPlan[]): Promise<void> => {
+    await Promise.all(
+      posts.map(async (post) => {
+        try {
+          lived.push(await live(during, post));
+        } catch (error) {
+          const what = error instanceof Error ? error.message : String(error);
+          violations.push({ invariant: 'calls that went wrong', marker: post.marker, what });
+        }
+      }),
+    );
+  };
+  await Promise.all([liveAll(stage, plan.posts), outages]);
+  const seen = (): Seen => {
+    noteDeaths(folder, journal);
+    return { cameAbout: journal.cameAbout, lost: lostChannels(lived, channelIds) };
+  };
+  await untilAllCameAbout(plan, seen, journal.elapsedMs, async ({ posts, traps }) => {
+    prepareFaults({ folder, faults: world.faults }, posts);
+    for (const trap of traps) {
+      setTrap(folder, trap);
     }
+    const lastMs = Math.max(...posts.map(({ dueMs }) => dueMs));
+    await liveAll({ ...stage, deadlineMs: startMs + lastMs + patience.short }, posts);
   });
-  const [lived] = await Promise.all([Promise.all(lives), outages]);
-  await untilHeard(world, lived.flat());
-  for (const each of lived.flat().filter(({ end }) => end !== null)) {
+  await untilHeard(world, lived);
+  for (const each of lived.filter(({ end }) => end !== null)) {
     each.end = await showPost(world.client, each.id);
   }
   clearInterval(watching);
@@ -53,7 +72,7 @@ export async function livePosts(
     plan,
     channels,
     secret,
-    lived: lived.flat(),
+    lived,
     found: await readNetworks(networks, channels),
     creates: [...lines.mastodon.creates, ...lines.bluesky.creates],
     events: receiver.taken,

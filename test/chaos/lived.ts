@@ -52,3 +52,11 @@ export function endInForce({ inForce }: Lived, atMs: number): void {
     each.untilMs = Math.min(each.untilMs, atMs);
   }
 }
+
+/** Numbers of the channels of which a post has found that their access is lost. */
+export function lostChannels(lived: readonly Lived[], channelIds: readonly string[]): Set<number> {
+  const lost = lived
+    .flatMap(({ end }) => end?.channels ?? [])
+    .filter(({ error_code: code }) => code === 'access_lost');
+  return new Set(lost.map(({ channel_id: id }) => channelIds.indexOf(id)));
+}

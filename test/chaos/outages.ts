@@ -20,9 +20,9 @@ export async function runOutages(hand: Stagehand): Promise<void> {
   const { plan } = hand;
   await Promise.all([
     inTurn(hand),
-    ...plan.traps.map(async ({ fault, atMs }, index) => {
-      await until(hand, atMs);
-      setTrap(hand.folder, fault, String(index));
+    ...plan.traps.map(async (trap) => {
+      await until(hand, trap.atMs);
+      setTrap(hand.folder, trap);
     }),
     ...plan.channels.map(async ({ revokedAtMs }, index) => {
       if (revokedAtMs !== null) {
@@ -56,8 +56,8 @@ async function takeAway(hand: Stagehand, { what, forMs, dies }: Outage): Promise
 
 /** Writes down which processes have died by themselves since. */
 export function noteDeaths(folder: string, journal: Journal): void {
-  for (const { fault, marker } of takeDeaths(folder)) {
-    journal.injected(fault);
+  for (const { fault, marker, id } of takeDeaths(folder)) {
+    journal.injected(fault, id);
     journal.note(marker, `${fault}, as planned`);
   }
 }

@@ -1,5 +1,6 @@
 import type { Orm } from '../../db/orm.ts';
 import { invariants, type Evidence, type Violation } from './check/evidence.ts';
+import { lostChannels } from './lived.ts';
 import type { Journal } from './parts/journal.ts';
 import { faultTitles, type Fault } from './plan/faults.ts';
 
@@ -11,7 +12,12 @@ export type FaultCount = {
 };
 
 export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] {
-  const { plan } = evidence;
+  const { plan, lived, channels } = evidence;
+  // A channel has lost its access when a post of its has met that.
+  const lost = lostChannels(
+    lived,
+    channels.map(({ id }) => id),
+  );
   const planned: readonly Fault[] = [
     ...plan.posts.flatMap(({ faults }) =>
       faults.filter(({ mayMiss }) => !mayMiss).map(({ fault }) => fault),
@@ -25,16 +31,8 @@ export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] 
   return (Object.keys(faultTitles) as Fault[]).map((fault) => ({
     title: faultTitles[fault],
     planned: planned.filter((each) => each === fault).length,
-    injected: fault === 'token revoked' ? countLost(evidence) : journal.countOf(fault),
+    injected: fault === 'token revoked' ? lost.size : journal.countOf(fault),
   }));
-}
-
-/** A channel has lost its access when a post of its has met that. */
-function countLost({ lived }: Evidence): number {
-  const lost = lived
-    .flatMap(({ end }) => end?.channels ?? [])
-    .filter(({ error_code: code }) => code === 'access_lost');
-  return new Set(lost.map(({ channel_id: id }) => id)).size;
 }
 
 export const isShort = ({ planned, injected }: FaultCount): boolean => injected < planned;
@@ -47,6 +45,8 @@ export function report(
 ): string {
   const results = evidence.lived.flatMap(({ end }) => end?.channels ?? []);
   const statuses = Object.entries(Object.groupBy(results, ({ status }) => status));
+  const first = new Set(evidence.plan.posts.map(({ marker }) => marker));
+  const added = evidence.lived.filter(({ plan }) => !first.has(plan.marker));
   return [
     row('Fault', 'planned', 'injected'),
     ...faults.map(({ title, planned, injected }) => row(title, planned, injected)),
@@ -58,8 +58,14 @@ export function report(
     '',
     `${evidence.lived.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
     `${evidence.found.length} posts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
+    ...(added.length > 0
+      ? [`Added for faults that had missed their posts: ${markersOf(added)}.`]
+      : []),
   ].join('\n');
 }
+
+const markersOf = (lived: Evidence['lived']): string =>
+  lived.map(({ plan }) => plan.marker).join(', ');
 
 const row = (title: string, ...cells: readonly (string | number)[]): string =>
   [title.padEnd(54), ...cells.map((cell) => String(cell).padStart(9))].join(' ');

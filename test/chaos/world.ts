@@ -11,6 +11,7 @@ import { connectAccounts, type ChaosChannel } from './parts/accounts.ts';
 import type { Journal } from './parts/journal.ts';
 import type { NetworkLine } from './parts/network-line.ts';
 import { startNetworks, type Networks } from './parts/networks.ts';
+import { plannedFaults, type PlannedFaults } from './parts/planned-faults.ts';
 import { startProcesses } from './parts/processes.ts';
 import { receiveEvents, type EventReceiver } from './parts/receiver.ts';
 import {
@@ -22,7 +23,7 @@ import {
 import type { Supervised } from './parts/supervise.ts';
 import { markPost, openTraps } from './parts/traps.ts';
 import { workerFaults, type Platform } from './plan/faults.ts';
-import type { ChaosPlan } from './plan/post-plan.ts';
+import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { startRealTemporal } from './real/start-server.ts';
 
 /** Everything that runs: the product and the servers in processes of their own, the PDS and all lines in this one. */
@@ -35,6 +36,7 @@ export type World = {
   readonly temporal: TemporalServer;
   readonly networks: Networks;
   readonly lines: Readonly<Record<Platform, NetworkLine>>;
+  readonly faults: PlannedFaults;
   readonly receiver: EventReceiver;
   readonly channels: readonly ChaosChannel[];
   readonly processes: readonly Supervised[];
@@ -62,8 +64,9 @@ export async function startWorld(setting: Setting): Promise<World> {
     startNetworks(t),
   ]);
   const processes: Supervised[] = [];
+  const faults = plannedFaults(journal);
   const lines = await networks.openLines({
-    posts: plan.posts,
+    faults,
     journal,
     killWorker: (name) => processes.find((each) => each.name === name)?.kill(),
   });
@@ -75,7 +78,8 @@ export async function startWorld(setting: Setting): Promise<World> {
   const workspaceId = await createWorkspace(orm.em.fork(), 'Chaos');
   const key = await createApiKey(orm.em.fork(), workspaceId);
   const channels = await connectAccounts(t, { orm, secretKey, workspaceId, lines }, plan.channels);
-  prepareDeaths(folder, plan);
+  openTraps(folder);
+  prepareFaults({ folder, faults }, plan.posts);
   const { url, started } = await startProcesses(stage, {
     folder,
     databaseUrl: database.url,
@@ -87,12 +91,16 @@ export async function startWorld(setting: Setting): Promise<World> {
   const client = clientFor(url, workspaceId, key);
   const hook = await client.post('/webhooks', { url: receiver.url, events: eventTypes });
   const { secret } = hook.body.webhook;
-  const servers = { database, temporal, networks, lines, receiver };
+  const servers = { database, temporal, networks, lines, faults, receiver };
   return { client, secret, orm, channels, processes, ...servers };
 }
 
-function prepareDeaths(folder: string, { posts }: ChaosPlan): void {
-  openTraps(folder);
+/** From now on these posts meet their faults. */
+export function prepareFaults(
+  { folder, faults: ofLines }: { readonly folder: string; readonly faults: PlannedFaults },
+  posts: readonly PostPlan[],
+): void {
+  ofLines.add(posts);
   const byWorker: readonly string[] = workerFaults;
   for (const { marker, faults } of posts) {
     for (const planned of faults.filter(({ fault }) => byWorker.includes(fault))) {

@@ -6,7 +6,9 @@ export type Journal = {
   readonly elapsedMs: () => number;
   /** @param subject A post's marker, or '' for what concerns everybody. */
   note(subject: string, what: string): void;
-  injected(fault: Fault): void;
+  /** @param id Of the planned fault, where it was planned for a post or as a trap. */
+  injected(fault: Fault, id?: string): void;
+  readonly cameAbout: (id: string) => boolean;
   readonly countOf: (fault: Fault) => number;
   /** Lines about a post and about everybody, in order of time. */
   storyOf(subject: string): string[];
@@ -18,11 +20,16 @@ type Line = { readonly atMs: number; readonly subject: string; readonly what: st
 export function openJournal(startMs: () => number): Journal {
   const lines: Line[] = [];
   const counts = new Map<Fault, number>();
+  const ids = new Set<string>();
   const elapsedMs = () => Date.now() - startMs();
   return {
     elapsedMs,
     note: (subject, what) => lines.push({ atMs: elapsedMs(), subject, what }),
-    injected: (fault) => counts.set(fault, (counts.get(fault) ?? 0) + 1),
+    injected: (fault, id = '') => {
+      counts.set(fault, (counts.get(fault) ?? 0) + 1);
+      ids.add(id);
+    },
+    cameAbout: (id) => ids.has(id),
     countOf: (fault) => counts.get(fault) ?? 0,
     storyOf: (subject) =>
       lines

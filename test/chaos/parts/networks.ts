@@ -5,11 +5,10 @@ import { mastodonAccount } from '../../support/accounts.ts';
 import { startGoToSocial } from '../../support/services/gotosocial.ts';
 import { startPds } from '../../support/services/pds.ts';
 import type { Platform } from '../plan/faults.ts';
-import type { PostPlan } from '../plan/post-plan.ts';
 import { blueskyLine, mastodonLine } from './create-request.ts';
 import type { Journal } from './journal.ts';
 import { networkLine, type NetworkLine } from './network-line.ts';
-import { plannedFaults } from './planned-faults.ts';
+import type { PlannedFaults } from './planned-faults.ts';
 
 /** The real servers. */
 export type Networks = {
@@ -19,7 +18,7 @@ export type Networks = {
 };
 
 export type LinesOptions = {
-  readonly posts: readonly PostPlan[];
+  readonly faults: PlannedFaults;
   readonly journal: Journal;
   readonly killWorker: (name: string) => void;
 };
@@ -40,8 +39,7 @@ export async function startNetworks(t: ExecutionContext): Promise<Networks> {
   const { client } = await mastodonAccount();
   return {
     readers: { mastodon: client, bluesky: new AtpAgent({ service: serverUrls.bluesky }) },
-    openLines: async ({ posts, journal, killWorker }) => {
-      const shared = { faults: plannedFaults(posts, journal), journal, killWorker };
+    openLines: async (shared) => {
       const [toMastodon, toBluesky] = await Promise.all([
         networkLine(t, { ...mastodonLine, ...shared, serverUrl: serverUrls.mastodon }),
         networkLine(t, { ...blueskyLine, ...shared, serverUrl: serverUrls.bluesky }),

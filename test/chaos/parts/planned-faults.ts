@@ -5,6 +5,8 @@ import type { Journal } from './journal.ts';
 
 /** What the lines before the networks are to do, each once. */
 export type PlannedFaults = {
+  /** From now on these posts meet their faults. */
+  add(posts: readonly PostPlan[]): void;
   /** What befalls a request that would make these posts on this network, if anything. */
   take(platform: Platform, labels: readonly Label[]): LineFault | undefined;
 };
@@ -13,11 +15,18 @@ type Waiting = { readonly marker: string } & Omit<PlannedFault, 'fault'> & {
     readonly fault: LineFault;
   };
 
-export function plannedFaults(posts: readonly PostPlan[], journal: Journal): PlannedFaults {
-  const waiting: Waiting[] = posts.flatMap(({ marker, faults }) =>
-    faults.flatMap(({ fault, ...rest }) => (isOfLine(fault) ? [{ marker, ...rest, fault }] : [])),
-  );
+export function plannedFaults(journal: Journal): PlannedFaults {
+  const waiting: Waiting[] = [];
   return {
+    add(posts) {
+      for (const { marker, faults } of posts) {
+        for (const { fault, ...rest } of faults) {
+          if (isOfLine(fault)) {
+            waiting.push({ marker, ...rest, fault });
+          }
+        }
+      }
+    },
     take(platform, labels) {
       const index = waiting.findIndex(
         (fault) =>
@@ -26,7 +35,7 @@ export function plannedFaults(posts: readonly PostPlan[], journal: Journal): Pla
       );
       const [taken] = index === -1 ? [] : waiting.splice(index, 1);
       if (taken) {
-        journal.injected(taken.fault);
+        journal.injected(taken.fault, taken.id);
       }
 
       return taken?.fault;

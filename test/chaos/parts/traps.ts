@@ -1,5 +1,4 @@
 import {
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -9,7 +8,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { labelsIn } from '../plan/texts.ts';
-import type { PlannedFault } from '../plan/post-plan.ts';
+import type { PlannedFault, Trap } from '../plan/post-plan.ts';
 import type { TrapFault, WorkerFault } from '../plan/faults.ts';
 
 // Processes that are to die share a folder with the run that planned it. A file there is taken by removing it, which
@@ -35,16 +34,24 @@ export function openTraps(folder: string): void {
 export function markPost(folder: string, marker: string, { id, ...planned }: PlannedFault): void {
   const { fault, platform, part } = planned;
   const mark = { fault: fault as WorkerFault, marker, platform, part } satisfies Mark;
-  writeFileSync(path.join(marksFolder(folder), id), JSON.stringify(mark));
+  writeWhole(folder, path.join(marksFolder(folder), id), mark);
 }
 
 /** The next process that comes to this point dies there. */
-export function setTrap(folder: string, fault: TrapFault, id: string): void {
+export function setTrap(folder: string, { fault, id }: Omit<Trap, 'atMs'>): void {
   writeFileSync(path.join(trapsFolder(folder), `${slug(fault)}.${id}`), fault);
 }
 
-/** Why processes died since the last call, with the post's marker where they had one in their hands. */
-export function takeDeaths(folder: string): { fault: WorkerFault | TrapFault; marker: string }[] {
+type Death = {
+  /** Of the mark or the trap. */
+  readonly id: string;
+  readonly fault: WorkerFault | TrapFault;
+  /** Of the post that the process had in its hands, or ''. */
+  readonly marker: string;
+};
+
+/** Why processes died since the last call. */
+export function takeDeaths(folder: string): Death[] {
   return readdirSync(deathsFolder(folder)).flatMap((name) => {
     const file = path.join(deathsFolder(folder), name);
     const text = readFileSync(file, 'utf8');
@@ -56,34 +63,44 @@ export function takeDeaths(folder: string): { fault: WorkerFault | TrapFault; ma
 /** Dies if a trap was set at this point. */
 export function fallIntoTrap(folder: string, fault: TrapFault): void {
   const prefix = `${slug(fault)}.`;
-  const id = readdirSync(trapsFolder(folder)).find((name) => name.startsWith(prefix));
-  if (id !== undefined && took(path.join(trapsFolder(folder), id))) {
-    die(folder, id, { fault, marker: '' });
+  const name = readdirSync(trapsFolder(folder)).find((each) => each.startsWith(prefix));
+  if (name !== undefined && took(path.join(trapsFolder(folder), name))) {
+    die(folder, { id: name.slice(prefix.length), fault, marker: '' });
   }
 }
 
-/** A worker's view of the marks. They are all there before it starts, so it reads them once. */
-export function readMarks(
+/** Dies if one of the texts was marked for this point. Marks may be new at any time: see `untilAllCameAbout`. */
+export function passMark(
   folder: string,
-): (point: WorkerFault, platform: string, texts: readonly string[]) => void {
-  const marks = readdirSync(marksFolder(folder)).map((id) => {
+  point: WorkerFault,
+  platform: string,
+  texts: readonly string[],
+): void {
+  const labels = texts.flatMap(labelsIn);
+  for (const id of readdirSync(marksFolder(folder))) {
     const file = path.join(marksFolder(folder), id);
-    const mark: Mark = JSON.parse(readFileSync(file, 'utf8'));
-    return { id, file, mark };
-  });
-  return (point, platform, texts) => {
-    const labels = texts.flatMap(labelsIn);
-    const found = marks.find(
-      ({ file, mark }) =>
-        mark.fault === point &&
-        mark.platform === platform &&
-        labels.some(({ marker, part }) => marker === mark.marker && part === mark.part) &&
-        existsSync(file),
-    );
-    if (found && took(found.file)) {
-      die(folder, found.id, { fault: point, marker: found.mark.marker });
+    const mark = readMark(file);
+    const isMeant =
+      mark?.fault === point &&
+      mark.platform === platform &&
+      labels.some(({ marker, part }) => marker === mark.marker && part === mark.part);
+    if (isMeant && took(file)) {
+      die(folder, { id, fault: point, marker: mark.marker });
     }
-  };
+  }
+}
+
+/** @returns null when another process took it just now. */
+function readMark(file: string): Mark | null {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return null;
+    }
+
+    throw error;
+  }
 }
 
 const slug = (fault: TrapFault): string => fault.replaceAll(' ', '-');
@@ -98,12 +115,17 @@ function took(file: string): boolean {
 }
 
 /** SIGKILL: no clean-up, no goodbye. Nothing of this process runs after it. */
-function die(folder: string, id: string, death: object): never {
-  const note = path.join(folder, `death-${id}`);
-  writeFileSync(note, JSON.stringify(death));
-  renameSync(note, path.join(deathsFolder(folder), id)); // Whoever finds it finds all of it.
+function die(folder: string, death: Death): never {
+  writeWhole(folder, path.join(deathsFolder(folder), death.id), death);
   process.kill(process.pid, 'SIGKILL');
   for (;;) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   }
+}
+
+/** Whoever finds the file finds all of it. */
+function writeWhole(folder: string, file: string, content: object): void {
+  const draft = path.join(folder, `draft-${path.basename(file)}`);
+  writeFileSync(draft, JSON.stringify(content));
+  renameSync(draft, file);
 }

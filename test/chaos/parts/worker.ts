@@ -2,7 +2,7 @@ import type { ActivityDeps } from '../../../activities/deps.ts';
 import type { Network, Step } from '../../../networks/network.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { runWorker } from '../../../worker/run-worker.ts';
-import { fallIntoTrap, readMarks } from './traps.ts';
+import { fallIntoTrap, passMark } from './traps.ts';
 import { workerHeader } from './worker-header.ts';
 
 // A worker as operators start it, but for this: it kills itself at the points where the run wants it to, and says
@@ -10,7 +10,6 @@ import { workerHeader } from './worker-header.ts';
 
 const folder = process.env['CHAOS_FOLDER'] ?? '';
 const name = process.env['CHAOS_NAME'] ?? '';
-const passMark = readMarks(folder);
 
 const textsOf = ({ parts }: Step): string[] => parts.map(({ text }) => text);
 
@@ -18,13 +17,13 @@ const mortal = (network: Network): Network => ({
   ...network,
   async upload(connection, step) {
     const files = await network.upload(connection, step);
-    passMark('killed before the intent', network.id, textsOf(step));
+    passMark(folder, 'killed before the intent', network.id, textsOf(step));
     return files;
   },
   async send(connection, step, files) {
-    passMark('killed after the intent', network.id, textsOf(step));
+    passMark(folder, 'killed after the intent', network.id, textsOf(step));
     const sent = await network.send(connection, step, files);
-    passMark('killed before the record', network.id, textsOf(step));
+    passMark(folder, 'killed before the record', network.id, textsOf(step));
     return sent;
   },
 });

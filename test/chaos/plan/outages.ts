@@ -25,8 +25,9 @@ export function planOutages(random: Random, quota: number): Outage[] {
 
 /** Spread over the run, and early enough that somebody still comes by. */
 export function planTraps(random: Random, quota: number, windowMs: number): Trap[] {
-  return trapFaults.flatMap((fault) =>
+  return trapFaults.flatMap((fault, kind) =>
     Array.from({ length: quota }, (_, index) => ({
+      id: `trap${kind + 1}-${index + 1}`,
       fault,
       atMs: 4000 + ((index + random.next()) / quota) * (windowMs - 20_000),
     })),

@@ -50,7 +50,7 @@ export type Outage = {
 };
 
 /** From this time on, the next process that comes to this point dies there. */
-export type Trap = { readonly fault: TrapFault; readonly atMs: number };
+export type Trap = { readonly id: string; readonly fault: TrapFault; readonly atMs: number };
 
 export type ChaosPlan = {
   /** Over which the posts' times are spread. */

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import test from 'ava';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { evidenceOf } from './check/good-evidence.ts';
+import { openJournal } from './parts/journal.ts';
+import { markPost, openTraps, takeDeaths } from './parts/traps.ts';
+import { makePlan } from './plan/make-plan.ts';
+import { untilAllCameAbout, type Anew } from './plan/plan-anew.ts';
+import type { ChaosPlan } from './plan/post-plan.ts';
+import { textOf } from './plan/texts.ts';
+import { countFaults, isShort } from './report.ts';
+
+const shortPlan = (): ChaosPlan =>
+  makePlan({ posts: 60, seed: 1, server: 'dev', minutes: undefined, keep: false });
+
+/** One fault that is certain, on the second part of a post on Bluesky. */
+function planOfOneFault(): ChaosPlan {
+  const plan = shortPlan();
+  const [post] = plan.posts;
+  const fault = 'killed before the record' as const;
+  const planned = { id: 'f1', fault, platform: 'bluesky' as const, part: 2, mayMiss: false };
+  const channels = plan.channels.map(({ platform }) => ({ platform, revokedAtMs: null }));
+  const posts = post
+    ? [{ ...post, faults: [planned, { ...planned, id: 'f2', mayMiss: true }] }]
+    : [];
+  return { ...plan, channels, posts, traps: [], outages: [] };
+}
+
+/** Lives what is planned anew. @param comesAbout In which round the fault does. */
+async function liveAnew(comesAbout: number) {
+  const plan = planOfOneFault();
+  const journal = openJournal(() => Date.now());
+  const rounds: Anew[] = [];
+  const seen = () => ({ cameAbout: journal.cameAbout, lost: new Set<number>() });
+  await untilAllCameAbout(plan, seen, journal.elapsedMs, async (anew) => {
+    rounds.push(anew);
+    for (const { id, fault } of anew.posts.flatMap(({ faults }) => faults)) {
+      if (rounds.length === comesAbout) {
+        journal.injected(fault, id);
+      }
+    }
+  });
+  const short = countFaults({ ...evidenceOf(), plan }, journal).filter(isShort);
+  return { plan, rounds, short: short.map(({ title }) => title) };
+}
+
+test('a fault that missed its post comes about on another one', async (t) => {
+  const { plan, rounds, short } = await liveAnew(2);
+  t.deepEqual(short, []);
+  const posts = rounds.flatMap((anew) => anew.posts);
+  t.deepEqual(
+    posts.map(({ marker, parts }) => ({ marker, parts })),
+    [
+      { marker: 'f1-again1', parts: 2 },
+      { marker: 'f1-again2', parts: 2 },
+    ],
+  );
+  for (const { channels, faults } of posts) {
+    t.deepEqual(faults, plan.posts[0]?.faults.slice(0, 1));
+    t.deepEqual(
+      channels.map((channel) => plan.channels[channel]?.platform),
+      ['bluesky'],
+    );
+  }
+});
+
+test('a fault that misses every post fails the run after three more', async (t) => {
+  const { rounds, short } = await liveAnew(Infinity);
+  t.is(rounds.length, 3);
+  t.deepEqual(short, ['worker killed before the record']);
+});
+
+test('a trap into which nobody fell, and a channel whose lost access no post met, get posts of their own', async (t) => {
+  const whole = shortPlan();
+  const plan = { ...whole, posts: [] };
+  const revoked = plan.channels.flatMap(({ revokedAtMs }, index) =>
+    revokedAtMs === null ? [] : [index],
+  );
+  const [met, ...unmet] = revoked;
+  const fallenInto = plan.traps[0]?.id;
+  const seen = { cameAbout: (id: string) => id === fallenInto, lost: new Set([met ?? -1]) };
+  const rounds: Anew[] = [];
+  await untilAllCameAbout(
+    plan,
+    () => seen,
+    () => 0,
+    async (anew) => void rounds.push(anew),
+  );
+  const [{ posts = [], traps = [] } = {}] = rounds;
+  t.deepEqual(traps, plan.traps.slice(1));
+  t.deepEqual(
+    posts.slice(traps.length).map(({ channels }) => channels),
+    unmet.map((channel) => [channel]),
+  );
+  t.is(posts.length, traps.length + unmet.length);
+});
+
+/** A process that passes a mark's point at once, and once more when it is told to. */
+const passing = `
+  import { passMark } from '${new URL('parts/traps.ts', import.meta.url).href}';
+  const passed = JSON.parse(process.env.PASSED);
+  process.once('message', () => {
+    passMark(...passed);
+    process.exit(0);
+  });
+  passMark(...passed);
+  process.send('passed');
+`;
+
+test('a worker that runs already dies of a post that is marked only now', async (t) => {
+  const folder = await temporaryFolder(t);
+  openTraps(folder);
+  const [marker, part, platform] = ['p1', 1, 'mastodon'] as const;
+  const fault = 'killed before the record';
+  const text = textOf({ marker, part, parts: 1, version: 1 });
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', passing], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: { ...process.env, PASSED: JSON.stringify([folder, fault, platform, [text]]) },
+  });
+  t.teardown(() => worker.kill('SIGKILL'));
+  t.deepEqual(await once(worker, 'message'), ['passed', undefined]);
+  markPost(folder, marker, { id: 'f1', fault, platform, part, mayMiss: false });
+  worker.send('again');
+  t.deepEqual(await once(worker, 'exit'), [null, 'SIGKILL']);
+  t.deepEqual(takeDeaths(folder), [{ id: 'f1', fault, marker }]);
+});
