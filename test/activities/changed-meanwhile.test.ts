@@ -1,22 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Em } from '../../db/orm.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { freshDatabase } from '../support/database.ts';
-import {
-  down,
-  fails,
-  fakeNetwork,
-  interrupt,
-  liveTexts,
-  type FakeNetwork,
-} from '../support/networks.ts';
-import { postSteps, type PostSteps } from '../support/post-steps.ts';
+import { down, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
+import type { PostSteps } from '../support/post-steps.ts';
 import { untilBlocked } from '../support/until-blocked.ts';
 
 const minute = 60_000;
-const database = beforeTests(test, freshDatabase);
-const newSteps = (t: ExecutionContext, networks: Readonly<Record<string, FakeNetwork>>) =>
-  postSteps(t, networks, database().url);
+const { newSteps } = onOneDatabase(test);
 
 test('a post that was cancelled, ended in spite of it, and is retried, is sent again', async (t) => {
   const { steps, network, post, go } = await claimed(t);

@@ -1,24 +1,11 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import type { EditPostBody } from '../../api/posts/schemas.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { clockedChannel, type ClockedChannel } from '../support/claimed-posts.ts';
-import { freshDatabase } from '../support/database.ts';
-import {
-  down,
-  fails,
-  fakeNetwork,
-  interrupt,
-  liveTexts,
-  type FakeNetwork,
-} from '../support/networks.ts';
-import { postSteps } from '../support/post-steps.ts';
+import type { ClockedChannel } from '../support/claimed-posts.ts';
+import { down, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
-const database = beforeTests(test, freshDatabase);
-const newSteps = (t: ExecutionContext, networks: Readonly<Record<string, FakeNetwork>>) =>
-  postSteps(t, networks, database().url);
-const newChannel = (t: ExecutionContext, network: FakeNetwork) =>
-  clockedChannel(t, network, database().url);
+const { newSteps, newChannel } = onOneDatabase(test);
 
 test('a post that was edited while a try of it prepared to send never goes out with its old text afterwards', async (t) => {
   const network = fakeNetwork();

@@ -2,7 +2,6 @@ import { CancelledFailure } from '@temporalio/common';
 import test, { type ExecutionContext } from 'ava';
 import type { ApiDeps } from '../../api/deps.ts';
 import { deleteMedia } from '../../api/media/delete-media.ts';
-import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 import {
   down,
@@ -12,14 +11,13 @@ import {
   liveTexts,
   type FakeNetwork,
 } from '../support/networks.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 import { postSteps, type PostSteps } from '../support/post-steps.ts';
 import { attachFiles, storeFile } from '../support/seed-media.ts';
 import { untilBlocked } from '../support/until-blocked.ts';
 
 const minute = 60_000;
-const database = beforeTests(test, freshDatabase);
-const newSteps = (t: ExecutionContext, networks: Readonly<Record<string, FakeNetwork>>) =>
-  postSteps(t, networks, database().url);
+const { newSteps } = onOneDatabase(test);
 
 /** A post on all channels that was due and is claimed. */
 async function claimed(steps: PostSteps) {
@@ -68,6 +66,29 @@ test('of two tries of two publishings that meet only one sends', async (t) => {
   interrupt(network, 'send', async () => {
     hang.resolve();
     await t.throwsAsync(first);
+  });
+  t.like(await steps.attempt(post, id), { status: 'published' });
+  t.deepEqual(liveTexts(network), ['New']);
+});
+
+test('a try that hung since before a cancel does not send the old text when the edited post is being sent', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const { post, go, id } = await claimed(steps);
+  const [hung, hang] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  interrupt(network, 'upload', async () => {
+    hung.resolve();
+    await hang.promise;
+  });
+  const first = steps.attempt(post, id);
+  await hung.promise;
+  await steps.cancel(post);
+  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
+  await steps.claim(post);
+  interrupt(network, 'upload', async () => {
+    hang.resolve();
+    await first.catch(() => undefined);
   });
   t.like(await steps.attempt(post, id), { status: 'published' });
   t.deepEqual(liveTexts(network), ['New']);
