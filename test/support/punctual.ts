@@ -34,6 +34,7 @@ import {
   sharedBundle,
   temporalClient,
   testLog,
+  type Patience,
 } from './temporal.ts';
 
 /** Everything that one test's Punctual is made of. Its database and its Temporal namespace are its own. */
@@ -51,7 +52,7 @@ export type Punctual = {
   readonly mediaDir: string;
 };
 
-export type ApiOptions = {
+export type ApiOptions = Patience & {
   /** Ports on 127.0.0.1 that egress may go to. */
   readonly allowPorts?: readonly number[];
   /** A Temporal server other than the shared one. */
@@ -78,7 +79,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const { allowPorts = [], temporalEnv, networks = realNetworks, outside } = options;
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const settings = temporalEnv ?? (await freshNamespace());
-  const temporal = temporalClient(t, settings);
+  const temporal = temporalClient(t, settings, options);
   const secretKey = randomBytes(32).toString('hex');
   const allow = parseAllowList(allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','));
   const publicUrl = options.publicUrl ?? 'https://punctual.example';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { NativeConnection, Runtime, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import { Connection } from '@temporalio/client';
+import { Connection, type Client } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { createLogger } from '../../runtime/logger.ts';
@@ -67,8 +67,24 @@ export async function freshNamespace(): Promise<Record<string, string>> {
   return { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
 }
 
-export function temporalClient(t: ExecutionContext, settings: Record<string, string>): Temporal {
+export type Patience = {
+  /** Temporal has as long as it needs to hear of a change, not the product's 2 s: this machine may be busy. */
+  readonly patientTemporal?: boolean;
+};
+
+export function temporalClient(
+  t: ExecutionContext,
+  settings: Record<string, string>,
+  { patientTemporal = false }: Patience = {},
+): Temporal {
   const temporal = connectTemporal(settings);
   t.teardown(() => temporal.close());
-  return temporal;
+  return patientTemporal ? { ...temporal, client: patient(temporal.client) } : temporal;
 }
+
+/** The same client without deadlines that a busy machine would miss. */
+const patient = (client: Client): Client =>
+  Object.assign(Object.create(client), {
+    withDeadline: <T>(_at: number | Date, call: () => Promise<T>): Promise<T> =>
+      client.withDeadline(Date.now() + 100_000, call),
+  });
