@@ -6,6 +6,7 @@ import { connectMastodon } from '../../networks/mastodon/connect.ts';
 import { env } from './env.ts';
 import { takeGoToSocialAccount } from './gotosocial-accounts.ts';
 import { mastodonToken } from './mastodon-token.ts';
+import { takePdsAccount } from './pds-accounts.ts';
 import type { Punctual } from './punctual.ts';
 
 export type BlueskyTestAccount = {
@@ -21,22 +22,18 @@ export type BlueskyTestAccount = {
   takeDown(): Promise<void>;
 };
 
-/** Makes an account with an app password on the running PDS. Takes about 0.2 s. */
+/** Takes an account with an app password on the running PDS that no other test has. */
 export async function blueskyAccount(): Promise<BlueskyTestAccount> {
   const baseUrl = env('PUNCTUAL_TEST_PDS_URL');
-  const name = `u${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
-  const handle = `${name}.test`;
+  const { did, handle, appPassword, session } = await takePdsAccount();
   const agent = new AtpAgent({ service: baseUrl });
-  const password = crypto.randomUUID();
-  await agent.createAccount({ handle, email: `${name}@example.com`, password });
-  const did = agent.assertDid;
+  agent.sessionManager.session = session;
   const { server } = agent.com.atproto;
-  const { data } = await server.createAppPassword({ name: 'punctual' });
   return {
     baseUrl,
     did,
     handle,
-    appPassword: data.password,
+    appPassword,
     agent,
     revokeAppPassword: async () => {
       await server.revokeAppPassword({ name: 'punctual' });

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rm, unlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { env } from './env.ts';
+import { putFree, takeFree } from './free-accounts.ts';
 
 const run = promisify(execFile);
 const password = 'A-long-pass-word-1!';
@@ -24,35 +25,20 @@ export type GoToSocialAccount = {
 };
 
 /**
- * Hands out an account of the running GoToSocial that nobody else has, in whichever process the tests run: a file
- * beside the server's settings stands for each free account, and who removes it has the account.
+ * Hands out an account of the running GoToSocial that nobody else has, in whichever process the tests run. The free ones
+ * are noted beside the server's settings.
  */
 export async function takeGoToSocialAccount(): Promise<GoToSocialAccount> {
   const folder = path.join(path.dirname(env('PUNCTUAL_TEST_GOTOSOCIAL_CONFIG')), 'free-accounts');
-  await mkdir(folder, { recursive: true });
   for (;;) {
-    for (const username of await readdir(folder)) {
-      if (await remove(path.join(folder, username))) {
-        return { username, email: emailOf(username), password };
-      }
+    const free = await takeFree(folder);
+    if (free) {
+      return { username: free.name, email: emailOf(free.name), password };
     }
 
     await importBatch(folder);
   }
 }
-
-/** @returns whether it was there and is not any more because of this call. */
-const remove = (file: string): Promise<boolean> =>
-  unlink(file).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') {
-        return false;
-      }
-
-      throw error;
-    },
-  );
 
 let underWay: Promise<void> | undefined;
 
@@ -84,7 +70,7 @@ async function importAccounts(folder: string): Promise<void> {
     await rm(given, { recursive: true });
   }
 
-  await Promise.all(usernames.map((username) => writeFile(path.join(folder, username), '')));
+  await Promise.all(usernames.map((name) => putFree(folder, { name, details: '' })));
 }
 
 /** An account and its user in the format of GoToSocial's `admin export` (its `internal/trans/model`, 0.19). */

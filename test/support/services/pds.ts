@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '../../../scripts/ports.ts';
+import { freePdsAccounts } from '../pds-accounts.ts';
 import type { TestService } from './gotosocial.ts';
 
 type Listening = { listen(port: number, ...rest: unknown[]): Server };
@@ -38,6 +39,7 @@ export async function startPds(): Promise<TestService> {
       await pds.destroy();
       await plc.destroy();
       await rm(folder, { recursive: true, force: true });
+      await rm(freePdsAccounts(adminPassword), { recursive: true, force: true });
     },
   };
 }

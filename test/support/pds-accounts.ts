@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { AtpAgent, type AtpSessionData } from '@atproto/api';
+import { env } from './env.ts';
+import { putFree, takeFree, type FreeAccount } from './free-accounts.ts';
+
+/** So many are made ahead when there was none: each costs 0.15 s of processor time, so not many to spare. */
+const stock = 3;
+
+export type PdsAccount = {
+  readonly did: string;
+  readonly handle: string;
+  readonly appPassword: string;
+  /** That the account was made with. */
+  readonly session: AtpSessionData;
+};
+
+/**
+ * Hands out an account of the running PDS that nobody else has. Where none is free it is made now, and others are made
+ * meanwhile for the tests that come next, in whichever process.
+ */
+export async function takePdsAccount(): Promise<PdsAccount> {
+  const folder = freePdsAccounts(env('PUNCTUAL_TEST_PDS_ADMIN_PASSWORD'));
+  const free = await takeFree(folder);
+  if (free) {
+    return JSON.parse(free.details);
+  }
+
+  const { details } = await makeAccount();
+  restock(folder);
+  return JSON.parse(details);
+}
+
+/** Where the free accounts of a PDS are noted. No two servers have the same password, as they may have the same port. */
+export function freePdsAccounts(adminPassword: string): string {
+  const server = createHash('sha256').update(adminPassword).digest('hex').slice(0, 16);
+  return path.join(tmpdir(), `punctual-pds-accounts-${server}`);
+}
+
+let isRestocking = false;
+
+/** Only what tests wait for may fail them: whoever finds no account makes one, and hears then what is wrong. */
+function restock(folder: string): void {
+  if (!isRestocking) {
+    isRestocking = true;
+    void makeStock(folder)
+      .catch(() => undefined)
+      .finally(() => {
+        isRestocking = false;
+      });
+  }
+}
+
+async function makeStock(folder: string): Promise<void> {
+  for (let made = 0; made < stock; made += 1) {
+    await putFree(folder, await makeAccount());
+  }
+}
+
+async function makeAccount(): Promise<FreeAccount> {
+  const name = `u${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
+  const handle = `${name}.test`;
+  const agent = new AtpAgent({ service: env('PUNCTUAL_TEST_PDS_URL') });
+  const password = crypto.randomUUID();
+  await agent.createAccount({ handle, email: `${name}@example.com`, password });
+  const { data } = await agent.com.atproto.server.createAppPassword({ name: 'punctual' });
+  const { assertDid: did, session } = agent;
+  return { name, details: JSON.stringify({ did, handle, appPassword: data.password, session }) };
+}
