@@ -29,6 +29,7 @@ export type Way = {
   readonly http: Egress;
   readonly baseUrl: string;
   readonly signal?: AbortSignal;
+  readonly mayCreate?: () => boolean;
 };
 
 export type Question = {
@@ -67,6 +68,7 @@ export async function ask(way: Way, question: Question, server: string): Promise
       timeoutMs: file ? uploadTimeoutMs : timeoutMs,
       maxBytes,
       ...(way.signal ? { signal: way.signal } : {}),
+      ...(purpose === 'create' && way.mayCreate ? { mayStart: way.mayCreate } : {}),
     });
   } catch (error) {
     if (error instanceof EgressError && error.cause instanceof NetworkError) {

@@ -30,6 +30,11 @@ export type Connection = {
   readonly http: Egress;
   /** Aborts when the try's time is up or the worker stops. */
   readonly signal: AbortSignal;
+  /**
+   * Asked in the moment before the first byte of a request that creates a post: whether this try may still do so. One
+   * that stood still for too long may not, as another one may have taken over.
+   */
+  readonly mayCreate?: () => boolean;
 };
 
 /** A file that a post publishes. */

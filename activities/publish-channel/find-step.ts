@@ -5,6 +5,7 @@ import {
   type SentPart,
 } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
+import type { Intent } from './intent.ts';
 import type { Entry } from './ledger.ts';
 import { claimedElsewhere, markNotTaken, markSent } from './ledger-marks.ts';
 import type { PublishTarget } from './target.ts';
@@ -15,6 +16,7 @@ export type Try = {
   readonly target: PublishTarget;
   readonly network: Network;
   readonly connection: Connection;
+  readonly intent: Intent;
 };
 
 /**

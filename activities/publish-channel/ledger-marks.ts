@@ -29,22 +29,30 @@ export const valuesOfLive = (live: readonly Entry[]): unknown[] => [
  * while a try hung, another may have sent again, and what became of that is not known here.
  *
  * @param step As it was when it was sent, or looked for.
+ * @returns false when another try has changed any of it since.
  */
 export async function markNotTaken(
   deps: ActivityDeps,
   target: PublishTarget,
   step: readonly Entry[],
   state: 'ready' | 'refused',
-): Promise<void> {
-  await deps.orm.em.fork().transactional(async (em) => {
-    for (const { id, sendingAt } of step) {
-      await em.execute(
-        `update publish_attempts set state = ?, sending_at = null, updated_at = ?
-         where id = ? and workspace_id = ? and state <> 'sent' and sending_at is not distinct from ?`,
-        [state, deps.now(), id, target.workspaceId, sendingAt],
-      );
-    }
-  });
+): Promise<boolean> {
+  const marked = await ask(
+    deps.orm.em.fork(),
+    `update publish_attempts a set state = $1, sending_at = null, updated_at = $2
+     from unnest($3::uuid[], $4::timestamptz[]) as sent (id, sending_at)
+     where a.id = sent.id and a.workspace_id = $5 and a.state <> 'sent'
+       and a.sending_at is not distinct from sent.sending_at
+     returning a.id`,
+    [
+      state,
+      deps.now(),
+      step.map(({ id }) => id),
+      step.map(({ sendingAt }) => sendingAt),
+      target.workspaceId,
+    ],
+  );
+  return marked.length === step.length;
 }
 
 /** Which of these ids of posts on the network another part of ours has claimed. */

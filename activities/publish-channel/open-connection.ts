@@ -1,13 +1,18 @@
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import type { Connection, Json } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
+import type { Intent } from './intent.ts';
 import type { PublishTarget } from './target.ts';
 
 /** In milliseconds, over all requests of one try. Below the activity's startToCloseTimeout. */
 const tryTimeoutMs = 4 * 60_000;
 
 /** @throws Error when the channel's secrets were sealed under another key: an operator's matter. */
-export function openConnection(deps: ActivityDeps, target: PublishTarget): Connection {
+export function openConnection(
+  deps: ActivityDeps,
+  target: PublishTarget,
+  intent: Intent,
+): Connection {
   const { workspaceId, channelId, baseUrl, account } = target;
   const open = (sealed: string, purpose: string): Json =>
     JSON.parse(deps.sealer.open(sealed, purpose));
@@ -35,5 +40,6 @@ export function openConnection(deps: ActivityDeps, target: PublishTarget): Conne
     },
     http: deps.egress,
     signal: AbortSignal.timeout(tryTimeoutMs),
+    mayCreate: intent.isYoung,
   };
 }

@@ -6,6 +6,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { admit } from './admit.ts';
 import { begin } from './begin.ts';
 import { heartbeating } from './heartbeating.ts';
+import { createIntent } from './intent.ts';
 import type { Entry } from './ledger.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';
 import { openConnection } from './open-connection.ts';
@@ -95,8 +96,9 @@ async function publish(
     throw new Error(`This worker knows no network "${target.platform}".`);
   }
 
-  const connection = openConnection(deps, target);
-  const live = await sendThread({ deps, target, network, connection }, ledger);
+  const intent = createIntent(deps);
+  const connection = openConnection(deps, target, intent);
+  const live = await sendThread({ deps, target, network, connection, intent }, ledger);
   await recordPublished(deps, target, live);
 }
 

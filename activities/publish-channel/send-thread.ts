@@ -5,6 +5,7 @@ import { asReady, openLedger, type Entry } from './ledger.ts';
 import { markNotTaken, markSent } from './ledger-marks.ts';
 import { markSending } from './mark-sending.ts';
 import type { Live } from './record-published.ts';
+import { SupersededError } from './setback.ts';
 
 /**
  * Brings every part of the thread onto the network, each exactly once. Starts at the ledger: what is sent stays sent, and
@@ -88,9 +89,10 @@ async function sendStep(
   attempt: Try,
   { remaining, step, sent }: Progress,
 ): Promise<readonly SentPart[] | null> {
-  const { deps, target, network, connection } = attempt;
+  const { deps, target, network, connection, intent } = attempt;
   // Before the intent: while files are on their way no post can come of it, and what fails is certain.
   const files = await uploadFiles(attempt, { parts: step, sent });
+  intent.begin();
   const marked = await markSending(deps, target, { step, remaining });
   try {
     return await network.send(connection, { parts: step, sent }, files);
@@ -100,7 +102,11 @@ async function sendStep(
     }
 
     if (error.taken === 'no') {
-      await markNotTaken(deps, target, marked, canRetryLater[error.code] ? 'ready' : 'refused');
+      const state = canRetryLater[error.code] ? 'ready' : 'refused';
+      if (!(await markNotTaken(deps, target, marked, state))) {
+        throw new SupersededError('Another try took over while this one sent nothing.');
+      }
+
       throw error;
     }
 

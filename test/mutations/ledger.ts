@@ -40,6 +40,9 @@ export const ledgerMutations: readonly Mutation[] = [
       ' and $4::int is not null',
     ],
   ]),
+  ...mutationsOf('activities/publish-channel/intent.ts', activities, [
+    ['a request is written however old its intent is', '<= writtenWithinMs', '<= Infinity'],
+  ]),
   ...mutationsOf('activities/publish-channel/find-step.ts', activities, [
     [
       'a send is repeated while the post may still appear',

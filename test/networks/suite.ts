@@ -85,6 +85,16 @@ function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
     t.regex(errorsOf('x'.repeat(100_000))[0] ?? '', /takes \d+ .*100000\.$/);
   });
 
+  testIt('a try that stood still before its request writes nothing, and says so', async (t) => {
+    const { account, posts } = await makeAccount(t);
+    const late = openConnection(t, account, { mayCreate: () => false });
+    const error = await t.throwsAsync(publish(network, late, partsOf('Too late')), {
+      instanceOf: NetworkError,
+    });
+    t.like(error, { code: 'network_unavailable', taken: 'no' });
+    t.deepEqual(await posts(), []);
+  });
+
   testIt('frozen parts are the same after a round trip through the database', async (t) => {
     const { account } = await makeAccount(t);
     const parts = partsOf('One', 'Two');
