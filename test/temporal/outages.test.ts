@@ -33,22 +33,13 @@ const away = rendezvous(test, () => shared().gate.close());
 
 /** Temporal is back when every test has done something meanwhile, and was told of it all. */
 const back = rendezvous(test, async () => {
-  const { gate, temporal } = shared();
+  const { gate } = shared();
   await sleep(2500); // The API gives up after 2 s.
   const missed = await untold();
   await gate.open();
-  const began = Date.now();
-  let slowestMs = 0;
-  const look = async (): Promise<number> => {
-    // How quick is Temporal itself on this machine, for whoever reaches it all the time?
-    const asked = Date.now();
-    const workflowId = `control-${asked}`;
-    await temporal.workflow.start('nothing', { workflowId, taskQueue: 'nobody' });
-    slowestMs = Math.max(slowestMs, Date.now() - asked);
-    return (await untold()).length;
-  };
-  await poll(look, (count) => count === 0);
-  return { missed, tookMs: Date.now() - began, slowestMs };
+  // That a lost connection and what was not heard are tried again soon is shown elsewhere, by tries and a held clock.
+  await poll(untold, (ids) => ids.length === 0);
+  return missed;
 });
 
 /** Ids of all posts and deliveries that Temporal has yet to hear of. */
@@ -62,9 +53,6 @@ async function untold(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** A lost connection is tried again every 500 ms, and the outbox is looked at every 1000. */
-const reconnectedMs = 1500;
-
 /**
  * What a test does while Temporal is away.
  *
@@ -76,10 +64,8 @@ async function unheard<T>(
 ): Promise<T> {
   await away(t);
   const [answer, id] = await work();
-  const { missed, tookMs, slowestMs } = await back(t);
+  const missed = await back(t);
   t.true(missed.includes(id));
-  t.log(`Temporal knew ${tookMs} ms after its return; its slowest answer took ${slowestMs} ms`);
-  t.true(tookMs < 10 * reconnectedMs + 10 * slowestMs);
   return answer;
 }
 
