@@ -1,7 +1,7 @@
 import { ask } from '../db/ask.ts';
 import { presentPost, selectPost, type PostRow } from '../db/load-post-view.ts';
 import { newId } from '../db/new-id.ts';
-import { eventBody, stateOfNew } from '../db/record-event.ts';
+import { eventBody, eventTime, stateOfNew } from '../db/record-event.ts';
 import { finalEventType, type EventType } from '../domain/events.ts';
 import { isFinal, statusOfBegunPost } from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
@@ -11,23 +11,24 @@ import { endsIn, hasMovedOn, type Finalized, type FinalizeRequest } from './post
 type Endpoint = {
   readonly id: string;
   readonly events: readonly EventType[];
-  readonly disabled: boolean;
 };
 type Row = PostRow & {
   readonly run: number;
   readonly revision: number;
   readonly version: string;
+  readonly now: string | Date;
   readonly endpoints: readonly Endpoint[] | null;
 };
 
-const sql = selectPost(`, p.run, p.revision, p.xmin::text as version,
-    (select json_agg(json_build_object('id', w.id, 'events', w.events, 'disabled', w.disabled_at is not null) order by w.id)
+const sql =
+  selectPost(`, p.run, p.revision, p.xmin::text as version, ${eventTime('p.id', 'p.workspace_id')} as now,
+    (select json_agg(json_build_object('id', w.id, 'events', w.events) order by w.id)
      from webhook_endpoints w where w.workspace_id = p.workspace_id) as endpoints`);
 
 /**
  * Ends a post of which every channel has ended by itself, as nearly all do, in two statements and without a lock in
  * between: one reads all that the end says, the other writes it if the post is still the version that was read (`xmin`).
- * Whatever changes a channel of a publishing post changes the post with it.
+ * Whatever changes a channel of a publishing post changes the post with it. Endpoints are as the second finds them.
  *
  * @returns null when it is not such a post, or somebody changed it meanwhile; nothing is written then.
  */
@@ -66,11 +67,10 @@ async function writeEnd(
   { workspaceId, postId }: FinalizeRequest,
   { row, view, type, status }: End,
 ): Promise<readonly string[] | null> {
-  const createdAt = deps.now();
+  const createdAt = new Date(row.now);
   const post: PostView = { ...view, status, updated_at: createdAt.toISOString() };
   const eventId = newId();
   const subscribed = (row.endpoints ?? []).filter(({ events }) => events.includes(type));
-  const deliveries = subscribed.map(({ id, disabled }) => ({ id, disabled, deliveryId: newId() }));
   const [written] = await ask<{ posts: number; started: readonly string[] | null }>(
     deps.orm.em.fork(),
     `with post as (
@@ -79,11 +79,14 @@ async function writeEnd(
      event as (
        insert into events (id, workspace_id, type, body, post_id, run, created_at)
        select $6::uuid, $2, $7, $8, id, $9::int, $4 from post on conflict (post_id, run) do nothing returning id),
+     endpoint as materialized (
+       select id, disabled_at is not null as disabled from webhook_endpoints
+       where workspace_id = $2 and id = any ($11::uuid[]) order by id for share),
      delivery as (
        insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
-       select made.id, $2, w.id, event.id, $4, 1, ${stateOfNew('$4')}
-       from event, unnest($10::uuid[], $11::uuid[], $12::boolean[]) as made (id, endpoint_id, disabled)
-       join webhook_endpoints w on w.id = made.endpoint_id and w.workspace_id = $2
+       select made.id, $2, endpoint.id, event.id, $4, 1, ${stateOfNew('$4')}
+       from event, unnest($10::uuid[], $11::uuid[]) as made (id, endpoint_id)
+       join endpoint on endpoint.id = made.endpoint_id
        returning id, status)
      select (select count(*)::int from post) as posts,
        (select json_agg(id order by id) from delivery where status = 'pending') as started`,
@@ -97,9 +100,8 @@ async function writeEnd(
       type,
       eventBody(eventId, { workspaceId, type, createdAt, data: { post } }),
       row.run,
-      deliveries.map(({ deliveryId }) => deliveryId),
-      deliveries.map(({ id }) => id),
-      deliveries.map(({ disabled }) => disabled),
+      subscribed.map(() => newId()),
+      subscribed.map(({ id }) => id),
     ],
   );
   return written?.posts === 1 ? (written.started ?? []) : null;

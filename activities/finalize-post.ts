@@ -83,7 +83,6 @@ async function endPost(
   const post: PostView = { ...view, status, updated_at: now.toISOString() };
   const deliveryIds = await recordEvent(em, {
     workspaceId: scope.workspaceId,
-    createdAt: now,
     type,
     data: { post },
     final: { postId: scope.postId, run },

@@ -34,7 +34,6 @@ export async function endAnew(
   return recordEvent(em, {
     workspaceId,
     type,
-    createdAt: now,
     data: { post: view },
     final: { postId, run: post?.run ?? 0 },
     byOutbox: true,

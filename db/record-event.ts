@@ -6,7 +6,6 @@ import type { Em } from './orm.ts';
 export type NewEvent = {
   readonly workspaceId: string;
   readonly type: EventType;
-  readonly createdAt: Date;
   /** The specification's `data`. */
   readonly data: object;
   /** Set on a post's final event: there is one per post and run, however often this is called. */
@@ -19,36 +18,36 @@ export type NewEvent = {
 
 /**
  * Stores an event once, as the bytes that every endpoint will get, with one delivery for each endpoint that
- * subscribed to it. Call it inside the transaction that makes the event true.
+ * subscribed to it. Call it inside the transaction that makes the event true. Its time is the database's, and never
+ * before that of an earlier event of the same post.
+ *
+ * The endpoints stay as they are until the commit: one that is being deleted gets no delivery, and who enables one finds
+ * all that it missed.
  *
  * @returns the ids of the deliveries to start; none when the same final event was stored before.
  */
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
-  const id = newId();
-  const body = eventBody(id, event);
-  const endpoints = await ask<Endpoint>(
+  const { workspaceId, type, final } = event;
+  const [now] = await ask<{ at: string | Date; endpoints: readonly Endpoint[] | null }>(
     em,
-    `with event as (
-       insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (post_id, run) do nothing returning type)
-     select w.id, w.disabled_at is not null as disabled
-     from event join webhook_endpoints w on w.events @> to_jsonb(event.type)
-     where w.workspace_id = $2 order by w.id`,
-    [
-      id,
-      event.workspaceId,
-      event.type,
-      body,
-      event.final?.postId ?? null,
-      event.final?.run ?? null,
-      event.channelId ?? null,
-      event.createdAt,
-    ],
+    `with endpoint as materialized (
+       select id, disabled_at is not null as disabled from webhook_endpoints
+       where workspace_id = $1 and events @> to_jsonb($2::text) order by id for share)
+     select ${eventTime('$3::uuid', '$1')} as at, (select json_agg(endpoint) from endpoint) as endpoints`,
+    [workspaceId, type, final?.postId ?? null],
   );
-  return endpoints.length === 0 ? [] : addDeliveries(em, event, id, endpoints);
+  if (!now) {
+    throw new Error('The database told no time.');
+  }
+
+  return insertEvent(em, event, new Date(now.at), now.endpoints ?? []);
 }
 
-type Endpoint = { id: string; disabled: boolean };
+type Endpoint = { readonly id: string; readonly disabled: boolean };
+
+/** Part of a statement: the time of a new event. @param postId An expression in SQL, as is the workspace. */
+export const eventTime = (postId: string, workspaceId: string): string =>
+  `greatest(clock_timestamp(), (select max(created_at) from events where post_id = ${postId} and workspace_id = ${workspaceId}))`;
 
 /**
  * Part of a statement: status, next attempt and error of a delivery to an endpoint that may be `disabled`. What such a
@@ -60,36 +59,44 @@ export const stateOfNew = (at: string): string =>
   `case when disabled then 'failed' else 'pending' end, case when disabled then null else ${at}::timestamptz end,
    case when disabled then 'endpoint_disabled' end`;
 
-async function addDeliveries(
+async function insertEvent(
   em: Em,
-  { workspaceId, createdAt, byOutbox }: NewEvent,
-  eventId: string,
+  event: NewEvent,
+  createdAt: Date,
   endpoints: readonly Endpoint[],
 ): Promise<string[]> {
-  const deliveries = endpoints.map((endpoint) => ({ ...endpoint, deliveryId: newId() }));
-  await ask(
+  const id = newId();
+  const deliveries = await ask<{ id: string; status: string }>(
     em,
-    `insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
-     select id, $1, endpoint_id, $2, $3, case when disabled then 1 else $4::int end,
-       ${stateOfNew('$3')}
-     from unnest($5::uuid[], $6::uuid[], $7::boolean[]) as delivery (id, endpoint_id, disabled)`,
+    `with event as (
+       insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (post_id, run) do nothing returning id)
+     insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
+     select made.id, $2, endpoint_id, event.id, $8, case when disabled then 1 else $9::int end, ${stateOfNew('$8')}
+     from event, unnest($10::uuid[], $11::uuid[], $12::boolean[]) as made (id, endpoint_id, disabled)
+     returning id, status`,
     [
-      workspaceId,
-      eventId,
+      id,
+      event.workspaceId,
+      event.type,
+      eventBody(id, { ...event, createdAt }),
+      event.final?.postId ?? null,
+      event.final?.run ?? null,
+      event.channelId ?? null,
       createdAt,
-      byOutbox ? 0 : 1,
-      deliveries.map(({ deliveryId }) => deliveryId),
-      deliveries.map(({ id }) => id),
-      deliveries.map(({ disabled }) => disabled),
+      event.byOutbox ? 0 : 1,
+      endpoints.map(() => newId()),
+      endpoints.map((endpoint) => endpoint.id),
+      endpoints.map(({ disabled }) => disabled),
     ],
   );
-  return deliveries.filter(({ disabled }) => !disabled).map(({ deliveryId }) => deliveryId);
+  return deliveries.filter(({ status }) => status === 'pending').map((delivery) => delivery.id);
 }
 
 /** The bytes of an event as every endpoint gets them (specification, Events). */
 export const eventBody = (
   id: string,
-  event: Pick<NewEvent, 'workspaceId' | 'type' | 'createdAt' | 'data'>,
+  event: Pick<NewEvent, 'workspaceId' | 'type' | 'data'> & { readonly createdAt: Date },
 ): string =>
   JSON.stringify({
     id,

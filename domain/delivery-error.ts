@@ -11,6 +11,8 @@ export const deliveryErrors = [
   'http_error',
   // Nothing was sent: the endpoint is disabled.
   'endpoint_disabled',
+  // Workers of ours died over it, or could not write down what came of it.
+  'interrupted',
 ] as const;
 export type DeliveryError = (typeof deliveryErrors)[number];
 

@@ -12,6 +12,12 @@ const jitter = 0.1;
 /** A receiver may make a wait longer, up to so many times its step: none can hurry us or put us off for ever. */
 const longest = 2;
 
+/** No delivery waits longer for its next attempt, in milliseconds. */
+export const longestWaitMs = longest * Math.max(...waitsMs);
+
+/** So often a request is begun of which no end is known: workers that die count no attempt, and not without end. */
+export const mostInterrupted = 6;
+
 export type Wait = {
   /** What the receiver asked for by Retry-After, in milliseconds. */
   readonly askedMs: number | null;

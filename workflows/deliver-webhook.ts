@@ -7,8 +7,10 @@ import { errorCodesKey } from './search-attributes.ts';
 const { attemptDelivery } = proxyActivities<Activities>({
   taskQueue: webhooksQueue,
   summary: 'POST to the endpoint',
-  // A request may take 10 s; the rest is our own database.
-  startToCloseTimeout: '30 seconds',
+  // A request may take 10 s; the rest is for our own database, which may stall while its outcome is written down.
+  startToCloseTimeout: '90 seconds',
+  // A killed worker is noticed this soon. A try first heartbeats after 5 s, so a usual one records none.
+  heartbeatTimeout: '20 seconds',
   // The waits between attempts come with each failure (nextRetryDelay) and a round's sixth attempt ends it, both
   // counted in the database. These are for what cannot carry a delay: a crash, a database that is away, another
   // SECRET_KEY. Looks for a free place count as tries too: an event that looked often waits the longest interval.

@@ -1,4 +1,5 @@
 import { ask } from '../../db/ask.ts';
+import type { DeliveryError } from '../../domain/delivery-error.ts';
 import { disableAfterMs } from '../../domain/endpoint-health.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { LoadedDelivery } from './load-delivery.ts';
@@ -11,12 +12,12 @@ export async function disableIfDead(
   deps: ActivityDeps,
   { workspaceId, endpointId }: LoadedDelivery,
 ): Promise<void> {
-  const now = deps.now();
   const disabled = await ask(
     deps.orm.em.fork(),
-    `update webhook_endpoints set disabled_at = $3, disabled_reason = 'failing'
-     where id = $1 and workspace_id = $2 and disabled_at is null and failing_since <= $4 returning id`,
-    [endpointId, workspaceId, now, new Date(now.getTime() - disableAfterMs)],
+    `update webhook_endpoints set disabled_at = clock_timestamp(), disabled_reason = 'failing'
+     where id = $1 and workspace_id = $2 and disabled_at is null
+       and failing_since <= clock_timestamp() - $3 * interval '1 millisecond' returning id`,
+    [endpointId, workspaceId, disableAfterMs],
   );
   if (disabled.length > 0) {
     deps.log.warn(
@@ -26,15 +27,22 @@ export async function disableIfDead(
   }
 }
 
-/** Ends a delivery whose endpoint was disabled meanwhile, without a request. It is failed, so that it can be replayed. */
+/**
+ * Ends a delivery without another request. It is failed, so that it can be replayed. An attempt that a worker died over
+ * is shown from then on, as nobody goes on with it.
+ */
 export async function endUnsent(
   deps: ActivityDeps,
   { workspaceId, id }: LoadedDelivery,
+  error: DeliveryError,
 ): Promise<void> {
   await ask(
     deps.orm.em.fork(),
-    `update deliveries set status = 'failed', next_attempt_at = null, error = 'endpoint_disabled'
-     where id = $1 and workspace_id = $2 and status = 'pending'`,
-    [id, workspaceId],
+    `with delivery as (
+       update deliveries set status = 'failed', next_attempt_at = null, error = $3
+       where id = $1 and workspace_id = $2 and status = 'pending' returning id)
+     update delivery_attempts a set under_way = false from delivery
+     where a.delivery_id = delivery.id and a.workspace_id = $2 and a.under_way`,
+    [id, workspaceId, error],
   );
 }

@@ -8,14 +8,10 @@ import type { LoadedDelivery } from './load-delivery.ts';
 const heldForS = 20;
 
 /**
- * Part of a statement: takes a place of the endpoint of delivery $1 in workspace $2, if the delivery's time has come by
- * the instant $3. Places are rows that nobody waits for, so whoever finds all of them taken hears so at once.
+ * Part of a statement: takes a place of the endpoint in `due` for delivery $1 in workspace $2. Places are rows that
+ * nobody waits for, so whoever finds all of them taken hears so at once.
  */
-export const takePlace = `due as (
-    select d.endpoint_id from deliveries d join webhook_endpoints w on w.id = d.endpoint_id
-    where d.id = $1 and d.workspace_id = $2 and w.workspace_id = $2 and d.status = 'pending'
-      and w.disabled_at is null and (d.next_attempt_at is null or d.next_attempt_at <= $3)),
-  free as (
+export const takePlace = `free as (
     select p.endpoint_id, p.place from endpoint_places p join due on due.endpoint_id = p.endpoint_id
     where p.workspace_id = $2 and (p.taken_until is null or p.taken_until < clock_timestamp())
     order by p.place limit 1 for update of p skip locked),
@@ -35,7 +31,6 @@ const mostCounted = 10_000;
 export async function howBusy(
   { orm }: ActivityDeps,
   { endpointId, workspaceId }: LoadedDelivery,
-  now: Date,
 ): Promise<BusyEndpoint> {
   const [row] = await ask<{ waiting: number; held_ms: number }>(
     orm.em.fork(),
@@ -44,19 +39,20 @@ export async function howBusy(
           select next_attempt_at from deliveries
           where endpoint_id = $1 and workspace_id = $2 and status = 'pending'
           order by created_at desc, id desc limit ${mostCounted}) as latest
-        where next_attempt_at is null or next_attempt_at <= $3) as waiting,
+        where next_attempt_at is null or next_attempt_at <= clock_timestamp()) as waiting,
        (select coalesce(max(${heldForS * 1000} - 1000 * extract(epoch from taken_until - clock_timestamp())), 0)::int
         from endpoint_places
         where endpoint_id = $1 and workspace_id = $2 and taken_until > clock_timestamp()) as held_ms`,
-    [endpointId, workspaceId, now],
+    [endpointId, workspaceId],
   );
   return { waiting: row?.waiting ?? 0, heldMs: row?.held_ms ?? 0 };
 }
 
-/** Gives back the place of an attempt that was never written down. Left out, it is free after a while all the same. */
+/** Gives back the place of an attempt without an end. Left out, it is free after a while all the same. */
 export async function giveBack(
   { orm }: ActivityDeps,
-  { id, endpointId, place, workspaceId }: LoadedDelivery,
+  { id, endpointId, workspaceId }: LoadedDelivery,
+  place: number,
 ): Promise<void> {
   await ask(orm.em.fork(), leavePlace, [id, endpointId, place, workspaceId]);
 }

@@ -31,7 +31,6 @@ export async function loseAccess(
     workspaceId,
     channelId,
     type: 'channel.needs_reconnect',
-    createdAt: deps.now(),
     data: { channel: { id, platform, handle, error } },
   });
 }

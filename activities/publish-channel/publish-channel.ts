@@ -5,7 +5,7 @@ import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { admit } from './admit.ts';
 import { begin } from './begin.ts';
-import { heartbeating } from './heartbeating.ts';
+import { heartbeating } from '../heartbeating.ts';
 import { createIntent } from './intent.ts';
 import type { Entry } from './ledger.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';

@@ -17,18 +17,17 @@ type Row = { id: string; round: number };
 export async function beginRound(
   em: Em,
   workspaceId: string,
-  now: Date,
   { which, values }: { readonly which: string; readonly values: readonly unknown[] },
 ): Promise<DeliveryToSync[]> {
   const rows = await em.execute<Row[]>(
     `with final as materialized (
        select id from deliveries where workspace_id = ? and ${which}
        order by created_at, id limit ${maxBegun} for update)
-     update deliveries d set status = 'pending', error = null, round = d.round + 1, next_attempt_at = ?,
+     update deliveries d set status = 'pending', error = null, round = d.round + 1, next_attempt_at = clock_timestamp(),
        attempts_before = (select coalesce(max(number), 0) from delivery_attempts a
          where a.delivery_id = d.id and a.workspace_id = d.workspace_id)
      from final where d.id = final.id and d.workspace_id = ? returning d.id, d.round`,
-    [workspaceId, ...values, now, workspaceId],
+    [workspaceId, ...values, workspaceId],
   );
   return rows.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
 }

@@ -55,7 +55,8 @@ export async function loadDeliveries(
        (select json_agg(json_build_object(
           'number', a.number, 'created_at', a.created_at, 'duration_ms', a.duration_ms,
           'response_status', a.response_status, 'error', a.error) order by a.number)
-        from delivery_attempts a where a.delivery_id = d.id and a.workspace_id = d.workspace_id) as attempts
+        from delivery_attempts a
+        where a.delivery_id = d.id and a.workspace_id = d.workspace_id and not a.under_way) as attempts
      from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
      where d.endpoint_id = ? and d.workspace_id = ? ${conditions}
      order by d.created_at desc, d.id desc limit ?`,

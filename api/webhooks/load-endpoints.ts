@@ -47,7 +47,7 @@ export async function loadEndpoints(
        order by created_at desc, id desc limit 1) d on true
      left join lateral (
        select response_status, error from delivery_attempts
-       where delivery_id = d.id and workspace_id = w.workspace_id
+       where delivery_id = d.id and workspace_id = w.workspace_id and not under_way
        order by number desc limit 1) a on true
      where w.workspace_id = ? ${id === undefined ? '' : 'and w.id = ?'} order by w.created_at, w.id`,
     id === undefined ? [workspaceId] : [workspaceId, id],

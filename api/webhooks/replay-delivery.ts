@@ -24,7 +24,7 @@ export async function replayDelivery(
       await mustBeEnabled(em, workspaceId, endpointId);
     }
 
-    const rounds: DeliveryToSync[] = await beginRound(em, workspaceId, deps.now(), {
+    const rounds: DeliveryToSync[] = await beginRound(em, workspaceId, {
       which: `endpoint_id = ? and id = ? and status in ('delivered', 'failed')`,
       values: [endpointId, id],
     });

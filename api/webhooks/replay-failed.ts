@@ -26,7 +26,7 @@ export async function replayFailed(
 ): Promise<number> {
   const begun = await deps.orm.em.fork().transactional(async (em) => {
     await mustBeEnabled(em, workspaceId, endpointId);
-    return beginRound(em, workspaceId, deps.now(), {
+    return beginRound(em, workspaceId, {
       which: `endpoint_id = ? and created_at >= ? and status = 'failed' and not exists (
         select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
           and e.type = 'webhook.test')`,

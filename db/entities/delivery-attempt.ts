@@ -19,6 +19,10 @@ const DeliveryAttemptSchema = defineEntity({
     responseStatus: p.integer().strictNullable(),
     /** A coarse code; see domain/delivery-error.ts. */
     error: p.text().strictNullable(),
+    /** Begun, and nothing is known of its end: then it is not shown. */
+    underWay: p.boolean().default(false),
+    /** How often its request was begun: more than once when a worker died over it. */
+    begun: p.integer().default(1),
   },
 });
 

@@ -6,6 +6,13 @@ import { Workspace } from './workspace.ts';
 const EndpointPlaceSchema = defineEntity({
   name: 'EndpointPlace',
   tableName: 'endpoint_places',
+  indexes: [
+    {
+      name: 'endpoint_places_resting',
+      expression:
+        'create index "endpoint_places_resting" on "endpoint_places" ("rests_until") where "rests_until" is not null',
+    },
+  ],
   properties: {
     endpointId: () =>
       p.manyToOne(WebhookEndpoint).mapToPk().name('endpoint_id').deleteRule('cascade').primary(),
@@ -16,6 +23,8 @@ const EndpointPlaceSchema = defineEntity({
     deliveryId: p.uuid().strictNullable(),
     /** By the database's clock. Past when the request has ended, or its worker must be dead. */
     takenUntil: instant().strictNullable(),
+    /** By the database's clock. Set when a request got no answer in its time: until then the place is not taken. */
+    restsUntil: instant().strictNullable(),
   },
 });
 

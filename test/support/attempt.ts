@@ -26,14 +26,18 @@ export type Attempted<Result> =
       readonly inMs: number | null;
     };
 
+/** What Temporal says of a try. Left out, its time is so short that nothing is tried twice within. */
+export type AttemptInfo = { readonly startToCloseTimeoutMs?: number };
+
 /** Runs an activity once, as Temporal would. @throws whatever the activity does not say by an ApplicationFailure. */
 export async function attempt<Request, Result>(
   activity: (deps: ActivityDeps, request: Request) => Promise<Result>,
   deps: ActivityDeps,
   request: Request,
+  info: AttemptInfo = {},
 ): Promise<Attempted<Result>> {
   try {
-    const environment = new MockActivityEnvironment(undefined, { logger });
+    const environment = new MockActivityEnvironment(info, { logger });
     const result: Result = await environment.run(activity, deps, request);
     const done = typeof result === 'string' ? { status: result } : result;
     return { kind: 'done', ...done } as Attempted<Result>;

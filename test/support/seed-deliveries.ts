@@ -5,22 +5,39 @@ import type { EventType } from '../../domain/events.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Punctual } from './punctual.ts';
 
-/** Stores an event as the worker does. @returns its delivery's id, if anybody subscribed. */
+/**
+ * Stores an event as the worker does.
+ *
+ * @param createdAt Left out, it is now by the database's clock, as ever.
+ * @returns its delivery's id, if anybody subscribed.
+ */
 export async function storeEvent(
-  { orm }: Punctual,
+  { orm }: Pick<Punctual, 'orm'>,
   workspaceId: string,
   type: EventType,
-  createdAt = new Date(),
+  createdAt?: Date,
 ): Promise<string | undefined> {
   return orm.em.fork().transactional(async (em) => {
-    const [id] = await recordEvent(em, { workspaceId, type, createdAt, data: {} });
+    const [id] = await recordEvent(em, { workspaceId, type, data: {} });
+    if (id !== undefined && createdAt) {
+      await em.execute(
+        `with event as (
+           update events set created_at = ? where id = (select event_id from deliveries where id = ?)
+           returning id, created_at)
+         update deliveries d set created_at = event.created_at,
+           next_attempt_at = case when d.status = 'pending' then event.created_at end
+         from event where d.event_id = event.id`,
+        [createdAt, id],
+      );
+    }
+
     return id;
   });
 }
 
 /** @param row Delivery, number, time, duration in milliseconds, status, error. */
 export const storeAttempt = (
-  { orm }: Punctual,
+  { orm }: Pick<Punctual, 'orm'>,
   workspaceId: string,
   row: unknown[],
 ): Promise<unknown> =>
@@ -33,12 +50,12 @@ export const storeAttempt = (
 
 /** A `post.failed` event, to which somebody must have subscribed, and a delivery of it that has come so far. */
 export async function storeDelivery(
-  punctual: Punctual,
+  punctual: Pick<Punctual, 'orm'>,
   workspaceId: string,
   status: DeliveryStatus = 'failed',
-  createdAt = new Date(),
+  at?: Date,
 ): Promise<string> {
-  const id = await storeEvent(punctual, workspaceId, 'post.failed', createdAt);
+  const id = await storeEvent(punctual, workspaceId, 'post.failed', at);
   if (id === undefined) {
     throw new Error('Nobody subscribed.');
   }
@@ -46,7 +63,7 @@ export async function storeDelivery(
   const numbers = { pending: [], delivered: [1], failed: [1, 2, 3, 4, 5, 6] }[status];
   for (const number of numbers) {
     const answer = status === 'failed' ? [503, 'http_error'] : [204, null];
-    await storeAttempt(punctual, workspaceId, [id, number, createdAt, 30, ...answer]);
+    await storeAttempt(punctual, workspaceId, [id, number, at ?? new Date(), 30, ...answer]);
   }
 
   await punctual.orm.em

@@ -5,8 +5,9 @@ import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import type { Answer } from './answers.ts';
-import { attempt, type Attempted } from './attempt.ts';
+import { attempt, type Attempted, type AttemptInfo } from './attempt.ts';
 import { newClient, type Client } from './client.ts';
+import { heldClock, type HeldClock } from './database-clock.ts';
 import { beforeTests, type SharedApi } from './kit.ts';
 import { fakeNetworks } from './networks.ts';
 import { patient } from './patient-egress.ts';
@@ -34,21 +35,27 @@ export type Subscription = {
   readonly path: string;
   readonly receiver: TestReceiver;
   /**
-   * What attempts work with. Their clock is the test's: it stands still until `pass`. Their requests never give up: on a
-   * slow machine a receiver that is well may take longer than the product's ten seconds.
+   * What attempts work with. Their requests never give up: on a slow machine a receiver that is well may take longer
+   * than the product's ten seconds.
    */
   readonly deps: ActivityDeps;
   readonly now: () => Date;
-  /** Moves the clock of attempts and events. In milliseconds. */
+  /**
+   * Moves the clock of attempts and events, which is the database's. In milliseconds. It goes with the machine's until
+   * the first call, and stands still from then on.
+   */
   readonly pass: (ms: number) => void;
+  /** Resolves when the database knows of all that has passed. */
+  readonly caughtUp: () => Promise<void>;
   /** Stores an event as the worker does. @returns its delivery's id; '' when there is none. */
   readonly event: (data?: object) => Promise<string>;
   /** Stores an event and a delivery of it that has come so far. @returns the delivery's id. */
   readonly store: (status: DeliveryStatus, at?: Date) => Promise<string>;
-  /** One attempt, as Temporal would have it made. @param deps Others than its own. */
+  /** One attempt, as Temporal would have it made. @param deps Others than its own. @param info What Temporal says of it. */
   readonly attempt: (
     deliveryId: string,
     deps?: Partial<ActivityDeps>,
+    info?: AttemptInfo,
   ) => Promise<AttemptedDelivery>;
   /** The delivery as the API shows it. */
   readonly shown: (deliveryId: string) => Promise<DeliveryView>;
@@ -97,19 +104,27 @@ export async function startWebhooks(
     ...receivers,
     punctual,
     newClient: (name) => newClient(punctual, name),
-    subscribe: (answer) => subscribe(punctual, receivers.receiver(answer)),
+    subscribe: (answer) => subscribe(scope, punctual, receivers.receiver(answer)),
   };
 }
 
-async function subscribe(punctual: Punctual, receiver: TestReceiver): Promise<Subscription> {
+async function subscribe(
+  scope: ExecutionContext,
+  punctual: Punctual,
+  receiver: TestReceiver,
+): Promise<Subscription> {
   const client = await newClient(punctual);
   const { workspaceId } = client;
   const hook = { url: receiver.url, events: ['post.failed'] };
   const { id: webhookId, secret } = (await client.post('/webhooks', hook)).body.webhook;
-  let nowMs = Date.now();
-  const now = (): Date => new Date(nowMs);
-  const deps: ActivityDeps = { ...punctual.deps, now, egress: patient(punctual.deps.egress) };
   const path = `/webhooks/${webhookId}`;
+  const clock = clockOf(scope, punctual);
+  const depsNow = (): ActivityDeps => ({
+    ...punctual.deps,
+    now: clock.now,
+    orm: clock.orm(),
+    egress: patient(punctual.deps.egress),
+  });
   return {
     client,
     workspaceId,
@@ -117,15 +132,25 @@ async function subscribe(punctual: Punctual, receiver: TestReceiver): Promise<Su
     secret,
     path,
     receiver,
-    deps,
-    now,
-    pass: (ms) => {
-      nowMs += ms;
+    get deps() {
+      return depsNow();
     },
-    event: (data = {}) => storeEvent(deps, workspaceId, data),
-    store: (status, at = now()) => storeDelivery(punctual, workspaceId, status, at),
-    attempt: (deliveryId, others = {}) =>
-      attempt(attemptDelivery, { ...deps, ...others }, { workspaceId, deliveryId }),
+    now: clock.now,
+    pass: clock.pass,
+    caughtUp: clock.caughtUp,
+    event: async (data = {}) => {
+      await clock.caughtUp();
+      return storeEvent(depsNow(), workspaceId, data);
+    },
+    store: async (status, at) => {
+      await clock.caughtUp();
+      return storeDelivery({ orm: clock.orm() }, workspaceId, status, at);
+    },
+    attempt: async (deliveryId, others = {}, info = {}) => {
+      await clock.caughtUp();
+      const deps = { ...depsNow(), ...others };
+      return attempt(attemptDelivery, deps, { workspaceId, deliveryId }, info);
+    },
     shown: async (deliveryId) => {
       const { body } = await client.get(path);
       return body.deliveries.find((one: DeliveryView) => one.id === deliveryId);
@@ -133,13 +158,32 @@ async function subscribe(punctual: Punctual, receiver: TestReceiver): Promise<Su
   };
 }
 
-const storeEvent = (
-  { orm, now }: ActivityDeps,
-  workspaceId: string,
-  data: object,
-): Promise<string> =>
+/** The machine's clock until something passes, and from then on one that is held. */
+function clockOf(scope: ExecutionContext, { orm, databaseUrl }: Punctual) {
+  let held: HeldClock | undefined;
+  let nowMs: number | undefined;
+  let told: Promise<unknown> = Promise.resolve();
+  return {
+    now: () => new Date(nowMs ?? Date.now()),
+    orm: () => held?.orm ?? orm,
+    pass: (ms: number): void => {
+      const atMs = (nowMs ?? Date.now()) + ms;
+      nowMs = atMs;
+      told = told.then(async () => {
+        if (held) {
+          held.pass(ms);
+          await held.caughtUp();
+        } else {
+          held = await heldClock(scope, databaseUrl, atMs);
+        }
+      });
+    },
+    caughtUp: async () => void (await told),
+  };
+}
+
+const storeEvent = ({ orm }: ActivityDeps, workspaceId: string, data: object): Promise<string> =>
   orm.em.fork().transactional(async (em) => {
-    const event = { workspaceId, type: 'post.failed' as const, createdAt: now(), data };
-    const [id = ''] = await recordEvent(em, event);
+    const [id = ''] = await recordEvent(em, { workspaceId, type: 'post.failed', data });
     return id;
   });

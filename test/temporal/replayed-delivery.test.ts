@@ -51,9 +51,7 @@ const relayed = (): Promise<number> =>
 const beginUntold = ({ workspaceId }: Subscription, id: string): Promise<unknown> =>
   relay()
     .orm.em.fork()
-    .transactional((em) =>
-      beginRound(em, workspaceId, new Date(), { which: 'id = ?', values: [id] }),
-    );
+    .transactional((em) => beginRound(em, workspaceId, { which: 'id = ?', values: [id] }));
 
 const handleOf = (deliveryId: string) =>
   relay().client.workflow.getHandle(deliveryWorkflowId(deliveryId));

@@ -244,7 +244,7 @@ test('a bad request after days of silence disables nothing, whatever was before 
 
 test('two workers that see the last failures at the same time disable the endpoint once', async (t) => {
   const subscribed = await api.subscribe(status(500));
-  const { event, attempt, pass, deps } = subscribed;
+  const { event, attempt, pass } = subscribed;
   const first = await almostDisabled(t, subscribed);
   pass(-8 * hour);
   const second = await event();
@@ -257,7 +257,7 @@ test('two workers that see the last failures at the same time disable the endpoi
   const lines: unknown[] = [];
   const log = { warn: (...line: unknown[]) => lines.push(line) } as unknown as ActivityDeps['log'];
 
-  const ends = await Promise.all([first, second].map((id) => attempt(id, { ...deps, log })));
+  const ends = await Promise.all([first, second].map((id) => attempt(id, { log })));
 
   t.deepEqual(ends, [
     { kind: 'done', status: 'failed' },

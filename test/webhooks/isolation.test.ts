@@ -78,7 +78,7 @@ test.serial(
   '20 events of one workspace arrive while the first 4 of 100 of another still wait for an answer',
   async (t) => {
     const { answer, waiting, lost, release } = held();
-    const hanging = await endpointWithHeldPlaces(t, api, answer);
+    const hanging = await endpointWithHeldPlaces(api, answer);
     const healthy = await api.subscribe(status(204));
     const [slow, quick] = [await queued(hanging, 100), await queued(healthy, 20)];
     const first = attemptAll(hanging, slow);
@@ -100,7 +100,7 @@ test.serial(
   '1,000 events wait for a receiver that hangs; when it recovers all arrive, four at a time',
   async (t) => {
     const { answer, waiting, most, release } = held();
-    const hanging = await endpointWithHeldPlaces(t, api, answer);
+    const hanging = await endpointWithHeldPlaces(api, answer);
     const first = attemptAll(hanging, await queued(hanging, 1000));
     const others = await first.waiting(996);
     t.is(waiting(), 4);
@@ -140,7 +140,7 @@ test.serial(
 
 test('an endpoint that hangs holds up no other of the same workspace', async (t) => {
   const { answer, waiting, release } = held();
-  const subscribed = await endpointWithHeldPlaces(t, api, answer);
+  const subscribed = await endpointWithHeldPlaces(api, answer);
   const { client, workspaceId, attempt, receiver } = subscribed;
   const hanging = (await events(subscribed, 4)).map((id) => attempt(id));
   await receiver.nth(4);

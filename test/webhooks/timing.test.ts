@@ -19,7 +19,8 @@ function waitOf(t: ExecutionContext, attempted: AttemptedDelivery): number {
 }
 
 test('a receiver that always fails gets six requests, none before its time, and then the delivery has failed', async (t) => {
-  const { event, attempt, shown, receiver, pass, deps } = await api.subscribe(status(500));
+  const { event, attempt, shown, receiver, pass, now } = await api.subscribe(status(500));
+  pass(0);
   const delivery = await event();
   for (const [index, step] of steps.entries()) {
     const waitMs = waitOf(t, await attempt(delivery));
@@ -27,7 +28,7 @@ test('a receiver that always fails gets six requests, none before its time, and 
     const before = await shown(delivery);
     t.is(before.attempts.length, index + 1);
     const nextMs = Date.parse(before.next_attempt_at ?? '');
-    t.is(nextMs, deps.now().getTime() + waitMs);
+    t.is(nextMs, now().getTime() + waitMs);
 
     // As after a crash, when nobody remembers the wait but the row.
     pass(waitMs - halfMinute);
@@ -37,7 +38,7 @@ test('a receiver that always fails gets six requests, none before its time, and 
     t.is(leftMs, halfMinute);
     t.deepEqual(await shown(delivery), before);
     pass(leftMs);
-    t.is(deps.now().getTime(), nextMs);
+    t.is(now().getTime(), nextMs);
   }
 
   t.deepEqual(await attempt(delivery), { kind: 'done', status: 'failed' });
@@ -114,7 +115,8 @@ const asked: Readonly<
 };
 for (const [what, [header, shortest, longest]] of Object.entries(asked)) {
   test(`a receiver that asks for ${what} by Retry-After gets ${said(shortest, longest)}`, async (t) => {
-    const { event, attempt, shown, receiver, now } = await api.subscribe();
+    const { event, attempt, shown, receiver, now, pass } = await api.subscribe();
+    pass(0);
     const retryAfter = typeof header === 'string' ? header : header(now().getTime());
     receiver.answer = status(429, { 'retry-after': retryAfter });
     const delivery = await event();

@@ -55,7 +55,7 @@ test.serial('what has failed is found by an index', async (t) => {
   const { orm } = api.punctual;
   await storeMany(orm, client.workspaceId, 3000);
   const { em, queries } = watched(orm.em.fork());
-  await beginRound(em, client.workspaceId, new Date(), {
+  await beginRound(em, client.workspaceId, {
     which: `endpoint_id = ? and created_at >= ? and status = 'failed'`,
     values: [webhookId, new Date('2026-01-03T00:00:00Z')],
   });

@@ -18,7 +18,7 @@ const setClock = (ms: number): void => {
 async function endpoint() {
   setClock(began);
   const subscribed = await api.subscribe(status(204));
-  const { client, path, receiver, store, attempt } = subscribed;
+  const { client, path, receiver, store, attempt, pass } = subscribed;
   const { now } = api.punctual.deps;
   return {
     ...subscribed,
@@ -26,7 +26,8 @@ async function endpoint() {
     /** What goes out now, by a test call and by a worker. */
     sent: async (): Promise<readonly Received[]> => {
       await client.post(`${path}/test`);
-      await attempt(await store('pending', now()), { now });
+      pass(now().getTime() - subscribed.now().getTime());
+      await attempt(await store('pending'));
       return receiver.arrived.slice(-2);
     },
   };

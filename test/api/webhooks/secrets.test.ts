@@ -124,7 +124,6 @@ async function deliver(punctual: Punctual, { workspaceId }: Client): Promise<str
   const event = {
     workspaceId,
     type: 'post.failed',
-    createdAt: new Date(),
     data: { post: { body: text } },
   } as const;
   const [deliveryId = ''] = await punctual.orm.em

@@ -1,0 +1,224 @@
+import test from 'ava';
+import { createOrm } from '../../db/orm.ts';
+import { held, inTurn, status } from '../support/answers.ts';
+import { poll } from '../support/poll.ts';
+import { sharedWebhooks, type Subscription } from '../support/webhooks.ts';
+
+const api = sharedWebhooks(test);
+const delivered = { kind: 'done', status: 'delivered' } as const;
+const year = 365 * 24 * 3_600_000;
+
+const execute = <T>(sql: string, values: readonly unknown[] = []): Promise<T[]> =>
+  api.punctual.orm.em.fork().execute<T[]>(sql, [...values]);
+
+/** Lets nothing that is so be written down of this workspace's attempts, as when the disk is full. @returns how to end that. */
+async function fullDisk(
+  { workspaceId }: Subscription,
+  operation: 'insert' | 'update',
+  condition: string,
+): Promise<() => Promise<unknown>> {
+  const name = `full_disk_${workspaceId.replaceAll('-', '')}`;
+  await execute(`create function ${name}() returns trigger language plpgsql as $$ begin
+    raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`);
+  await execute(`create trigger ${name} before ${operation} on delivery_attempts for each row
+    when (new.workspace_id = '${workspaceId}' and ${condition}) execute function ${name}()`);
+  return () => execute(`drop trigger ${name} on delivery_attempts`);
+}
+
+test('while attempts cannot be begun in the database, a receiver gets no request, and every event when they can', async (t) => {
+  const subscribed = await api.subscribe(status(204));
+  const { attempt, event, receiver, shown } = subscribed;
+  const makeRoom = await fullDisk(subscribed, 'insert', 'true');
+  const ids = await Promise.all([event(), event(), event()]);
+  for (const id of [...ids, ...ids]) {
+    await t.throwsAsync(attempt(id), { code: '53100' });
+  }
+
+  t.is(receiver.arrived.length, 0);
+  await makeRoom();
+  for (const id of ids) {
+    t.deepEqual(await attempt(id), delivered);
+    t.is((await shown(id)).attempts.length, 1);
+  }
+
+  t.is(receiver.arrived.length, 3);
+});
+
+test('while the outcome of attempts cannot be written down, a receiver gets six requests and no more: the delivery has failed as interrupted, and can be replayed', async (t) => {
+  const subscribed = await api.subscribe(status(204));
+  const { attempt, event, receiver, shown, client, path } = subscribed;
+  const id = await event();
+  // There is room for the attempt, and none for what came of it.
+  const makeRoom = await fullDisk(subscribed, 'update', 'not new.under_way and new.error is null');
+  for (let tries = 1; tries <= 6; tries += 1) {
+    await t.throwsAsync(attempt(id), { code: '53100' });
+    await execute('update endpoint_places set taken_until = null where workspace_id = ?', [
+      subscribed.workspaceId,
+    ]);
+    t.deepEqual((await shown(id)).attempts, []);
+  }
+
+  for (let tries = 0; tries < 3; tries += 1) {
+    t.deepEqual(await attempt(id), { kind: 'done', status: 'failed' });
+  }
+
+  t.is(receiver.arrived.length, 6);
+  const { attempts, ...seen } = await shown(id);
+  t.like(seen, { status: 'failed', error: 'interrupted', next_attempt_at: null });
+  t.like(attempts, [{ number: 1, response_status: null, error: 'interrupted' }]);
+
+  await makeRoom();
+  t.is((await client.post(`${path}/deliveries/${id}/replay`)).status, 202);
+  t.deepEqual(await attempt(id), delivered);
+  t.like((await shown(id)).attempts, [{ error: 'interrupted' }, { number: 2, error: null }]);
+});
+
+test('a worker that died over a request takes no attempt of the six: the next try begins the same one again', async (t) => {
+  const subscribed = await api.subscribe(status(500));
+  const { attempt, event, receiver, shown, pass } = subscribed;
+  pass(0);
+  const id = await event();
+  const dead = () => Promise.reject(new Error('Killed.'));
+  for (let made = 1; made <= 6; made += 1) {
+    // It was sent, and nobody was there for the answer.
+    await t.throwsAsync(attempt(id, { egress: { ...subscribed.deps.egress, request: dead } }));
+    t.is((await shown(id)).attempts.length, made - 1);
+    const attempted = await attempt(id);
+    t.is(attempted.kind, made < 6 ? 'again' : 'done');
+    pass((attempted.kind === 'again' && attempted.inMs) || 0);
+  }
+
+  t.is(receiver.arrived.length, 6);
+  t.deepEqual(
+    (await shown(id)).attempts.map(({ number, response_status: code }) => [number, code]),
+    [1, 2, 3, 4, 5, 6].map((number) => [number, 500]),
+  );
+});
+
+test('a database that stalls while receivers answer costs no second request: what came of them is written down later', async (t) => {
+  const orm = createOrm(api.punctual.databaseUrl, { poolSize: 5, queryTimeoutMs: 300 });
+  t.teardown(() => orm.close());
+  const endpoints: (Subscription & {
+    release: ReturnType<typeof held>['release'];
+    ids: string[];
+  })[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const { answer, release } = held();
+    const subscribed = await api.subscribe(answer);
+    endpoints.push({
+      ...subscribed,
+      release,
+      ids: [await subscribed.event(), await subscribed.event()],
+    });
+  }
+
+  const all = endpoints.flatMap(({ attempt, ids }) =>
+    ids.map((id) => attempt(id, { orm }, { startToCloseTimeoutMs: 600_000 })),
+  );
+  await Promise.all(endpoints.map(({ receiver }) => receiver.nth(2)));
+  await api.punctual.orm.em.fork().transactional(async (em) => {
+    await em.execute('lock table delivery_attempts in share row exclusive mode');
+    const [{ pid } = { pid: 0 }] = await em.execute<{ pid: number }[]>(
+      'select pg_backend_pid() as pid',
+    );
+    endpoints.forEach(({ release }) => release(status(204)));
+    // Each try is given up after 300 ms, and its statement waits on: more of them than there are attempts.
+    await poll(
+      () =>
+        execute<{ pid: number }>(
+          'select pid from pg_locks where not granted and ? = any (pg_blocking_pids(pid))',
+          [pid],
+        ),
+      ({ length }) => length > all.length,
+    );
+  });
+
+  t.deepEqual(
+    await Promise.all(all),
+    all.map(() => delivered),
+  );
+  for (const { attempt, ids, receiver, shown } of endpoints) {
+    for (const id of ids) {
+      t.deepEqual(await attempt(id), delivered);
+      t.is((await shown(id)).attempts.length, 1);
+    }
+
+    t.is(receiver.arrived.length, 2);
+  }
+});
+
+test('an answer that comes when another try has begun the same attempt: what was taken is delivered, and a failure does not count', async (t) => {
+  for (const [late, end] of [
+    [204, 'delivered'],
+    [500, 'pending'],
+  ] as const) {
+    const [first, second] = [held(), held()];
+    const subscribed = await api.subscribe(inTurn(first.answer, second.answer));
+    const { attempt, event, receiver, shown } = subscribed;
+    const id = await event();
+    const old = attempt(id);
+    await receiver.nth(1);
+    const next = attempt(id);
+    await receiver.nth(2);
+    first.release(status(late));
+    await old;
+
+    t.is((await shown(id)).status, end);
+    second.release(status(late === 204 ? 500 : 204));
+    t.deepEqual(await next, delivered);
+    const { attempts, ...seen } = await shown(id);
+    t.like(seen, { status: 'delivered', error: null });
+    t.like(attempts, [{ number: 1, response_status: 204, error: null }]);
+    t.is(attempts.length, 1);
+  }
+});
+
+test('an answer that comes when its delivery has ended unsent, as its endpoint was disabled: taken is delivered without an error, a failure changes nothing', async (t) => {
+  for (const [code, end] of [
+    [204, { status: 'delivered', error: null }],
+    [500, { status: 'failed', error: 'endpoint_disabled' }],
+  ] as const) {
+    const { answer, release } = held();
+    const { attempt, event, receiver, shown, client, path } = await api.subscribe(answer);
+    const id = await event();
+    const old = attempt(id);
+    await receiver.nth(1);
+    await client.patch(path, { enabled: false });
+    t.deepEqual(await attempt(id), { kind: 'done', status: 'failed' });
+    release(status(code));
+    t.like(await old, { status: end.status });
+
+    const { attempts, ...seen } = await shown(id);
+    t.like(seen, { ...end, next_attempt_at: null });
+    t.like(attempts, [{ number: 1, response_status: code }]);
+  }
+});
+
+test('a worker whose clock is wrong by a year delivers when the others do, and writes no time that they would wait for', async (t) => {
+  for (const wrongMs of [-year, -3000, year]) {
+    const now = () => new Date(Date.now() + wrongMs);
+    const { attempt, event, shown } = await api.subscribe(inTurn(status(500), status(204)));
+    const id = await event();
+    const first = await attempt(id, { now });
+    t.like(first, { kind: 'again', code: 'http_error' });
+    const { next_attempt_at: next, attempts } = await shown(id);
+    const waitMs = Date.parse(next ?? '') - Date.parse(attempts[0]?.created_at ?? '');
+    t.true(waitMs >= 60_000 && waitMs <= 120_000, String(waitMs));
+    t.true(Math.abs(Date.parse(attempts[0]?.created_at ?? '') - Date.now()) < year / 2);
+
+    const early = await attempt(id, { now });
+    t.like(early, { kind: 'again', code: 'too_early' });
+    t.true(early.kind === 'again' && (early.inMs ?? 0) <= 120_000);
+  }
+});
+
+test('a next attempt that a wrong clock put into next year is made now', async (t) => {
+  const { attempt, event, webhookId } = await api.subscribe(status(204));
+  const id = await event();
+  await execute('update deliveries set next_attempt_at = ? where endpoint_id = ?', [
+    new Date(Date.now() + year),
+    webhookId,
+  ]);
+
+  t.deepEqual(await attempt(id), delivered);
+});
