@@ -8,7 +8,7 @@ import {
 import { NetworkError } from './network.ts';
 
 /** Over the whole request. Longer than any answer seen from a healthy server, shorter than a try. */
-const timeoutMs = 30_000;
+export const timeoutMs = 30_000;
 /** For a request that brings a file. Shorter than a try; at 10 Mbit/s, 200 MB take 160 s. */
 const uploadTimeoutMs = 200_000;
 /** A page of 40 long statuses is about 300 kB. */

@@ -96,7 +96,8 @@ export type Network = {
   readonly threads: 'atomic' | 'sequential';
   /**
    * How long after the start of a send the post may still appear, in milliseconds. `absent` sooner than that
-   * proves nothing. 0 where a second send of the same key cannot make a second post.
+   * proves nothing, also where a second send of the same key cannot make a second post: the post may have been cancelled
+   * and edited by then, and goes out under another key.
    */
   readonly settlingMs: number;
   /** Computes what every try must share. May read from the network; creates nothing. Called once per thread. */

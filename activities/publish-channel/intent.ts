@@ -4,7 +4,7 @@ import type { ActivityDeps } from '../deps.ts';
  * A request that creates something is written this soon after its intent or not at all, in milliseconds. With the time
  * that it may then take (30 s) it is over well before `settlingMs` is, when another try may send again.
  */
-const writtenWithinMs = 10_000;
+export const writtenWithinMs = 10_000;
 
 /** How old the intent to send is, for a try that may be stopped at any point, and go on long after others took over. */
 export type Intent = {

@@ -17,8 +17,9 @@ export const bluesky: Network = {
   id: 'bluesky',
   rules,
   threads: 'atomic',
-  // A second write under the same keys is refused, so there is nothing to wait for.
-  settlingMs: 0,
+  // A second write under the same keys is refused, but the post may be edited meanwhile, and then has others. What
+  // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
+  settlingMs: 60_000,
 
   freeze(connection: Connection, parts: readonly Part[], nowMs: number): Promise<FrozenPart[]> {
     return freezeThread(connection, parts, nowMs);
