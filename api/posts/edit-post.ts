@@ -11,7 +11,6 @@ import type { NewMedia } from '../media/new-media.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
 import { editChannels } from './edit-channels.ts';
 import { editMedia, mustBeComplete } from './edit-media.ts';
-import { hasBegun } from './has-begun.ts';
 import { judgePost, mustBePublishable, warningFor } from './judge-post.ts';
 import { keepLiveParts } from './keep-live-parts.ts';
 import { mustHavePlan } from './must-have-plan.ts';
@@ -99,8 +98,10 @@ async function applyEdit(
   const { overrides } = content;
   await writeChannels(em, post, channels, { status, overrides, judgements });
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
-  if (dueAt && post.status === 'draft' && (await hasBegun(em, post))) {
-    post.run += 1; // What was frozen for the publishing that was cancelled is not what goes out now.
+  if (dueAt && post.status === 'draft') {
+    // A try that began before a cancel may go on at any time, though nothing of it is in the ledger: it must not take
+    // its old text for this publishing's.
+    post.run += 1;
   }
 
   Object.assign(post, {
