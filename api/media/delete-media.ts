@@ -2,6 +2,7 @@ import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import { settleFiles } from './settle-files.ts';
+import { giveUpFile } from './unsettled-files.ts';
 
 /**
  * Removes a file from the library and its bytes from the storage. Drafts and finished posts that have it go without.
@@ -9,19 +10,12 @@ import { settleFiles } from './settle-files.ts';
  * @throws AppError `not_found`; `media_in_use` while a post that uses it is scheduled or being published.
  */
 export async function deleteMedia(deps: ApiDeps, workspaceId: string, id: string): Promise<void> {
-  const { orm, media, now } = deps;
-  let isMarked = false;
-  try {
-    await orm.em.fork().transactional(async (em) => {
-      await markDeleted(em, workspaceId, id, now());
-      isMarked = true;
-      // Before the commit, so that a crash after it leaves bytes that the next sweep finds. A disk that is too full
-      // for a note is the last reason to keep the file.
-      await media.staging.note(id).catch(() => undefined);
-    });
-  } finally {
-    await settleFiles(deps, isMarked ? [id] : []);
-  }
+  const { orm, now } = deps;
+  await orm.em.fork().transactional(async (em) => {
+    await markDeleted(em, workspaceId, id, now());
+    await giveUpFile(em, id);
+  });
+  await settleFiles(deps, [id]);
 }
 
 async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): Promise<void> {

@@ -14,7 +14,7 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  *
  *     const stored = await downloadMedia(deps, urls, signal);
  *     try {
- *       await transactional((em) => { insertMedia(em, workspaceId, stored.files, now); … });
+ *       await transactional(async (em) => { await insertMedia(em, workspaceId, stored.files, now); … });
  *     } finally {
  *       await stored.settle();
  *     }
@@ -37,7 +37,7 @@ export async function downloadMedia(
   const work = async (): Promise<void> => {
     for (const [index, url] of queue) {
       try {
-        files[index] = await fetchFile(deps.media, url, either);
+        files[index] = await fetchFile(deps, url, either);
       } catch (error) {
         // The first one counts: what follows fails because it was stopped.
         stop.abort(named(error, urls, url));
@@ -50,7 +50,7 @@ export async function downloadMedia(
     const stored = files.filter((file) => file !== undefined);
     await settleFiles(
       deps,
-      stored.map(({ storageKey }) => storageKey),
+      stored.map(({ id }) => id),
     );
     throw stop.signal.reason;
   }

@@ -4,9 +4,9 @@ import { AppError } from '../../domain/errors.ts';
 import { BodyTooLargeError } from '../../runtime/egress/download.ts';
 import { EgressError } from '../../runtime/egress/egress.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
+import type { ApiDeps } from '../deps.ts';
 import { nameInUrl } from './file-name.ts';
 import { maxFileBytes, tooLarge } from './limits.ts';
-import type { MediaDeps } from './media-deps.ts';
 import type { NewMedia } from './new-media.ts';
 import { takeIn } from './take-in.ts';
 
@@ -23,11 +23,11 @@ const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*' };
  * @throws AppError `invalid_media_url` with the reason alone as its message, `unavailable` when there is no room.
  */
 export async function fetchFile(
-  media: MediaDeps,
+  deps: Pick<ApiDeps, 'orm' | 'media'>,
   url: string,
   signal: AbortSignal,
 ): Promise<NewMedia> {
-  const { downloader, staging, stallMs } = media;
+  const { downloader, staging, stallMs } = deps.media;
   const filePath = staging.newPath();
   try {
     const found = await downloader.download({
@@ -49,7 +49,7 @@ export async function fetchFile(
       throw error;
     });
     await pipeline(found.body, file.createWriteStream());
-    return await takeIn(media, filePath, nameInUrl(url));
+    return await takeIn(deps, filePath, nameInUrl(url));
   } catch (error) {
     throw namedIfOutOfRoom(asReason(error, stallMs));
   } finally {

@@ -1,14 +1,23 @@
 import { MediaFile } from '../../db/entities/media-file.ts';
 import type { Em } from '../../db/orm.ts';
 import type { NewMedia } from './new-media.ts';
+import { takeFiles } from './unsettled-files.ts';
 
-/** Makes the rows of stored files, in the caller's transaction. They are inserted when it flushes. */
-export function insertMedia(
+/**
+ * Makes the rows of stored files, in the caller's transaction. They are inserted when it flushes.
+ *
+ * @throws AppError `unavailable` when the request took so long that its files were given up.
+ */
+export async function insertMedia(
   em: Em,
   workspaceId: string,
   files: readonly NewMedia[],
   createdAt: Date,
-): MediaFile[] {
+): Promise<MediaFile[]> {
+  await takeFiles(
+    em,
+    files.map(({ id }) => id),
+  );
   return files.map((file) =>
     em.create(MediaFile, { ...file, workspaceId, createdAt, deletedAt: null }),
   );

@@ -17,8 +17,8 @@ export type NewMedia = {
 export type StoredMedia = {
   readonly files: readonly NewMedia[];
   /**
-   * Removes those files that have no row: after a commit none, after a failure all. Never throws; what cannot be
-   * removed or found out now is made up for later (`sweep-media.ts`).
+   * Removes those files that got no row: after a commit none, after a failure all. Never throws; what cannot be
+   * removed or is not certain now is made up for later (`sweep-media.ts`).
    */
   settle(): Promise<void>;
 };

@@ -1,6 +1,7 @@
 import { describeError } from '../../runtime/describe-error.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { NewMedia, StoredMedia } from './new-media.ts';
+import { giveUpUntaken, removeLost } from './unsettled-files.ts';
 
 type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
 
@@ -10,42 +11,25 @@ export const storedMedia = (deps: Deps, files: readonly NewMedia[]): StoredMedia
   settle: () =>
     settleFiles(
       deps,
-      files.map(({ storageKey }) => storageKey),
+      files.map(({ id }) => id),
     ),
 });
 
 /**
- * Removes those of the noted files of which no row speaks, or only one that says they are deleted. Asking the
- * database, rather than trusting what the caller saw, is right also when a commit succeeded and its answer was lost.
+ * Removes those of a request's files that no row leads to, after its transaction. Goes by what the database says and
+ * not by what the caller saw; while that is open, because a COMMIT whose answer was lost is still under way, it is
+ * left to the sweep.
  *
- * Never throws: the notes of what could not be settled stay, and the next sweep reads them.
- *
- * @param keys Of the storage; a file's key is its id.
+ * Never throws: what could not be settled stays noted.
  */
-export async function settleFiles(
-  { orm, log, media: { storage, staging } }: Deps,
-  keys: readonly string[],
-): Promise<void> {
-  if (keys.length === 0) {
+export async function settleFiles(deps: Deps, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) {
     return;
   }
 
   try {
-    const rows = await orm.em
-      .fork()
-      .execute<{ id: string }[]>(
-        'select id from media_files where id in (?) and deleted_at is null',
-        [keys],
-      );
-    const kept = new Set(rows.map(({ id }) => id));
-    for (const key of keys) {
-      if (!kept.has(key)) {
-        await storage.remove(key);
-      }
-
-      await staging.forget(key);
-    }
+    await removeLost(deps, await giveUpUntaken(deps.orm.em.fork(), ids));
   } catch (error) {
-    log.warn({ error: describeError(error), files: keys }, 'files are settled later');
+    deps.log.warn({ error: describeError(error), files: ids }, 'files are settled later');
   }
 }

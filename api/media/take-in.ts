@@ -3,9 +3,10 @@ import { newId } from '../../db/new-id.ts';
 import { AppError } from '../../domain/errors.ts';
 import { inspectFile } from '../../runtime/media/inspect-file.ts';
 import { newLinkToken } from '../../runtime/token.ts';
+import type { ApiDeps } from '../deps.ts';
 import { fileName } from './file-name.ts';
-import type { MediaDeps } from './media-deps.ts';
 import type { NewMedia } from './new-media.ts';
+import { noteFile } from './unsettled-files.ts';
 
 /**
  * Looks at a file that has come whole, and stores it. From then on somebody must settle it (see `StoredMedia`).
@@ -15,7 +16,7 @@ import type { NewMedia } from './new-media.ts';
  * @throws AppError `invalid_media` when it is no image and no video, `unavailable` when there is no room.
  */
 export async function takeIn(
-  { storage, staging }: MediaDeps,
+  { orm, media: { storage } }: Pick<ApiDeps, 'orm' | 'media'>,
   filePath: string,
   name: string | undefined,
 ): Promise<NewMedia> {
@@ -26,7 +27,7 @@ export async function takeIn(
 
   const { size: sizeBytes } = await stat(filePath);
   const id = newId();
-  await staging.note(id);
+  await noteFile(orm.em.fork(), id);
   await storage.put(id, filePath, { type: facts.type, sizeBytes });
   return {
     ...facts,

@@ -27,11 +27,11 @@ export async function uploadMedia(
     const name = await receive(filePath, (sink) =>
       read({ sink, maxBytes: maxFileBytes, stallMs: media.stallMs }),
     );
-    const stored = storedMedia(deps, [await takeIn(media, filePath, name)]);
+    const stored = storedMedia(deps, [await takeIn(deps, filePath, name)]);
     try {
       const [file] = await deps.orm.em
         .fork()
-        .transactional(async (em) => insertMedia(em, workspaceId, stored.files, deps.now()));
+        .transactional((em) => insertMedia(em, workspaceId, stored.files, deps.now()));
       return file as MediaFile; // As many rows as files: one.
     } finally {
       await stored.settle();

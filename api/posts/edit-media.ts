@@ -44,7 +44,10 @@ export async function editMedia(
   const attached = [
     ...(await choose(ids === undefined ? storedIds(false) : (ids ?? []), false)),
     ...(await choose(storedIds(true), true)),
-    ...insertMedia(em, workspaceId, downloaded, now).map((file) => ({ file, fromUrl: true })),
+    ...(await insertMedia(em, workspaceId, downloaded, now)).map((file) => ({
+      file,
+      fromUrl: true,
+    })),
   ];
   if (ids !== undefined || urls !== undefined) {
     await em.flush();

@@ -49,7 +49,10 @@ export async function storePost(
         file,
         fromUrl: false,
       })),
-      ...insertMedia(em, workspaceId, downloaded, now).map((file) => ({ file, fromUrl: true })),
+      ...(await insertMedia(em, workspaceId, downloaded, now)).map((file) => ({
+        file,
+        fromUrl: true,
+      })),
     ];
     const files = attached.map(({ file }) => file);
     const judgements = judgePost(deps.rules, channels, post.content, files);

@@ -13,6 +13,8 @@ import { Post } from './post.ts';
 import { PublishAttempt } from './publish-attempt.ts';
 import { RateLimit } from './rate-limit.ts';
 import { SweepFind } from './sweep-find.ts';
+import { SweepPosition } from './sweep-position.ts';
+import { UnsettledFile } from './unsettled-file.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { Workspace } from './workspace.ts';
 
@@ -34,4 +36,6 @@ export const entities = [
   RateLimit,
   NetworkPark,
   SweepFind,
+  SweepPosition,
+  UnsettledFile,
 ];

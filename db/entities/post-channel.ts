@@ -19,6 +19,10 @@ const PostChannelSchema = defineEntity({
       name: 'post_channels_unconfirmed',
       expression: `create index "post_channels_unconfirmed" on "post_channels" ("post_id") where "status" = 'unconfirmed'`,
     },
+    {
+      name: 'post_channels_published',
+      expression: `create index "post_channels_published" on "post_channels" ("channel_id", "published_at") where "status" = 'published'`,
+    },
   ],
   properties: {
     id: id(),

@@ -1,6 +1,6 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { MediaStorage } from './media-storage.ts';
+import type { MediaStorage, StoredPage } from './media-storage.ts';
 import { namedIfOutOfRoom } from './out-of-room.ts';
 
 /**
@@ -30,6 +30,7 @@ export function diskStorage(folder: string): MediaStorage {
       return file?.createReadStream(range ?? {}) ?? null;
     },
     remove: (key) => rm(fileOf(folder, key), { force: true }),
+    list: (position) => listFolder(folder, position),
     close: () => undefined,
   };
 }
@@ -41,6 +42,23 @@ function fileOf(folder: string, key: string): string {
   }
 
   return path.join(folder, key.slice(-2), key);
+}
+
+/** One of the folders in which files lie is a page, and its name a position. */
+async function listFolder(folder: string, position: string | null): Promise<StoredPage> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(nullWhenMissing);
+  const folders = (entries ?? []).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const [at, further] = folders.filter((name) => name > (position ?? '')).toSorted();
+  if (at === undefined) {
+    return { keys: [], next: null };
+  }
+
+  const next = further === undefined ? null : at;
+  try {
+    return { keys: await readdir(path.join(folder, at)), next };
+  } catch (obstacle) {
+    return { keys: [], next, obstacle };
+  }
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -3,6 +3,16 @@ import type { Readable } from 'node:stream';
 /** Which bytes, counted from 0; `end` is the last of them, as in HTTP. */
 export type ByteRange = { readonly start: number; readonly end: number };
 
+/** A part of what is stored. */
+export type StoredPage = {
+  /** As they were given, and whatever else lies there. */
+  readonly keys: readonly string[];
+  /** Null at the end. */
+  readonly next: string | null;
+  /** Why files are missing in this part, if some are. */
+  readonly obstacle?: unknown;
+};
+
 /** Where the bytes of media files lie. A key is one that `storageKey` made, and is written once. */
 export type MediaStorage = {
   /**
@@ -20,5 +30,12 @@ export type MediaStorage = {
   open(key: string, range?: ByteRange): Promise<Readable | null>;
   /** Succeeds too when there is no such file. @throws AppError `unavailable` */
   remove(key: string): Promise<void>;
+  /**
+   * Some of the files, always in the same order.
+   *
+   * @param position Where to go on: `next` of the page before, or null at the beginning.
+   * @throws AppError `unavailable` when the storage does not answer.
+   */
+  list(position: string | null): Promise<StoredPage>;
   close(): void;
 };

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
+  ListObjectsV2Command,
   NoSuchKey,
   PutObjectCommand,
   S3Client,
@@ -17,6 +18,8 @@ export type S3Settings = {
   readonly endpoint: string | undefined;
   readonly region: string;
 };
+
+const prefix = 'media/';
 
 /** How long the server may take to be reached, and then be silent, in milliseconds. */
 const connectionTimeout = 3000;
@@ -37,7 +40,7 @@ export function s3Storage({ bucket, endpoint, region }: S3Settings): MediaStorag
     // It would write to the console, beside our log.
     logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
   });
-  const at = (key: string) => ({ Bucket: bucket, Key: `media/${key}` });
+  const at = (key: string) => ({ Bucket: bucket, Key: prefix + key });
 
   return {
     async put(key, filePath, { type, sizeBytes }) {
@@ -63,6 +66,14 @@ export function s3Storage({ bucket, endpoint, region }: S3Settings): MediaStorag
     },
     async remove(key) {
       await client.send(new DeleteObjectCommand(at(key))).catch(throwNamed);
+    },
+    async list(position) {
+      const after = position === null ? {} : { StartAfter: prefix + position };
+      const { Contents = [], IsTruncated = false } = await client
+        .send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ...after }))
+        .catch(throwNamed);
+      const keys = Contents.map(({ Key = prefix }) => Key.slice(prefix.length));
+      return { keys, next: IsTruncated ? (keys.at(-1) ?? null) : null };
     },
     close: () => client.destroy(),
   };

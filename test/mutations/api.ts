@@ -179,9 +179,14 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf(
-    'api/media/settle-files.ts',
+    'api/media/unsettled-files.ts',
     ['test/api/media'],
-    [['a file that nobody kept stays in the storage', 'await storage.remove(key);', '']],
+    [['a file that nobody kept stays in the storage', 'await storage.remove(id);', '']],
+  ),
+  ...mutationsOf(
+    'api/media/compare-storage.ts',
+    ['test/api/media'],
+    [['a new database before an old storage removes its files', 'madeAtMs(key) > begin && ', '']],
   ),
   ...mutationsOf(
     'api/analytics/select.ts',

@@ -1,8 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import type { ExecutionContext } from 'ava';
+import { sweepMedia } from '../../api/media/sweep-media.ts';
+import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
+import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
 import type { Client, Reply } from './client.ts';
 import { startApi, type ApiOptions, type Punctual } from './punctual.ts';
 import { rawCall } from './raw-call.ts';
+import { testLog } from './temporal.ts';
 
 /** Nobody listens there. The media library does well without Temporal, and so do its tests. */
 export const noTemporal = { TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_NAMESPACE: 'none' };
@@ -74,4 +78,32 @@ export async function rowsOf(punctual: Punctual, workspaceId: string): Promise<n
       [workspaceId],
     );
   return Number(row?.count);
+}
+
+/** Sweeps the library as an API process does each hour. @param storage Another one than that on the disk. */
+export async function sweepLibrary(
+  { orm, mediaDir }: Pick<Punctual, 'orm' | 'mediaDir'>,
+  storage?: MediaStorage,
+): Promise<void> {
+  const stored = { mediaDir, s3: null };
+  const media = {
+    storage: storage ?? createStorage(stored),
+    staging: await createStaging(stored),
+    downloader: { download: () => Promise.reject(new Error('Nothing is downloaded here.')) },
+    refuseUrl: () => null,
+    stallMs: 1000,
+  };
+  await sweepMedia({ orm, log: testLog, media });
+}
+
+/** Lets two hours pass for the files that are not settled. */
+export const ageUnsettled = ({ orm }: Pick<Punctual, 'orm'>): Promise<unknown> =>
+  orm.em.fork().execute("update unsettled_files set noted_at = noted_at - interval '2 hours'");
+
+/** Files that are stored, or were about to be, and belong to nobody. */
+export async function unsettledOf({ orm }: Pick<Punctual, 'orm'>): Promise<string[]> {
+  const rows = await orm.em
+    .fork()
+    .execute<{ id: string }[]>('select id from unsettled_files order by id');
+  return rows.map(({ id }) => id);
 }

@@ -9,7 +9,7 @@ import type { Punctual } from './punctual.ts';
 
 /** Stores the row of an image, as an upload does; its bytes are nowhere. @returns its id. */
 export async function storeMedia(
-  { orm }: Punctual,
+  { orm }: Pick<Punctual, 'orm'>,
   workspaceId: string,
   facts: Partial<MediaFile> = {},
 ): Promise<string> {

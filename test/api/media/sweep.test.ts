@@ -1,0 +1,175 @@
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { AppError } from '../../../domain/errors.ts';
+import { createStorage } from '../../../runtime/storage/create-storage.ts';
+import { diskStorage } from '../../../runtime/storage/disk-storage.ts';
+import type { MediaStorage } from '../../../runtime/storage/media-storage.ts';
+import { newClient } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { picture } from '../../support/media-files.ts';
+import {
+  ageUnsettled,
+  filesOf,
+  newFilesOf,
+  noTemporal,
+  rowsOf,
+  startLibrary,
+  sweepLibrary,
+  unsettledOf,
+  upload,
+} from '../../support/media-library.ts';
+import { needs } from '../../support/needs.ts';
+import type { Punctual } from '../../support/punctual.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+// In series, since they sweep one library, and look at what is in its folder.
+const test = needs('postgres').serial;
+const api = sharedApi(needs('postgres'), { temporalEnv: noTemporal });
+
+async function workspace() {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const newFile = async (): Promise<string> =>
+    (await upload(punctual, client, { bytes: await picture() })).body.media.id;
+  return { punctual, client, files: await newFilesOf(punctual), newFile };
+}
+
+/** Makes everything in the staging folder two hours old. */
+async function ageStaged({ mediaDir }: Punctual): Promise<void> {
+  const folder = path.join(mediaDir, 'incoming');
+  const then = new Date(Date.now() - 2 * 60 * 60_000);
+  for (const name of await readdir(folder)) {
+    await utimes(path.join(folder, name), then, then);
+  }
+}
+
+/** Leaves a file as a crash does that came between its bytes and its row. */
+async function crash({ orm }: Punctual, id: string): Promise<void> {
+  const em = orm.em.fork();
+  await em.execute('delete from media_files where id = ?', [id]);
+  await em.execute('insert into unsettled_files (id, noted_at, is_lost) values (?, now(), false)', [
+    id,
+  ]);
+}
+
+test('what a killed process left on its way in is removed after an hour, and not before', async (t) => {
+  const { punctual, files } = await workspace();
+  await writeFile(path.join(punctual.mediaDir, 'incoming', 'x.part'), 'half a pict');
+  await sweepLibrary(punctual);
+  t.deepEqual(await files(), ['x.part']);
+  await ageStaged(punctual);
+  await sweepLibrary(punctual);
+
+  t.deepEqual(await files(), []);
+});
+
+test('a stored file whose row was never made is removed after an hour, and one that has its row stays', async (t) => {
+  const { punctual, files, newFile } = await workspace();
+  const [kept, lost] = [await newFile(), await newFile()];
+  await crash(punctual, lost);
+  await sweepLibrary(punctual);
+  t.is((await files()).length, 2);
+  await ageUnsettled(punctual);
+  await sweepLibrary(punctual);
+
+  t.deepEqual(await files(), [kept]);
+  t.deepEqual(await unsettledOf(punctual), []);
+});
+
+test('a sweep while the database is away loses nothing', async (t) => {
+  const { punctual, files, newFile } = await workspace();
+  const [kept, lost] = [await newFile(), await newFile()];
+  await crash(punctual, lost);
+  await ageUnsettled(punctual);
+  const away = { em: { fork: () => ({ execute: () => Promise.reject(new Error('away')) }) } };
+  await sweepLibrary({ ...punctual, orm: away as unknown as Punctual['orm'] });
+
+  t.is((await files()).length, 2);
+  await sweepLibrary(punctual);
+  t.deepEqual(await files(), [kept]);
+});
+
+test('a request that is still busy when its file is swept fails, and makes no row without bytes', async (t) => {
+  const entered = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const storage = diskStorage(await temporaryFolder(t));
+  const slow: MediaStorage = {
+    ...storage,
+    async put(...args) {
+      await storage.put(...args);
+      entered.resolve();
+      await goOn.promise;
+    },
+  };
+  const punctual = await startLibrary(t, { media: { storage: slow } });
+  const client = await newClient(punctual);
+  const uploading = upload(punctual, client, { bytes: await picture() });
+  await entered.promise;
+  await ageUnsettled(punctual);
+  await sweepLibrary(punctual, storage);
+  goOn.resolve();
+
+  t.like(await uploading, { status: 503, body: { code: 'unavailable' } });
+  t.is(await rowsOf(punctual, client.workspaceId), 0);
+});
+
+/** A storage of which one step does not work. */
+const broken = (storage: MediaStorage, step: 'put' | 'remove'): MediaStorage => ({
+  ...storage,
+  [step]: () => Promise.reject(new AppError('unavailable', 'The media storage does not answer.')),
+});
+
+test('a storage that does not answer: 503, no row, and what it may have kept is removed later', async (t) => {
+  const storage = diskStorage(await temporaryFolder(t));
+  const punctual = await startLibrary(t, { media: { storage: broken(storage, 'put') } });
+  const client = await newClient(punctual);
+  const { status, headers } = await upload(punctual, client, { bytes: await picture() });
+
+  t.is(status, 503);
+  t.truthy(headers.get('retry-after'));
+  t.is(await rowsOf(punctual, client.workspaceId), 0);
+  t.is((await unsettledOf(punctual)).length, 1);
+  await ageUnsettled(punctual);
+  await sweepLibrary(punctual, storage);
+  t.deepEqual(await unsettledOf(punctual), []);
+});
+
+test('a deleted file that the storage could not remove is removed later', async (t) => {
+  const folder = await temporaryFolder(t);
+  const storage = diskStorage(folder);
+  const punctual = await startLibrary(t, { media: { storage: broken(storage, 'remove') } });
+  const client = await newClient(punctual);
+  const { body } = await upload(punctual, client, { bytes: await picture() });
+  t.is((await client.delete(`/media/${body.media.id}`)).status, 200);
+  t.deepEqual(await filesOf({ mediaDir: folder }), [body.media.id]);
+
+  await ageUnsettled(punctual);
+  await sweepLibrary(punctual, storage);
+  t.deepEqual(await filesOf({ mediaDir: folder }), []);
+});
+
+test('what the sweep cannot remove holds up nothing else', async (t) => {
+  const { punctual, files, newFile } = await workspace();
+  const incoming = path.join(punctual.mediaDir, 'incoming');
+  for (const name of ['._x.note', 'a-folder.part/in-it', 'z.part']) {
+    await mkdir(path.join(incoming, path.dirname(name)), { recursive: true });
+    await writeFile(path.join(incoming, name), '');
+  }
+  const [stuck, second, third] = [await newFile(), await newFile(), await newFile()];
+  for (const id of [stuck, second, third]) {
+    await crash(punctual, id);
+  }
+  await ageStaged(punctual);
+  await ageUnsettled(punctual);
+  const storage = createStorage({ mediaDir: punctual.mediaDir, s3: null });
+  await sweepLibrary(punctual, {
+    ...storage,
+    remove: (key) => (key === stuck ? Promise.reject(new Error('Denied.')) : storage.remove(key)),
+  });
+
+  t.deepEqual((await files()).toSorted(), ['._x.note', 'in-it', stuck].toSorted());
+  t.deepEqual(await unsettledOf(punctual), [stuck]);
+  await ageUnsettled(punctual);
+  await sweepLibrary(punctual, storage);
+  t.false((await files()).includes(stuck));
+});
