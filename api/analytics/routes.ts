@@ -14,7 +14,7 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
     tag: 'Analytics',
     summary: 'What became of published posts: metrics of each, and their totals',
     description:
-      'A post counts when at least one channel has published it, and only such channels are listed. Metrics are read from the networks in the background, so a post of the last hour can show few.',
+      'A post counts when the first of the channels that are asked for has published it, and only channels that published it are listed. Metrics are read from the networks in the background, so a post of the last hour can show few.',
     query: analyticsQuery,
     answers: {
       200: {

@@ -38,7 +38,10 @@ export const postAnalyticsSchema = record({
   post_id: uuid,
   body: nullable(text),
   thread: { type: ['array', 'null'], items: text },
-  published_at: dateTime,
+  published_at: {
+    ...dateTime,
+    description: 'When the first of these channels published it.',
+  },
   channels: {
     type: 'array',
     items: channelAnalytics,

@@ -23,20 +23,21 @@ const metric = (name: string): string => `(pc.metrics->>'${name}')::float8`;
 
 /**
  * Sums up every post that was published, and answers one row: `totals` of all of them and `page`, the sums of those
- * that are to be listed, in order. The posts are found by the index on `published_at`; each is read once.
+ * that are to be listed, in order. A post counts when the first of the channels that are asked for published it: one
+ * that a network took a month late is of that month, there. Posts are found by an index on the time of publishing.
  */
 export function selectSums(selection: Selection): Statement {
-  const { sql, parameters } = publishedChannels(selection);
+  const channels = publishedChannels(selection);
+  const times = countedTimes(selection);
   return {
     sql: `with summed as (
-       select p.id as post_id, p.published_at,
+       select p.id as post_id, ${times.at} as published_at,
          sum(${metric('impressions')}) as impressions,
          coalesce(sum(${metric('likes')}), 0) as likes,
          coalesce(sum(${metric('comments')}), 0) as comments,
          coalesce(sum(${metric('shares')}), 0) as shares,
          coalesce(sum(${metric('saves')}), 0) as saves
-       ${sql}
-       group by p.id
+       ${channels.sql} and ${times.sql}
      ), per_post as materialized (
        select *, likes + comments + shares + saves as engagement from summed
      ), totals as (
@@ -54,7 +55,7 @@ export function selectSums(selection: Selection): Statement {
      select to_jsonb(totals) as totals,
        (select coalesce(jsonb_agg(to_jsonb(page) ${orderOf(selection)}), '[]') from page) as page
      from totals`,
-    parameters: [...parameters, selection.limit, selection.offset],
+    parameters: [...channels.parameters, ...times.parameters, selection.limit, selection.offset],
   };
 }
 
@@ -70,26 +71,57 @@ export function selectChannels(selection: Selection, postIds: readonly string[])
   };
 }
 
-function publishedChannels({ workspaceId, published, channelId, platform }: Selection): Statement {
-  const conditions: [string, ...unknown[]][] = [
-    ['p.workspace_id = ? and pc.workspace_id = p.workspace_id', workspaceId],
-    ["p.published_at is not null and pc.status = 'published'"],
-    'postId' in published
-      ? ['p.id = ?', published.postId]
-      : [
-          'p.published_at >= to_timestamp(?) and p.published_at < to_timestamp(?)',
-          published.begin / 1000,
-          published.end / 1000,
-        ],
-    ...(channelId === undefined ? [] : [['pc.channel_id = ?', channelId] as [string, string]]),
-    ...(platform === undefined ? [] : [['c.platform = ?', platform] as [string, string]]),
-  ];
+function publishedChannels({ workspaceId, channelId, platform }: Selection): Statement {
+  const { sql, parameters } = filterOf({ channelId, platform }, 'pc', 'c');
   return {
     sql: `from posts p
        join post_channels pc on pc.post_id = p.id
        join channels c on c.id = pc.channel_id
-       where ${conditions.map(([sql]) => sql).join(' and ')}`,
-    parameters: conditions.flatMap(([, ...parameters]) => parameters),
+       where p.workspace_id = ? and pc.workspace_id = p.workspace_id
+         and p.published_at is not null and pc.status = 'published'${sql}`,
+    parameters: [workspaceId, ...parameters],
+  };
+}
+
+/** The condition on the times of posts, their grouping, and `at`: when a post counts. */
+function countedTimes(selection: Selection): Statement & { readonly at: string } {
+  const { workspaceId, published, channelId, platform } = selection;
+  const isFiltered = channelId !== undefined || platform !== undefined;
+  const at = isFiltered ? 'min(pc.published_at)' : 'p.published_at';
+  if ('postId' in published) {
+    return { at, sql: 'p.id = ? group by p.id', parameters: [published.postId] };
+  }
+
+  const [begin, end] = [published.begin / 1000, published.end / 1000];
+  const within = (time: string): string =>
+    `${time} >= to_timestamp(?) and ${time} < to_timestamp(?)`;
+  if (!isFiltered) {
+    return { at, sql: `${within('p.published_at')} group by p.id`, parameters: [begin, end] };
+  }
+
+  const filter = filterOf({ channelId, platform }, 'opc', 'oc');
+  return {
+    at,
+    sql: `p.id in (
+           select opc.post_id from channels oc join post_channels opc on opc.channel_id = oc.id
+           where oc.workspace_id = ? and opc.status = 'published' and ${within('opc.published_at')}${filter.sql}
+         )
+       group by p.id having min(pc.published_at) >= to_timestamp(?)`,
+    parameters: [workspaceId, begin, end, ...filter.parameters, begin],
+  };
+}
+
+/** Conditions on which channels count. @param pc, c What the tables are called there. */
+function filterOf(
+  { channelId, platform }: Pick<Selection, 'channelId' | 'platform'>,
+  pc: string,
+  c: string,
+): Statement {
+  return {
+    sql:
+      (channelId === undefined ? '' : ` and ${pc}.channel_id = ?`) +
+      (platform === undefined ? '' : ` and ${c}.platform = ?`),
+    parameters: [channelId, platform].filter((value) => value !== undefined),
   };
 }
 

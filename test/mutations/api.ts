@@ -194,10 +194,15 @@ export const apiMutations: readonly Mutation[] = [
     [
       [
         'analytics are of all workspaces',
-        "['p.workspace_id = ? and pc.workspace_id = p.workspace_id', workspaceId]",
-        "['(p.workspace_id = ? or true) and pc.workspace_id = p.workspace_id', workspaceId]",
+        'where p.workspace_id = ? and pc',
+        'where (p.workspace_id = ? or true) and pc',
       ],
       ['what failed on a channel counts', " and pc.status = 'published'", ''],
+      [
+        'a post counts on each channel when the first of all channels published it',
+        'const isFiltered = channelId !== undefined || platform !== undefined;',
+        'const isFiltered = false as boolean;',
+      ],
     ],
   ),
   ...mutationsOf(

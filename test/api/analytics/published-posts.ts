@@ -9,6 +9,8 @@ export type OnChannel = {
   readonly channel: string;
   readonly status?: ChannelStatus;
   readonly metrics?: Readonly<Record<string, number>>;
+  /** When this channel published it; at the post's time if not given. */
+  readonly at?: string;
 };
 
 /** Stores a post as the worker leaves it: published at a time, on these channels. @returns its id. */
@@ -30,8 +32,9 @@ async function storePublished(
     warning: null,
     publishedAt,
   });
-  for (const [position, { channel, status = 'published', metrics }] of on.entries()) {
+  for (const [position, { channel, status = 'published', metrics, at: late }] of on.entries()) {
     const isOut = status === 'published';
+    const outAt = late === undefined ? publishedAt : new Date(late);
     em.create(PostChannel, {
       workspaceId,
       postId: post.id,
@@ -47,7 +50,7 @@ async function storePublished(
       sentText: body,
       metrics: metrics ?? null,
       metricsUpdatedAt: metrics ? new Date('2027-01-01T12:00:00.000Z') : null,
-      publishedAt: isOut ? publishedAt : null,
+      publishedAt: isOut ? outAt : null,
     });
   }
 

@@ -248,6 +248,8 @@ test('a month of a large workspace is found by indexes, and no table is read who
   const plans = [
     sums,
     await explain(selectSums({ ...selection, published, channelId, platform: 'mastodon' })),
+    await explain(selectSums({ ...selection, published, channelId })),
+    await explain(selectSums({ ...selection, published, platform: 'mastodon' })),
     await explain(selectSums({ ...selection, published: { postId: row?.id ?? newId() } })),
     await explain(selectChannels({ ...selection, published }, [row?.id ?? newId()])),
   ];

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { daysOf } from '../../../api/analytics/days.ts';
 import { sharedApi } from '../../support/kit.ts';
+import { storeChannel } from '../../support/seed.ts';
 import { fivePosts, idsOf, january, workspace } from './published-posts.ts';
 
 const now = new Date('2027-03-31T23:59:59.999Z');
@@ -187,6 +188,50 @@ test('a channel or a network narrows posts, their channels and all sums', async 
   t.like(withoutViews.totals, { posts: 1, impressions: null, likes: 1 });
   t.is(await names('platform=youtube'), '');
   t.is(await names(`platform=mastodon&channel_id=${bluesky}`), '');
+});
+
+test('by channel and by network a post counts at the time when it was published there', async (t) => {
+  const { mastodon, bluesky, x, publish, look } = await workspace(api);
+  const late = { channel: bluesky, at: '2027-02-20T10:00:00Z', metrics: { likes: 2 } };
+  const retried = await publish('2027-01-10T10:00:00Z', [
+    { channel: mastodon, metrics: { likes: 1 } },
+    late,
+    { channel: x, status: 'failed' },
+  ]);
+  const february = 'from=2027-02-01&to=2027-02-28';
+  for (const query of [`channel_id=${bluesky}`, 'platform=bluesky']) {
+    t.deepEqual(idsOf(await look(`${january}&${query}`)), [], query);
+    const body = await look(`${february}&${query}`);
+    t.deepEqual(idsOf(body), [retried], query);
+    t.is(body.posts[0].published_at, '2027-02-20T10:00:00.000Z', query);
+    t.like(body.totals, { posts: 1, likes: 2 }, query);
+  }
+  for (const query of [`channel_id=${mastodon}`, 'platform=mastodon']) {
+    t.deepEqual(idsOf(await look(`${january}&${query}`)), [retried], query);
+    t.deepEqual(idsOf(await look(`${february}&${query}`)), [], query);
+  }
+
+  t.like((await look(january)).totals, { posts: 1, likes: 3 });
+  t.like((await look(february)).totals, { posts: 0 });
+  const of = await look(`post_id=${retried}&channel_id=${bluesky}`);
+  t.like(of, { from: '2027-02-20', to: '2027-02-20', totals: { posts: 1 } });
+});
+
+test('by network a post counts once, when its first channel there published it', async (t) => {
+  const { client, mastodon, publish, look } = await workspace(api);
+  const other = await storeChannel(api.punctual, client.workspaceId, { handle: '@b@social.test' });
+  const id = await publish('2027-01-10T10:00:00Z', [
+    { channel: other, at: '2027-02-20T10:00:00Z', metrics: { likes: 2 } },
+    { channel: mastodon, metrics: { likes: 1 } },
+  ]);
+  const first = await look(`${january}&platform=mastodon`);
+
+  t.deepEqual(idsOf(first), [id]);
+  t.like(first.totals, { posts: 1, likes: 3 });
+  t.is(first.posts[0].channels.length, 2);
+  t.like((await look('from=2027-02-01&to=2027-02-28&platform=mastodon')).totals, { posts: 0 });
+  const second = await look(`from=2027-02-01&to=2027-02-28&channel_id=${other}`);
+  t.like(second.totals, { posts: 1, likes: 2 });
 });
 
 test('one post is told of whenever it was published, with its own day as the range', async (t) => {
