@@ -100,8 +100,30 @@ export type Network = {
    * and edited by then, and goes out under another key.
    */
   readonly settlingMs: number;
-  /** Computes what every try must share. May read from the network; creates nothing. Called once per thread. */
-  freeze(connection: Connection, parts: readonly Part[], nowMs: number): Promise<FrozenPart[]>;
+  /**
+   * Computes what every try must share. May read from the network; creates nothing.
+   *
+   * @param before The parts of the thread before these, where those went out before the thread was lengthened.
+   */
+  freeze(
+    connection: Connection,
+    parts: readonly Part[],
+    nowMs: number,
+    before?: readonly FrozenPart[],
+  ): Promise<FrozenPart[]>;
+  /**
+   * Prepares anew what certainly is not on the network, so that a post which was held back for hours is not of the time at
+   * which it was first tried. Whatever keeps a second post from being made (a record key) stays. Left out by networks
+   * whose frozen parts do not age.
+   *
+   * @param before The parts of the thread before these.
+   */
+  renew?(
+    connection: Connection,
+    parts: readonly FrozenPart[],
+    nowMs: number,
+    before: readonly FrozenPart[],
+  ): Promise<FrozenPart[]>;
   /**
    * Brings the files of a step's parts to the network, where they are no posts yet. Called anew before every send,
    * since networks forget files that no post uses; all its failures are `taken: 'no'`. A network that takes no files

@@ -87,7 +87,7 @@ async function markNew(
   return [...(channel?.marked ?? [])];
 }
 
-/** A later part of a thread, or one that was not taken before. */
+/** A later part of a thread, or one that was not taken before, with what may have been prepared anew for it. */
 const markKnown = (
   deps: ActivityDeps,
   target: PublishTarget,
@@ -98,15 +98,19 @@ const markKnown = (
     const [channel] = await ask<Channel>(
       em,
       `select pc.status, ${parkColumns}
-       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${parkJoins}
-       where pc.id = $1 and pc.workspace_id = $2 for update of pc`,
-      [target.postChannelId, target.workspaceId],
+       from posts p
+       join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+       join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${parkJoins}
+       where pc.id = $1 and p.id = $3 and p.workspace_id = $2 for share of p for update of pc`,
+      [target.postChannelId, target.workspaceId, target.postId],
     );
     mustBeOpen(channel, now);
     const marked = await ask<Marked>(
       em,
-      `update publish_attempts a set state = 'sending', sending_at = clock_timestamp(), updated_at = $1
-       where id = any($2::uuid[]) and workspace_id = $3 and state in ('ready', 'refused')
+      `update publish_attempts a set state = 'sending', sending_at = clock_timestamp(), updated_at = $1,
+         remote_data = known.remote_data::jsonb
+       from unnest($2::uuid[], $6::text[]) as known (id, remote_data)
+       where a.id = known.id and a.workspace_id = $3 and a.state in ('ready', 'refused')
          and exists (
            select 1 from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
            where pc.id = a.post_channel_id and p.workspace_id = $3
@@ -115,8 +119,15 @@ const markKnown = (
            select 1 from publish_attempts other where other.post_channel_id = a.post_channel_id
              and other.workspace_id = a.workspace_id and other.id <> a.id
              and (other.run > a.run or (other.part = a.part and other.state in ('sending', 'sent', 'unknown'))))
-       returning id, sending_at`,
-      [now, step.map(({ id }) => id), target.workspaceId, target.run, JSON.stringify(target.texts)],
+       returning a.id, a.sending_at`,
+      [
+        now,
+        step.map(({ id }) => id),
+        target.workspaceId,
+        target.run,
+        JSON.stringify(target.texts),
+        step.map(({ data }) => JSON.stringify(data)),
+      ],
     );
     mustBeAll(marked, step); // Here, so that nothing is marked if not all are.
     return marked;

@@ -27,7 +27,12 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
     }
 
     const step = network.threads === 'atomic' ? remaining : remaining.slice(0, 1);
-    const created = await advance(attempt, { remaining, step, sent });
+    const created = await advance(attempt, {
+      remaining,
+      step,
+      sent,
+      before: entries.filter(isSent),
+    });
     if (created === null) {
       // Opened anew: an intent of an earlier run that came to nothing leaves its part to this run.
       entries = await openLedger(deps, target, attempt);
@@ -49,13 +54,13 @@ type Progress = {
   /** Those of them that go out next. */
   readonly step: readonly Entry[];
   readonly sent: SentPart[];
+  /** The same parts as the ledger knows them. */
+  readonly before: readonly Entry[];
 };
 
 /** @returns the posts that were created just now, or null when only the ledger knows what there is. */
-async function advance(
-  attempt: Try,
-  { remaining, step, sent }: Progress,
-): Promise<readonly SentPart[] | null> {
+async function advance(attempt: Try, progress: Progress): Promise<readonly SentPart[] | null> {
+  const { remaining, step, sent } = progress;
   const settled = remaining.find(({ state }) => state === 'sent');
   if (settled) {
     await findSettled(attempt, settled, sent);
@@ -67,8 +72,10 @@ async function advance(
     return null;
   }
 
-  return sendStep(attempt, { remaining, step, sent });
+  return sendStep(attempt, progress);
 }
+
+const isSent = ({ sent }: Entry): boolean => sent !== null;
 
 const sentParts = (entries: readonly Entry[]): SentPart[] =>
   entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
@@ -87,9 +94,10 @@ const withSent = (
 /** @returns the posts, or null when their answer was lost and the network was asked for them. */
 async function sendStep(
   attempt: Try,
-  { remaining, step, sent }: Progress,
+  { remaining, step: prepared, sent, before }: Progress,
 ): Promise<readonly SentPart[] | null> {
   const { deps, target, network, connection, intent } = attempt;
+  const step = await renew(attempt, prepared, before);
   // Before the intent: while files are on their way no post can come of it, and what fails is certain.
   const files = await uploadFiles(attempt, { parts: step, sent });
   intent.begin();
@@ -117,6 +125,20 @@ async function sendStep(
 
     return null;
   }
+}
+
+/** What an earlier try prepared, and is certainly not on the network, is prepared anew: it may have waited for hours. */
+async function renew(
+  { deps, network, connection }: Try,
+  step: readonly Entry[],
+  before: readonly Entry[],
+): Promise<readonly Entry[]> {
+  if (!network.renew || step.some(({ state }) => state === 'new')) {
+    return step;
+  }
+
+  const fresh = await network.renew(connection, step, deps.now().getTime(), before);
+  return step.map((entry, index) => ({ ...entry, data: fresh[index]?.data ?? entry.data }));
 }
 
 /** The same error, tried again when a look can settle it: a look before that would be a try for nothing. */

@@ -5,7 +5,7 @@ import type { Blob } from './answers.ts';
 import { blobOf } from './blob-of.ts';
 import { embedOf } from './embed.ts';
 import { facetsOf } from './facets.ts';
-import { collection, uriOf, type FrozenPost, type StrongRef } from './frozen-post.ts';
+import { collection, frozenPostOf, uriOf, type FrozenPost, type StrongRef } from './frozen-post.ts';
 import { recordKey } from './record-key.ts';
 import { handleResolver } from './resolve-handle.ts';
 
@@ -15,17 +15,19 @@ import { handleResolver } from './resolve-handle.ts';
  * A reply names the posts before it by their hashes, and a post its files, and all of these can be computed before
  * anything is sent. That is what lets a whole thread go out in one write.
  *
+ * @param parts Those that were frozen before keep their record keys, so that of two writes only one can succeed.
  * @throws NetworkError when a mention cannot be resolved now, or a file cannot be read.
  */
 export async function freezeThread(
   connection: Connection,
-  parts: readonly Part[],
-  nowMs: number,
+  parts: readonly (Part | FrozenPart)[],
+  { nowMs, before }: { readonly nowMs: number; readonly before: readonly FrozenPart[] },
 ): Promise<FrozenPart[]> {
   const didOf = handleResolver(connection);
   const frozen: FrozenPart[] = [];
-  let root: StrongRef | undefined;
-  let parent: StrongRef | undefined;
+  const refs = before.map((part) => refTo(connection, frozenPostOf(part)));
+  let root = refs.at(0);
+  let parent = refs.at(-1);
   for (const [index, part] of parts.entries()) {
     // A millisecond for each part keeps them in order wherever posts are sorted by time or by key.
     const atMs = Math.floor(nowMs) + index;
@@ -46,11 +48,17 @@ export async function freezeThread(
     });
     const cid = (await cidForLex(lexParse(json))).toString();
     const record: FrozenPost['record'] = JSON.parse(json);
-    const data = { rkey: recordKey(atMs, part.key), cid, record, blobs };
+    const rkey = 'data' in part ? frozenPostOf(part).rkey : recordKey(atMs, part.key);
+    const data = { rkey, cid, record, blobs };
     frozen.push({ ...part, data });
-    parent = { uri: uriOf(connection.remoteId, data), cid };
+    parent = refTo(connection, data);
     root ??= parent;
   }
 
   return frozen;
 }
+
+const refTo = (
+  { remoteId }: Connection,
+  { rkey, cid }: Pick<FrozenPost, 'rkey' | 'cid'>,
+): StrongRef => ({ uri: uriOf(remoteId, { rkey }), cid });

@@ -21,8 +21,22 @@ export const bluesky: Network = {
   // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
   settlingMs: 60_000,
 
-  freeze(connection: Connection, parts: readonly Part[], nowMs: number): Promise<FrozenPart[]> {
-    return freezeThread(connection, parts, nowMs);
+  freeze(
+    connection: Connection,
+    parts: readonly Part[],
+    nowMs: number,
+    before: readonly FrozenPart[] = [],
+  ): Promise<FrozenPart[]> {
+    return freezeThread(connection, parts, { nowMs, before });
+  },
+
+  renew(
+    connection: Connection,
+    parts: readonly FrozenPart[],
+    nowMs: number,
+    before: readonly FrozenPart[],
+  ): Promise<FrozenPart[]> {
+    return freezeThread(connection, parts, { nowMs, before });
   },
 
   upload(connection: Connection, { parts }: Step): Promise<readonly string[]> {

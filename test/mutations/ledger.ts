@@ -112,6 +112,7 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('activities/publish-channel/send-thread.ts', activities, [
+    ['what was held back keeps the time of its first try', '!network.renew ||', 'network.renew ||'],
     [
       'a lost post is looked for before it can be told',
       'Math.max(error.retryAtMs ?? 0, settledMs)',

@@ -10,7 +10,7 @@ import { Post } from '../../db/entities/post.ts';
 import { createOrm } from '../../db/orm.ts';
 import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
 import { heldClock } from './database-clock.ts';
-import type { FakeNetwork } from './networks.ts';
+import type { Network } from '../../networks/network.ts';
 import { addFakeChannel } from './seed.ts';
 import { attachFiles, storeFile, type TestFile } from './seed-media.ts';
 import { patience } from './database.ts';
@@ -42,7 +42,7 @@ export type ClaimedPost = {
 /** @param databaseUrl A migrated database, which others may use too. */
 export async function clockedChannel(
   t: ExecutionContext,
-  network: FakeNetwork,
+  network: Network,
   databaseUrl: string,
 ): Promise<ClockedChannel> {
   const clock = await heldClock(t, databaseUrl, clockStartMs);

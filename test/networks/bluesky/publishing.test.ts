@@ -49,6 +49,26 @@ test('a thread that is sent again is there once, and the answer is that of the f
   t.is((await records()).length, 2);
 });
 
+test('a thread that is prepared anew is of another time, and beside it the first one cannot be written any more', async (t) => {
+  const { records, connection } = await connected(t);
+  const before = await bluesky.freeze(connection, partsOf('One', 'Two'), Date.now() - 36_000_000);
+  const nowMs = Date.now();
+  const frozen = throughDatabase((await bluesky.renew?.(connection, before, nowMs, [])) ?? []);
+  const sent = await sendStep(bluesky, connection, nextStep(bluesky, frozen, []));
+
+  t.deepEqual(
+    (await records()).map(({ cid, record }) => [cid, Date.parse(record.createdAt)]),
+    frozen.map((part, index) => [frozenOf(part).cid, nowMs + index]),
+  );
+  t.deepEqual(await bluesky.reconcile(connection, nextStep(bluesky, frozen, [])), {
+    kind: 'found',
+    candidates: [sent],
+  });
+  const late = sendStep(bluesky, connection, nextStep(bluesky, before, []));
+  t.like(await t.throwsAsync(late), { code: 'unconfirmed' });
+  t.is((await records()).length, 2);
+});
+
 test('equal texts in two posts are two posts, each found as itself', async (t) => {
   const { records, connection } = await connected(t);
   const first = await publish(bluesky, connection, partsOf('Same'));

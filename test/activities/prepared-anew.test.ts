@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { connectChannel } from '../../cli/connect-channel.ts';
+import { bluesky } from '../../networks/bluesky/index.ts';
+import type { Egress, EgressRequest, EgressResponse } from '../../runtime/egress/egress.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { clockedChannel } from '../support/claimed-posts.ts';
+import { freshDatabase } from '../support/database.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const database = beforeTests(test, freshDatabase);
+
+type Write = { readonly rkey: string; readonly value: { text: string; createdAt: string } };
+type Answer = { readonly status: number; readonly headers?: Record<string, string>; body?: object };
+
+/**
+ * A PDS that refuses some writes, and takes the rest without a word. Only what it was asked for counts here; what a real
+ * one does is tested on a real one.
+ *
+ * @param answers To the first writes, in order.
+ */
+function pds(answers: readonly Answer[]) {
+  const tried: Write[][] = [];
+  const written: Write[] = [];
+  const answer = ({ status, headers = {}, body = {} }: Answer): EgressResponse => {
+    return { status, headers, body: Buffer.from(JSON.stringify(body)), truncated: false };
+  };
+  const egress: Egress = {
+    request: async ({ url, body }: EgressRequest) => {
+      await sleep(0);
+      if (!url.endsWith('applyWrites')) {
+        return answer({ status: 400, body: { error: 'RecordNotFound' } });
+      }
+
+      const { writes } = JSON.parse(`${body}`) as { writes: Write[] };
+      const said = answers[tried.length] ?? { status: 200 };
+      tried.push(writes);
+      if (said.status === 200) {
+        written.push(...writes);
+      }
+
+      return answer(said);
+    },
+    close: async () => undefined,
+  };
+  return { egress, tried, written };
+}
+
+/** A thread that is due on a Bluesky account. */
+async function due(t: ExecutionContext, answers: readonly Answer[]) {
+  const channel = await clockedChannel(t, bluesky, database().url);
+  const { deps, workspaceId, pass } = channel;
+  const server = pds(answers);
+  const claims = Buffer.from(JSON.stringify({ exp: 4_000_000_000 })).toString('base64url');
+  await connectChannel(deps.orm.em.fork(), deps.sealer, workspaceId, bluesky.id, {
+    baseUrl: 'https://fake.example',
+    remoteId: 'me',
+    handle: '@me',
+    credentials: { identifier: 'did:plc:me', appPassword: 'x' },
+    session: { accessJwt: `a.${claims}.b` },
+    settings: {},
+  });
+  const post = await channel.newPost(['One', 'Two']);
+  const worker = channel.newWorker({ egress: server.egress });
+  return { ...server, pass, now: deps.now, attempt: () => post.attempt(worker) };
+}
+
+test('a post that a limit held back for ten hours is of the time at which it goes out', async (t) => {
+  const { tried, written, pass, now, attempt } = await due(t, [{ status: 429 }]);
+  t.like(await attempt(), { kind: 'again', code: 'rate_limited' });
+  pass(10 * hour);
+  t.like(await attempt(), { kind: 'done', status: 'published' });
+
+  t.deepEqual(
+    written.map(({ value }) => [value.text, Date.parse(value.createdAt)]),
+    [
+      ['One', now().getTime()],
+      ['Two', now().getTime() + 1],
+    ],
+  );
+  // Under the same keys, so that a write which comes late after all can only be refused.
+  t.deepEqual(
+    tried.map((writes) => writes.map(({ rkey }) => rkey)),
+    [written, written].map((writes) => writes.map(({ rkey }) => rkey)),
+  );
+});
+
+test('a post that never arrived is of the time at which it is sent again', async (t) => {
+  const { tried, written, pass, now, attempt } = await due(t, [{ status: 502 }]);
+  t.like(await attempt(), { kind: 'again', code: 'network_unavailable' });
+  pass(2 * minute);
+  t.like(await attempt(), { kind: 'done', status: 'published' });
+  t.is(tried.length, 2);
+  t.is(Date.parse(written[0]?.value.createdAt ?? ''), now().getTime());
+});
