@@ -1,5 +1,6 @@
 import { ask } from '../db/ask.ts';
 import type { Em } from '../db/orm.ts';
+import { claimRestMs } from '../domain/claim-rest.ts';
 import { isFinal, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
 
@@ -8,6 +9,8 @@ export type ClaimRequest = {
   readonly postId: string;
   /** The workflow's clock, in milliseconds since 1970: one clock decides what is due. */
   readonly nowMs: number;
+  /** How many claims the workflow made shortly before. Older workflows do not say. */
+  readonly claimsBefore?: number;
 };
 
 export type ClaimTarget = {
@@ -16,7 +19,8 @@ export type ClaimTarget = {
   readonly network: string;
 };
 
-export type Claim =
+/** What the row says. */
+type Found =
   /** The post is ours to publish, on these channels: all that have no final result yet. */
   | {
       readonly kind: 'go';
@@ -29,6 +33,11 @@ export type Claim =
   /** It is a draft, finished, or deleted. */
   | { readonly kind: 'gone' };
 
+export type Claim = Found & {
+  /** So long the workflow waits before its next claim, in milliseconds. Claims in older histories do not say. */
+  readonly restMs?: number;
+};
+
 type PostRow = { status: string; scheduled_at: string | Date | null; revision: number };
 type ChannelRow = { id: string; channel_id: string; platform: string; status: ChannelStatus };
 const channelColumns = 'pc.id, pc.channel_id, c.platform, pc.status';
@@ -40,6 +49,11 @@ type Scope = readonly [postId: string, workspaceId: string];
  * to repeat: a post that is already publishing is claimed again, without its final channels.
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
+  const found = await claim(deps, request);
+  return { ...found, restMs: claimRestMs(request.claimsBefore ?? 0) };
+}
+
+async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<Found> {
   const { workspaceId, postId, nowMs } = request;
   const em = deps.orm.em.fork();
   const scope: Scope = [postId, workspaceId];
@@ -59,7 +73,7 @@ export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Prom
  * had to wait for somebody, what it read may be older than what it claims: then it claims nothing (`xmin` is the version
  * of a row, and the one that it locks must be the one that it saw).
  */
-async function claimAtOnce(em: Em, scope: Scope, dueBy: Date, now: Date): Promise<Claim | null> {
+async function claimAtOnce(em: Em, scope: Scope, dueBy: Date, now: Date): Promise<Found | null> {
   const rows = await ask<ChannelRow & { revision: number }>(
     em,
     `with seen as materialized (
@@ -115,7 +129,7 @@ const openAmong = (channels: readonly ChannelRow[]): ClaimTarget[] =>
     .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
 
 /** What the post is that could not be claimed. If it became due in this moment, the workflow comes back at once. */
-async function whyNot(em: Em, scope: Scope): Promise<Claim> {
+async function whyNot(em: Em, scope: Scope): Promise<Found> {
   const [post] = await ask<PostRow>(
     em,
     'select status, scheduled_at, revision from posts where id = $1 and workspace_id = $2',

@@ -3,7 +3,7 @@ import { loadPostView } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { recordEvent } from '../db/record-event.ts';
 import { finalEventType } from '../domain/events.ts';
-import { isFinal, statusOfBegunPost } from '../domain/post-status.ts';
+import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
 import { endAtOnce } from './end-at-once.ts';
@@ -53,11 +53,33 @@ export async function finalizePost(
       return { status: post.status, deliveryIds, channels: endsIn(view) };
     }
 
+    if (isStillWanted(post, request) && (await hasOpenChannel(em, scope))) {
+      return { status: 'publishing', deliveryIds: [] };
+    }
+
     // A draft was cancelled, whether or not the workflow has heard of it.
     const canceled = request.canceled || post.status === 'draft';
     const view = await endChannels(em, deps, scope, canceled ? 'draft' : 'failed');
     return endPost(em, deps, { scope, run: post.run, view });
   });
+}
+
+/**
+ * The workflow heard of a new time, and no such change was ever committed: the message was made up, or the database was
+ * restored from a backup since. Every true one was committed before it was sent.
+ */
+const isStillWanted = (
+  post: PostRow,
+  { canceled, revision: heard, claimed }: FinalizeRequest,
+): boolean => post.status === 'publishing' && !canceled && claimed !== undefined && heard > claimed;
+
+async function hasOpenChannel(em: Em, { workspaceId, postId }: Scope): Promise<boolean> {
+  const channels = await ask<{ status: ChannelStatus }>(
+    em,
+    'select status from post_channels where post_id = $1 and workspace_id = $2',
+    [postId, workspaceId],
+  );
+  return channels.some(({ status }) => !isFinal(status));
 }
 
 type Ending = { readonly scope: Scope; readonly run: number; readonly view: PostView };

@@ -14,7 +14,8 @@ export type FinalizeRequest = {
 };
 
 export type Finalized = {
-  readonly status: 'published' | 'failed' | 'draft' | 'gone';
+  /** `publishing`: what the workflow heard since its claim is not so, and the post is to go on. */
+  readonly status: 'published' | 'failed' | 'draft' | 'gone' | 'publishing';
   /** Deliveries of final events that wait for their workflow. */
   readonly deliveryIds: readonly string[];
   /** What became of each, for people who look at the workflow; left out when this publishing was not the last. */

@@ -2,8 +2,9 @@ import { CancellationScope, isCancellation, setCurrentDetails } from '@temporali
 import { ended, publishing, stopped, type ChannelState } from './details.ts';
 import { markEnd } from './mark-end.ts';
 import type { PublishPostInput } from './messages.ts';
-import { claimPost, finalizePost } from './own-steps.ts';
-import { publishChannels } from './publish-channels.ts';
+import { believe, claimInTime, untilRested, type Pace } from './claim-in-time.ts';
+import { finalizePost } from './own-steps.ts';
+import { publishChannels, type Target } from './publish-channels.ts';
 import { followMessages, untilDue, type Schedule } from './schedule.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
@@ -26,8 +27,8 @@ export async function publishPost(input: PublishPostInput): Promise<PublishPostR
     if (isCancellation(error)) {
       // Somebody pressed Cancel in the Temporal UI: the row must say so as well.
       await CancellationScope.nonCancellable(async () => {
-        const { channels = [] } = await settle(input, schedule, true);
-        markEnd(channels);
+        const end = await settle(input, schedule, true);
+        markEnd(end?.channels ?? []);
       });
     }
 
@@ -36,7 +37,7 @@ export async function publishPost(input: PublishPostInput): Promise<PublishPostR
 }
 
 async function followSchedule(input: PublishPostInput, schedule: Schedule): Promise<End> {
-  const { workspaceId, postId } = input;
+  const pace: Pace = { claims: 0, notBeforeMs: 0 };
   for (;;) {
     await untilDue(input, schedule);
     if (schedule.canceled) {
@@ -44,10 +45,15 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       return { result: 'canceled' };
     }
 
+    if (await untilRested(pace)) {
+      continue; // The time may be another one by now.
+    }
+
     // From here the database decides: a lost message can delay a post but never publish a wrong one.
     const heard = schedule.revision;
-    const claim = await claimPost({ workspaceId, postId, nowMs: Date.now() });
-    if (claim.kind === 'gone' && schedule.revision !== heard) {
+    schedule.doubted = false;
+    const claim = await claimInTime(input, pace);
+    if (claim.kind === 'gone' && (schedule.revision !== heard || schedule.doubted)) {
       continue; // News came while we asked: what the database said may be older.
     }
 
@@ -58,34 +64,48 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       return { result: 'gone' };
     }
 
+    believe(schedule, heard, claim);
     if (claim.kind === 'not_due') {
-      learn(schedule, claim.revision, Date.parse(claim.dueAt));
       continue;
     }
 
-    const { targets, revision: claimed = heard } = claim; // Claims in older histories say nothing of revisions.
-    learn(schedule, claimed, schedule.dueAtMs);
-    const sending = untilNews(schedule, claimed);
-    const show = (channels: readonly ChannelState[]): void =>
-      setCurrentDetails(publishing(input, claimed, channels));
-    await sending.run(() => publishChannels(input, targets, show));
-    // A post that was scheduled anew meanwhile is not cancelled any more.
-    const canceled = sending.consideredCancelled && schedule.canceled;
-    const end = await settle(input, schedule, canceled, claimed);
-    if (schedule.canceled || schedule.revision === claimed) {
+    const end = await publish(input, schedule, claim.revision ?? heard, claim.targets);
+    if (end) {
       return end;
     }
-    // It was retried, or cancelled and scheduled anew, since the claim: this workflow is the one that was told.
   }
 }
 
-/** Takes over what the database said, unless a message that came meanwhile is newer. */
-function learn(schedule: Schedule, revision: number, dueAtMs: number): void {
-  if (revision > schedule.revision) {
-    Object.assign(schedule, { revision, dueAtMs, canceled: false });
-  } else if (revision === schedule.revision) {
-    schedule.dueAtMs = dueAtMs;
+/**
+ * @param claimed The post's revision at the claim.
+ * @returns null when this was not its end: this workflow is the one that was told what comes next.
+ */
+async function publish(
+  input: PublishPostInput,
+  schedule: Schedule,
+  claimed: number,
+  targets: readonly Target[],
+): Promise<End | null> {
+  const sending = untilNews(schedule, claimed);
+  const show = (channels: readonly ChannelState[]): void =>
+    setCurrentDetails(publishing(input, claimed, channels));
+  await sending.run(() => publishChannels(input, targets, show));
+  // A post that was scheduled anew meanwhile is not cancelled any more.
+  const canceled = sending.consideredCancelled && schedule.canceled;
+  const heard = schedule.revision;
+  const end = await settle(input, schedule, canceled, claimed);
+  if (end === null) {
+    // The database knows nothing of what stopped it, so the post goes on.
+    if (schedule.revision === heard) {
+      Object.assign(schedule, { revision: claimed, dueAtMs: Date.now() });
+    }
+
+    return null;
   }
+
+  // It was retried, or cancelled and scheduled anew, since the claim; or a message of a restored database said so.
+  const isOver = schedule.canceled || schedule.revision === claimed;
+  return isOver && !(schedule.doubted && end.result === 'gone') ? end : null;
 }
 
 /** A scope that ends with the next message. */
@@ -100,13 +120,13 @@ function untilNews(schedule: Schedule, claimed: number): CancellationScope {
   return scope;
 }
 
-/** Writes the post's end, once, and starts what follows from it. */
+/** Writes the post's end, once, and starts what follows from it. @returns null when it is still being published. */
 async function settle(
   input: PublishPostInput,
   { revision }: Schedule,
   canceled: boolean,
   claimed?: number,
-): Promise<End> {
+): Promise<End | null> {
   const { workspaceId, postId } = input;
   const request = {
     workspaceId,
@@ -117,6 +137,10 @@ async function settle(
   };
   // Older histories say nothing of channels.
   const { status, deliveryIds, channels = [] } = await finalizePost(request);
+  if (status === 'publishing') {
+    return null;
+  }
+
   if (deliveryIds.length > 0) {
     await startDeliveries(workspaceId, deliveryIds, postId);
   }

@@ -2,6 +2,7 @@ import {
   CancellationScope,
   continueAsNew,
   isCancellation,
+  patched,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -10,14 +11,22 @@ import {
 import { asleep } from './details.ts';
 import { cancel, reschedule, type PublishPostInput } from './messages.ts';
 import type { publishPost } from './publish-post.ts';
+import { readCancel, readReschedule } from './read-message.ts';
 
 /** What the messages have said so far. The highest revision wins, in whatever order they arrive. */
 export type Schedule = {
   revision: number;
   dueAtMs: number;
   canceled: boolean;
+  /**
+   * A message of no higher revision said something else. It was late, or the database was restored from a backup or
+   * failed over and goes on from a lower revision: the database is asked, whatever the time.
+   */
+  doubted: boolean;
   /** Called when a message says something new. */
   onNews: () => void;
+  /** Called when there is something to doubt. */
+  onDoubt: () => void;
 };
 
 // Frozen: posts sleep in these two functions for months and replay them, so nothing is ever added before the
@@ -28,24 +37,35 @@ export function followMessages(input: PublishPostInput): Schedule {
     revision: input.revision,
     dueAtMs: Date.parse(input.dueAt),
     canceled: false,
+    doubted: false,
     onNews: () => undefined,
+    onDoubt: () => undefined,
+  };
+  const hear = (revision: number, news: Pick<Schedule, 'canceled'> & Partial<Schedule>): void => {
+    if (revision > schedule.revision) {
+      Object.assign(schedule, { revision, ...news });
+      schedule.onNews();
+    } else if (isOther(schedule, revision, news) && patched('doubt')) {
+      schedule.doubted = true;
+      schedule.onDoubt();
+    }
   };
   setHandler(
     reschedule,
-    ({ revision, dueAt }) => {
-      if (revision > schedule.revision) {
-        Object.assign(schedule, { revision, dueAtMs: Date.parse(dueAt), canceled: false });
-        schedule.onNews();
+    (given) => {
+      const heard = readReschedule(given);
+      if (heard) {
+        hear(heard.revision, { dueAtMs: heard.dueAtMs, canceled: false });
       }
     },
     { description: 'The post has a new time: {revision, dueAt}.' },
   );
   setHandler(
     cancel,
-    ({ revision }) => {
-      if (revision > schedule.revision) {
-        Object.assign(schedule, { revision, canceled: true });
-        schedule.onNews();
+    (given) => {
+      const revision = readCancel(given);
+      if (revision !== null) {
+        hear(revision, { canceled: true });
       }
     },
     { description: 'The post became a draft: {revision}.' },
@@ -53,13 +73,19 @@ export function followMessages(input: PublishPostInput): Schedule {
   return schedule;
 }
 
-/** Sleeps until the schedule's time, whatever it becomes meanwhile, or until a cancel. */
+/** Whether it is not what was heard already. */
+const isOther = (schedule: Schedule, revision: number, news: Partial<Schedule>): boolean =>
+  Object.entries({ revision, ...news }).some(
+    ([key, value]) => schedule[key as keyof Schedule] !== value,
+  );
+
+/** Sleeps until the schedule's time, whatever it becomes meanwhile, or until a cancel or a doubt. */
 export async function untilDue(input: PublishPostInput, schedule: Schedule): Promise<void> {
-  while (!schedule.canceled && Date.now() < schedule.dueAtMs) {
+  while (!schedule.canceled && !schedule.doubted && Date.now() < schedule.dueAtMs) {
     const { revision, dueAtMs } = schedule;
     setCurrentDetails(asleep(input, revision, dueAtMs));
     await sleepUntilNews(schedule, dueAtMs - Date.now());
-    if (workflowInfo().continueAsNewSuggested && !schedule.canceled) {
+    if (workflowInfo().continueAsNewSuggested && !schedule.canceled && !schedule.doubted) {
       const dueAt = new Date(schedule.dueAtMs).toISOString();
       const { workspaceId, postId } = input;
       await continueAsNew<typeof publishPost>({
@@ -76,7 +102,8 @@ export async function untilDue(input: PublishPostInput, schedule: Schedule): Pro
 async function sleepUntilNews(schedule: Schedule, ms: number): Promise<void> {
   const outside = CancellationScope.current();
   const sleeping = new CancellationScope();
-  schedule.onNews = () => sleeping.cancel();
+  const wake = (): void => sleeping.cancel();
+  Object.assign(schedule, { onNews: wake, onDoubt: wake });
   try {
     await sleeping.run(() => sleep(ms, { summary: 'until publish time' }));
   } catch (error) {
@@ -85,5 +112,6 @@ async function sleepUntilNews(schedule: Schedule, ms: number): Promise<void> {
     }
   } finally {
     schedule.onNews = () => undefined;
+    schedule.onDoubt = () => undefined;
   }
 }

@@ -27,7 +27,7 @@ test('each command that the page and the README name can be typed so', (t) => {
 });
 
 test('what the page quotes of logs and answers is what the programs say', (t) => {
-  const folders = ['activities', 'worker', 'temporal', 'cli'];
+  const folders = ['activities', 'worker', 'workflows', 'temporal', 'cli'];
   const sources = folders
     .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }))
     .map(read)
@@ -39,6 +39,7 @@ test('what the page quotes of logs and answers is what the programs say', (t) =>
     'a fault of our own keeps a channel from its post; it is tried again',
     'Temporal has yet to hear',
     'the sweep found',
+    'a signal that is not as Punctual sends it was ignored',
   ]) {
     t.true(page.includes(`\`${quoted}\``), quoted);
     t.true(sources.includes(quoted), quoted);
