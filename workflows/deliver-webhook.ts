@@ -1,7 +1,17 @@
-import { proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  CancellationScope,
+  isCancellation,
+  patched,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { upsertIfSearchable } from './mark-end.ts';
 import { replay, webhooksQueue, type DeliverWebhookInput } from './messages.ts';
+import { readReplay } from './read-message.ts';
 import { errorCodesKey } from './search-attributes.ts';
 
 const { attemptDelivery } = proxyActivities<Activities>({
@@ -9,6 +19,8 @@ const { attemptDelivery } = proxyActivities<Activities>({
   summary: 'POST to the endpoint',
   // A request may take 10 s; the rest is for our own database, which may stall while its outcome is written down.
   startToCloseTimeout: '90 seconds',
+  // A request under way finishes; a wait for the next attempt ends at once.
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   // A killed worker is noticed this soon. A try first heartbeats after 5 s, so a usual one records none.
   heartbeatTimeout: '20 seconds',
   // The waits between attempts come with each failure (nextRetryDelay) and a round's sixth attempt ends it, both
@@ -22,31 +34,68 @@ type Outcome = 'delivered' | 'failed' | 'gone';
 /**
  * Delivers one event to one endpoint: one activity with six attempts, which costs 11 events of history. A replay
  * comes by `signalWithStart`, so it reaches a workflow that is about to end as surely as one that never was.
+ *
+ * A replay ends the wait for an attempt, and the row is asked what is to be done. As a rule there is no such wait, since
+ * only what has ended is replayed. Where the database was restored or failed over it may be one of hours, for an attempt
+ * that the database has forgotten, and rounds go on from a number that was heard already.
  */
 export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcome> {
   const { workspaceId, deliveryId, round = 1 } = input;
+  const startLength = workflowInfo().historyLength;
   let asked = round;
+  let attempts = new CancellationScope();
   setHandler(
     replay,
-    (heard) => {
-      asked = Math.max(asked, heard.round);
+    (given) => {
+      const heard = readReplay(given);
+      // With its start comes the same round once more.
+      const isStart = heard === asked && workflowInfo().historyLength === startLength;
+      if (heard === null || isStart) {
+        return;
+      }
+
+      if (patched('round-ends-wait')) {
+        asked = heard;
+        attempts.cancel();
+      } else {
+        asked = Math.max(asked, heard);
+      }
     },
     { description: 'Deliver once more: {round}.' },
   );
   for (;;) {
     const begun = asked;
+    attempts = new CancellationScope();
     setCurrentDetails(
       `Being delivered (round ${begun}). Which attempt it is, why the last one failed and when the next one is stands at the pending activity.\n\nWorkspace \`${workspaceId}\`.`,
     );
-    const status = await attemptDelivery({ workspaceId, deliveryId });
-    setCurrentDetails(
-      `The delivery is **${status}** (round ${begun}).\n\nWorkspace \`${workspaceId}\`.`,
-    );
-    if (asked === begun) {
+    const status = await endOf(attempts, () => attemptDelivery({ workspaceId, deliveryId }));
+    if (status !== null) {
+      setCurrentDetails(
+        `The delivery is **${status}** (round ${begun}).\n\nWorkspace \`${workspaceId}\`.`,
+      );
+    }
+
+    if (status !== null && asked === begun && !attempts.consideredCancelled) {
       upsertIfSearchable(
         status === 'failed' ? [{ key: errorCodesKey, value: ['webhook_failed'] }] : [],
       );
       return status;
     }
+  }
+}
+
+/** @returns null when another round ended its wait. */
+async function endOf<T>(scope: CancellationScope, work: () => Promise<T>): Promise<T | null> {
+  const outside = CancellationScope.current();
+  try {
+    return await scope.run(work);
+  } catch (error) {
+    const isEnded = isCancellation(error) || error instanceof ActivityFailure;
+    if (!isEnded || !scope.consideredCancelled || outside.consideredCancelled) {
+      throw error;
+    }
+
+    return null;
   }
 }

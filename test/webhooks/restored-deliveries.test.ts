@@ -1,0 +1,98 @@
+import { deliveryWorkflowId } from '../../workflows/messages.ts';
+import { held, status } from '../support/answers.ts';
+import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
+import { sharedWebhooks } from '../support/webhooks.ts';
+
+const test = needs('temporal');
+const api = sharedWebhooks(test, { workers: true });
+
+/** An endpoint with a delivery whose round nobody has begun. */
+async function untold(answer = status(204)) {
+  const mine = await api.subscribe(answer);
+  const deliveryId = await mine.store('pending');
+  const handle = api.punctual.temporal.client.workflow.getHandle(deliveryWorkflowId(deliveryId));
+  const set = (change: string): Promise<unknown> =>
+    api.punctual.orm.em
+      .fork()
+      .execute(`update deliveries set ${change} where id = ?`, [deliveryId]);
+  return {
+    ...mine,
+    deliveryId,
+    handle,
+    set,
+    replay: () => mine.client.post(`${mine.path}/deliveries/${deliveryId}/replay`),
+    /** Resolves when its workflow waits for the next attempt. */
+    asleep: () =>
+      poll(
+        async () => (await handle.describe().catch(() => null))?.raw.pendingActivities?.[0],
+        (activity) => (activity?.attempt ?? 0) >= 2 && activity?.state === 1, // Temporal's own numbering.
+      ),
+  };
+}
+
+test('a replay is delivered though Temporal waits six hours for an attempt that the restored database has forgotten', async (t) => {
+  for (const rounds of [2, 5]) {
+    const { client, webhookId, set, replay, receiver, handle, asleep } = await untold();
+    const later = `next_attempt_at = clock_timestamp() + interval '6 hours'`;
+    await set(`${later}, round = ${rounds}, synced_round = ${rounds - 1}`);
+    await asleep();
+    await set(`status = 'failed', next_attempt_at = null, round = 1, synced_round = 1`);
+
+    t.is((await replay()).status, 202);
+
+    t.is((await client.finalDelivery(webhookId)).status, 'delivered');
+    t.is(await handle.result(), 'delivered');
+    t.is(receiver.arrived.length, 1);
+  }
+});
+
+test('a replay that somebody made up repeats no request, neither while one is under way nor while one is waited for', async (t) => {
+  const slow = held();
+  const { client, webhookId, set, receiver, handle, asleep } = await untold(slow.answer);
+  await set(`next_attempt_at = clock_timestamp() + interval '6 hours', synced_round = 0`);
+  await asleep();
+  await handle.signal('replay', { round: 7 });
+  await asleep();
+  t.is(receiver.arrived.length, 0);
+
+  await set(`next_attempt_at = clock_timestamp()`);
+  await handle.signal('replay', { round: 1 });
+  await receiver.nth(1);
+  await handle.signal('replay', { round: 9 });
+  slow.release(status(204));
+
+  t.is((await client.finalDelivery(webhookId)).status, 'delivered');
+  t.is(await handle.result(), 'delivered');
+  t.is(receiver.arrived.length, 1);
+});
+
+test('a replay that is none of ours is ignored', async (t) => {
+  const { client, webhookId, set, receiver, handle, asleep } = await untold();
+  await set(`next_attempt_at = clock_timestamp() + interval '6 hours', synced_round = 0`);
+  await asleep();
+  const signal = handle.signal.bind(handle) as (...args: unknown[]) => Promise<void>;
+  for (const args of [
+    [],
+    [null],
+    [2],
+    [{}],
+    [{ round: '2' }],
+    [{ round: -1 }],
+    [{ round: 1e99 }],
+  ]) {
+    await signal('replay', ...args);
+  }
+
+  await set(`next_attempt_at = clock_timestamp()`);
+  await handle.signal('replay', { round: 2 });
+
+  t.is((await client.finalDelivery(webhookId)).status, 'delivered');
+  t.is(await handle.result(), 'delivered');
+  t.is(receiver.arrived.length, 1);
+  const { events } = await handle.fetchHistory();
+  t.deepEqual(
+    events?.filter((event) => event.workflowTaskFailedEventAttributes),
+    [],
+  );
+});
