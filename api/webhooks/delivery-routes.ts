@@ -7,10 +7,13 @@ import { nullable, record, text } from '../http/shared-schemas.ts';
 import { maxBegun } from './begin-round.ts';
 import * as examples from './examples.ts';
 import { listDeliveries, maxPage, type DeliveriesQuery } from './list-deliveries.ts';
+import { maxReplayed } from './replay-budget.ts';
 import { replayDelivery } from './replay-delivery.ts';
 import { replayFailed } from './replay-failed.ts';
 import { deliverySchema, testedDeliverySchema } from './schemas.ts';
 import { testEndpoint } from './test-endpoint.ts';
+
+const manyReplays = `A workspace replays at most ${maxReplayed} deliveries a minute; beyond that the answer is 429 \`rate_limited\`.`;
 
 export const deliveryRoutes = (deps: ApiDeps): Route[] => [
   testCall(deps),
@@ -65,7 +68,8 @@ const listCall = (deps: ApiDeps): Route => ({
   },
   answers: {
     200: {
-      description: 'A page of deliveries, with every attempt. `next_cursor` is null at the end.',
+      description:
+        'A page of deliveries, with their newest attempts. `next_cursor` is null at the end.',
       schema: record({
         deliveries: { type: 'array', items: deliverySchema },
         next_cursor: nullable(text),
@@ -91,8 +95,7 @@ const replayCall = (deps: ApiDeps): Route => ({
   operationId: 'replayDelivery',
   tag: 'Webhooks',
   summary: 'Deliver an event once more',
-  description:
-    'The same event, byte for byte and under the same id, with up to six new attempts. Their numbers go on.',
+  description: `The same event, byte for byte and under the same id, with up to six new attempts. Their numbers go on. ${manyReplays}`,
   answers: {
     202: {
       description: 'The delivery, which is pending again.',
@@ -113,7 +116,7 @@ const replayFailedCall = (deps: ApiDeps): Route => ({
   operationId: 'replayFailedDeliveries',
   tag: 'Webhooks',
   summary: 'Deliver once more what has failed since a time',
-  description: `Every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts; also those that a disabled endpoint missed. What is pending or delivered is left alone, so calling again is safe. One call takes at most ${maxBegun}, the oldest first: call again until it answers 0.`,
+  description: `Every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts; also those that a disabled endpoint missed. What is pending or delivered is left alone, so calling again is safe. One call takes at most ${maxBegun}, the oldest first: call again until it answers 0. ${manyReplays}`,
   query: {
     since: {
       description: 'RFC 3339 with Z or an offset.',

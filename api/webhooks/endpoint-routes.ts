@@ -88,7 +88,7 @@ const readCall = (deps: ApiDeps): Route => ({
   summary: 'A webhook endpoint with its newest deliveries',
   answers: {
     200: {
-      description: `The endpoint and its newest ${newest} deliveries, with every attempt. Older ones: \`GET /webhooks/{id}/deliveries\`.`,
+      description: `The endpoint and its newest ${newest} deliveries, each with its newest attempts. Older ones: \`GET /webhooks/{id}/deliveries\`.`,
       schema: record({
         webhook: endpointSchema,
         deliveries: { type: 'array', items: deliverySchema },

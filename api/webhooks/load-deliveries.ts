@@ -7,6 +7,9 @@ import type { DeliveryView } from './delivery-view.ts';
 
 export type { DeliveryView } from './delivery-view.ts';
 
+/** Of a delivery, and kept when it is replayed: an answer has a size, however often somebody replays. */
+export const shownAttempts = 50;
+
 /** Which deliveries of an endpoint: all conditions hold together. */
 export type DeliveryFilter = {
   readonly limit: number;
@@ -34,13 +37,14 @@ type DeliveryRow = {
   error: string | null;
   next_attempt_at: string | Date | null;
   created_at: string | Date;
+  /** Newest first, as the index has them. */
   attempts: readonly AttemptRow[] | null;
 };
 
 const iso = (at: string | Date): string => new Date(at).toISOString();
 
 /**
- * An endpoint's deliveries with all their attempts, newest first. One statement, however many there are: of two, the
+ * An endpoint's deliveries with their newest attempts, newest first. One statement, however many there are: of two, the
  * second would show an attempt whose outcome the first did not know yet.
  */
 export async function loadDeliveries(
@@ -54,9 +58,11 @@ export async function loadDeliveries(
     `select d.id, d.event_id, e.type, d.status, d.error, d.next_attempt_at, d.created_at,
        (select json_agg(json_build_object(
           'number', a.number, 'created_at', a.created_at, 'duration_ms', a.duration_ms,
-          'response_status', a.response_status, 'error', a.error) order by a.number)
-        from delivery_attempts a
-        where a.delivery_id = d.id and a.workspace_id = d.workspace_id and not a.under_way) as attempts
+          'response_status', a.response_status, 'error', a.error))
+        from (
+          select * from delivery_attempts
+          where delivery_id = d.id and workspace_id = d.workspace_id and not under_way
+          order by number desc limit ${shownAttempts}) a) as attempts
      from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
      where d.endpoint_id = ? and d.workspace_id = ? ${conditions}
      order by d.created_at desc, d.id desc limit ?`,
@@ -99,7 +105,7 @@ export async function loadDelivery(
 }
 
 function present(delivery: DeliveryRow): DeliveryView {
-  const attempts = delivery.attempts ?? [];
+  const attempts = delivery.attempts?.toReversed() ?? [];
   const last = attempts.at(-1);
   return {
     id: delivery.id,
@@ -109,6 +115,7 @@ function present(delivery: DeliveryRow): DeliveryView {
     attempts: attempts.map((attempt) =>
       Object.assign(attempt, { created_at: iso(attempt.created_at) }),
     ),
+    attempt_count: last?.number ?? 0, // They are numbered without gaps.
     response_status: last?.response_status ?? null,
     error: delivery.error ?? last?.error ?? null,
     next_attempt_at: delivery.next_attempt_at === null ? null : iso(delivery.next_attempt_at),

@@ -3,6 +3,7 @@ import { deliveryErrors } from '../../domain/delivery-error.ts';
 import { disabledReasons } from '../../domain/endpoint-health.ts';
 import { eventTypes } from '../../domain/events.ts';
 import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
+import { shownAttempts } from './load-deliveries.ts';
 
 const status = { type: 'string', enum: [...deliveryStatuses] };
 const responseStatus = {
@@ -65,6 +66,8 @@ const deliveryFields = {
   status,
   attempts: {
     type: 'array',
+    maxItems: shownAttempts,
+    description: `The newest ${shownAttempts}, in order. One that is under way is not among them.`,
     items: record({
       number: { type: 'integer', minimum: 1 },
       created_at: dateTime,
@@ -72,6 +75,11 @@ const deliveryFields = {
       response_status: responseStatus,
       error: deliveryError,
     }),
+  },
+  attempt_count: {
+    type: 'integer',
+    minimum: 0,
+    description: 'How many attempts have ended, also those that are not shown any more.',
   },
   response_status: responseStatus,
   error: deliveryError,

@@ -256,6 +256,7 @@ test('an endpoint shows its deliveries, newest first, with every attempt in orde
         error: 'http_error',
       }),
     ],
+    attempt_count: 2,
     response_status: 503,
     error: 'http_error',
     next_attempt_at: at,
