@@ -79,10 +79,17 @@ export async function ask(way: Way, question: Question, server: string): Promise
     const why = error instanceof EgressError ? reasons[error.code] : 'was given up on';
     throw new NetworkError('network_unavailable', `${server} ${why}.`, {
       taken: takenAfter(purpose, certain),
+      ...(isAway(error) && { server: 'unreachable' }),
       cause: error,
     });
   }
 }
+
+/** A server that may not be reached, or speaks no HTTP, keeps nobody waiting. */
+const isAway = (error: unknown): boolean =>
+  error instanceof EgressError &&
+  error.code !== 'blocked_destination' &&
+  error.code !== 'invalid_response';
 
 /** What a failure says about the post, given whether it proves that this request made none. */
 export function takenAfter(purpose: Purpose, certainlyNot: boolean): 'no' | 'unknown' {

@@ -170,6 +170,8 @@ export class NetworkError extends Error {
   readonly retryAtMs: number | undefined;
   /** Of `rate_limited`: what is not tried before then. The default of an author who cannot tell is the channel. */
   readonly limit: LimitScope;
+  /** What it tells of the server; undefined when nothing. */
+  readonly server: ServerEvidence | undefined;
 
   /**
    * @param message What happened, as a sentence for the user, with the network's own words where it has some, and no
@@ -181,12 +183,17 @@ export class NetworkError extends Error {
     this.taken = options.taken;
     this.retryAtMs = options.retryAtMs;
     this.limit = options.limit ?? 'channel';
+    this.server = options.server;
   }
 }
+
+/** `answered`: it answered, whatever it said. `unreachable`: it hung, or could not be connected to. */
+export type ServerEvidence = 'answered' | 'unreachable';
 
 export type NetworkErrorOptions = {
   readonly taken: 'no' | 'unknown';
   readonly retryAtMs?: number | undefined;
   readonly limit?: LimitScope;
+  readonly server?: ServerEvidence;
   readonly cause?: unknown;
 };

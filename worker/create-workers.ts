@@ -71,7 +71,8 @@ export function pollQueues(
       Worker.create({
         ...shared,
         taskQueue: publishQueue(network),
-        maxConcurrentActivityTaskExecutions: 50,
+        // Five times what a server that does not answer may hold (domain/server-health.ts).
+        maxConcurrentActivityTaskExecutions: 100,
       }),
     ),
   ]);

@@ -20,10 +20,10 @@ export const lockPublishing = (which: string): string => `post as materialized (
     from posts where ${which} and status = 'publishing' for share)`;
 
 /**
- * Part of a statement that reads the target as well: begins a try of the channel $1 of the post $3 in workspace $2, unless
- * a rate limit lasts at the instant $4 or the post was due before $5. What it goes by is what the statement reads: if it
- * had to wait for somebody who changed the post, nothing begins (`xmin` is the version of a row). Whoever changes what
- * a channel is to get changes the post too.
+ * Part of a statement that reads the target as well, behind `takePlace`: begins a try of the channel $1 of the post $3 in
+ * workspace $2, unless a rate limit lasts at the instant $4, the post was due before $5, or its server has no place. What
+ * it goes by is what the statement reads: if it had to wait for somebody who changed the post, nothing begins (`xmin` is
+ * the version of a row). Whoever changes what a channel is to get changes the post too.
  */
 export const beginOnTime = `seen as materialized (
     select xmin::text as version from posts where id = $3 and workspace_id = $2),
@@ -35,6 +35,7 @@ export const beginOnTime = `seen as materialized (
       and p.id = pc.post_id and p.version = seen.version and p.due_at >= $5
       and c.id = pc.channel_id and c.workspace_id = $2
       and not coalesce(greatest(c.parked_until, server.parked_until, network.parked_until) > $4, false)
+      and exists (select 1 from place)
     returning pc.id)`;
 
 /**

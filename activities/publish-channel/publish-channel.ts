@@ -5,7 +5,6 @@ import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { admit } from './admit.ts';
 import { begin } from './begin.ts';
-import { heartbeating } from '../heartbeating.ts';
 import { createIntent } from './intent.ts';
 import type { Entry } from './ledger.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';
@@ -14,6 +13,7 @@ import { recordFailure } from './record-failure.ts';
 import { recordPublished } from './record-published.ts';
 import { recordWait } from './record-wait.ts';
 import { sendThread } from './send-thread.ts';
+import { atServer, giveBack } from './server-place.ts';
 import { setbackOf, type Setback } from './setback.ts';
 import { loadTarget, type PublishRequest, type PublishTarget } from './target.ts';
 
@@ -50,13 +50,13 @@ export async function publishChannel(
   }
 
   if (!target.isPublishing) {
-    return { status: 'draft', deliveryIds: [] };
+    return notTried(deps, target);
   }
 
   const wait = target.begun ? null : await admit(deps, target);
   if (wait && !isOver(deps, target, wait.atMs)) {
     if (await recordWait(deps, target, wait)) {
-      throw tryAgain(deps, 'rate_limited', wait.atMs);
+      throw tryAgain(deps, wait.code, wait.atMs);
     }
 
     return { status: 'draft', deliveryIds: [] };
@@ -64,19 +64,25 @@ export async function publishChannel(
 
   const ledger = await begin(deps, target);
   if (ledger === null) {
-    return { status: 'draft', deliveryIds: [] };
+    return notTried(deps, target);
   }
 
   if (wait) {
+    await giveBack(deps, target);
     return fail(deps, target, { code: 'too_late', message: wait.message, limit: 'channel' });
   }
 
   try {
-    await heartbeating(() => publish(deps, target, ledger));
+    await atServer(deps, target, () => publish(deps, target, ledger));
     return { status: 'published', code: null, deliveryIds: [] };
   } catch (error) {
     return fail(deps, target, setbackOf(deps, target, error));
   }
+}
+
+async function notTried(deps: ActivityDeps, target: PublishTarget): Promise<ChannelOutcome> {
+  await giveBack(deps, target);
+  return { status: 'draft', deliveryIds: [] };
 }
 
 /** Whether the channel will have been given up by then. */

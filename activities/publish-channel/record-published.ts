@@ -4,6 +4,8 @@ import type { SentPart } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Entry } from './ledger.ts';
 import { markLive, valuesOfLive } from './ledger-marks.ts';
+import { closeCircuit } from './server-circuit.ts';
+import { leavePlace, placeValues } from './server-place.ts';
 import type { PublishTarget } from './target.ts';
 
 /** Where the parts of a thread are. */
@@ -40,13 +42,18 @@ const published = `status = 'published', error = null, error_code = null, retry_
 const sentText = `(select text from publish_attempts a where a.post_channel_id = pc.id
   and a.workspace_id = pc.workspace_id and a.part = 0 and a.state = 'sent' order by a.run desc limit 1)`;
 
-/** While the post waits for its channels. @returns false when it does not wait any more. */
+/**
+ * While the post waits for its channels. The place at the server is free again in any case.
+ *
+ * @returns false when it does not wait any more.
+ */
 async function recordInTime(
   deps: ActivityDeps,
-  { workspaceId, postId, postChannelId }: PublishTarget,
+  target: PublishTarget,
   { first, last }: End,
   now: Date,
 ): Promise<boolean> {
+  const { workspaceId, postId, postChannelId } = target;
   const text = last.find(({ part }) => part === 0)?.text;
   // The channel's row hangs on the post's, so the post is locked first, as everybody locks them.
   const [recorded] = await ask<{ channels: number }>(
@@ -57,9 +64,20 @@ async function recordInTime(
      channel as (
        update post_channels pc set ${published}, url = $8, sent_text = coalesce($9, ${sentText})
        from post where pc.id = $7 and pc.workspace_id = $2 and pc.post_id = post.id returning pc.id),
-     live as (${markLive})
+     live as (${markLive}),
+     place as (${leavePlace(10, 'true')}),
+     circuit as (${closeCircuit(10)})
      select count(*)::int as channels from channel`,
-    [now, workspaceId, ...valuesOfLive(last), postId, postChannelId, first?.url, text],
+    [
+      now,
+      workspaceId,
+      ...valuesOfLive(last),
+      postId,
+      postChannelId,
+      first?.url,
+      text,
+      ...placeValues(target),
+    ],
   );
   return recorded?.channels === 1;
 }

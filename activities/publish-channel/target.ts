@@ -1,7 +1,7 @@
 import { ask } from '../../db/ask.ts';
 import { lateAfterMs } from '../../domain/late-posts.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import { isFinal, type ChannelStatus, type PostStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts-for-channel.ts';
 import type { PartMedia } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -15,6 +15,15 @@ import { beginOnTime } from './begin.ts';
 import { entriesOf, ledgerRows, type Entry, type LedgerRow } from './ledger.ts';
 import { mediaColumn, mediaOf, type MediaRow } from './media.ts';
 import { parkColumns, parkJoins, parkOf, type Park, type ParkRow } from './park.ts';
+import {
+  circuitJoin,
+  makePlaces,
+  placeColumns,
+  serverOf,
+  takePlace,
+  type PlaceRow,
+  type Server,
+} from './server-place.ts';
 
 export type PublishRequest = {
   readonly workspaceId: string;
@@ -50,11 +59,14 @@ export type PublishTarget = {
   readonly account: SealedAccount;
   /** The rate limit that lasts longest; it may be over. */
   readonly park: Park | null;
+  /** The channel's server, at which the try has a place or waits for one. */
+  readonly server: Server;
   /** When the try has begun already: the ledger as it was then. */
   readonly begun: readonly Entry[] | null;
 };
 
 type Row = ParkRow &
+  PlaceRow &
   AccountRow & {
     channel_id: string;
     platform: string;
@@ -75,7 +87,7 @@ type Row = ParkRow &
 
 /**
  * Reads what goes out, and where nothing speaks against it (the post is on time, and no rate limit lasts) begins the try
- * with the same statement: see `begin`.
+ * with the same statement: see `begin`. Whoever gets a target that holds a place at its server gives it back.
  *
  * @returns null when the post or the channel is gone, or has no time.
  */
@@ -83,22 +95,37 @@ export async function loadTarget(
   deps: ActivityDeps,
   request: PublishRequest,
 ): Promise<PublishTarget | null> {
-  const { workspaceId, postId, postChannelId } = request;
+  const row = await readRow(deps, request);
+  if (!row || row.has_places || isFinal(row.status)) {
+    return row ? targetOf(deps, request, row) : null;
+  }
+
+  await makePlaces(deps, request);
+  const again = await readRow(deps, request);
+  return again ? targetOf(deps, request, again) : null;
+}
+
+async function readRow(
+  deps: ActivityDeps,
+  { workspaceId, postId, postChannelId }: PublishRequest,
+): Promise<Row | undefined> {
   const [row] = await ask<Row>(
     deps.orm.em.fork(),
-    `with ${beginOnTime}
+    `with ${takePlace},
+     ${beginOnTime}
      select pc.channel_id, c.platform, ${accountColumns}, p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status,
        coalesce(p.retried_at, p.scheduled_at) as due_at, pc.body as override, p.body, p.thread, ${parkColumns},
+       ${placeColumns},
        ${mediaColumn}, exists (select 1 from begun) as has_begun,
        (select json_agg(ledger order by part) from (${ledgerRows('p.run')}) ledger) as ledger
      from post_channels pc
      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
      join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-     ${parkJoins}
+     ${parkJoins} ${circuitJoin}
      where pc.id = $1 and pc.post_id = $3 and pc.workspace_id = $2`,
     [postChannelId, workspaceId, postId, deps.now(), new Date(deps.now().getTime() - lateAfterMs)],
   );
-  return row ? targetOf(deps, request, row) : null;
+  return row;
 }
 
 function targetOf(deps: ActivityDeps, request: PublishRequest, row: Row): PublishTarget {
@@ -122,6 +149,7 @@ function targetOf(deps: ActivityDeps, request: PublishRequest, row: Row): Publis
     media,
     account: accountOf(row),
     park: parkOf(row),
+    server: serverOf(row),
     begun: row.has_begun ? entriesOf(media, row.ledger ?? []) : null,
   };
 }

@@ -12,6 +12,8 @@ import { PostMedia } from './post-media.ts';
 import { Post } from './post.ts';
 import { PublishAttempt } from './publish-attempt.ts';
 import { RateLimit } from './rate-limit.ts';
+import { ServerCircuit } from './server-circuit.ts';
+import { ServerPlace } from './server-place.ts';
 import { SweepFind } from './sweep-find.ts';
 import { SweepPosition } from './sweep-position.ts';
 import { UnsettledFile } from './unsettled-file.ts';
@@ -35,6 +37,8 @@ export const entities = [
   DeliveryAttempt,
   RateLimit,
   NetworkPark,
+  ServerPlace,
+  ServerCircuit,
   SweepFind,
   SweepPosition,
   UnsettledFile,

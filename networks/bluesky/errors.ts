@@ -45,6 +45,7 @@ export function refusal(
     taken: takenAfter(purpose, certainlyNot),
     retryAtMs: retryAtMs(response, Date.now()),
     limit: limitIn(response),
+    server: 'answered',
   });
 }
 
@@ -68,7 +69,7 @@ export const unreadable = (purpose: Purpose): NetworkError =>
   new NetworkError(
     'network_unavailable',
     'The Bluesky server gave an answer that does not read as one.',
-    { taken: takenAfter(purpose, false) },
+    { taken: takenAfter(purpose, false), server: 'answered' },
   );
 
 /** Whether the account cannot be entered, because of its token or its own state. */

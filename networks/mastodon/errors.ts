@@ -27,6 +27,7 @@ export function refusal(response: EgressResponse, refused: Refused): NetworkErro
     taken: takenAfter(refused.purpose, certainlyNot),
     retryAtMs: retryAtMs(response, Date.now()),
     limit: limitIn(response),
+    server: 'answered',
   });
 }
 
@@ -44,7 +45,7 @@ export const unreadable = (purpose: Purpose): NetworkError =>
   new NetworkError(
     'network_unavailable',
     'The Mastodon server gave an answer that does not read as one.',
-    { taken: takenAfter(purpose, false) },
+    { taken: takenAfter(purpose, false), server: 'answered' },
   );
 
 type Meaning = {

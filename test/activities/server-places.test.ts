@@ -1,0 +1,146 @@
+import test, { type ExecutionContext } from 'ava';
+import { beforeTests } from '../support/before-tests.ts';
+import { clockedChannel } from '../support/claimed-posts.ts';
+import { freshDatabase } from '../support/database.ts';
+import { fails, type FakeNetwork, type Fate } from '../support/networks.ts';
+import {
+  channelOfAnother,
+  countOf,
+  hangingNetwork,
+  newNetwork,
+  postsOf,
+  untilUnderWay,
+} from '../support/servers.ts';
+
+const second = 1000;
+
+const database = beforeTests(test, freshDatabase);
+const newChannel = (t: ExecutionContext, network = newNetwork()) =>
+  clockedChannel(t, network, database().url);
+const neighbour = (t: ExecutionContext, ...more: [FakeNetwork, string?]) =>
+  channelOfAnother(t, database().url, ...more);
+
+test('a server that does not answer has twenty tries under way at all workers together; another server of the network takes its posts', async (t) => {
+  const network = hangingNetwork();
+  const channel = await newChannel(t, network);
+  const another = channel.newWorker();
+  const other = await neighbour(t, network);
+  const stranger = await neighbour(t, network, 'https://other.example');
+  const [posts, others] = [await postsOf(channel, 20), await postsOf(other, 20)];
+  const tries = [
+    ...posts.map((post, index) => post.attempt(index % 2 === 0 ? another : undefined)),
+    ...others.map((post) => post.attempt()),
+  ];
+  await untilUnderWay(network, 20);
+
+  t.like(await (await stranger.newPost(['Elsewhere'])).attempt(), { status: 'published' });
+  t.is(network.so.underWay, 20);
+  network.answer();
+  const ends = await Promise.all(tries);
+  t.is(network.so.most, 20);
+  t.is(countOf(ends, 'done'), 20);
+  t.is(network.sends.length, 21);
+});
+
+test('a crowd of one workspace leaves places of its server to the posts of others', async (t) => {
+  const network = hangingNetwork();
+  const channel = await newChannel(t, network);
+  const other = await neighbour(t, network);
+  const crowd = (await postsOf(channel, 20)).map((post) => post.attempt());
+  await untilUnderWay(network, 15);
+  const single = (await other.newPost(['Single'])).attempt();
+  await untilUnderWay(network, 16);
+  network.answer();
+
+  t.like(await single, { kind: 'done', status: 'published' });
+  t.is(countOf(await Promise.all(crowd), 'done'), 15);
+});
+
+test('a try that finds no place sends nothing, is not counted, says why and looks again', async (t) => {
+  const network = hangingNetwork();
+  const channel = await newChannel(t, network);
+  const [last, ...first] = await postsOf(channel, 16);
+  const hanging = first.map((post) => post.attempt());
+  await untilUnderWay(network, 15);
+  channel.pass(8 * second);
+
+  const attempted = await last?.attempt();
+  t.like(attempted, { kind: 'again', code: 'rate_limited' });
+  const inMs = (attempted?.kind === 'again' && attempted.inMs) || 0;
+  t.true(inMs >= 4 * second && inMs <= 12 * second, `${inMs}`);
+  const row = await last?.row();
+  t.like(row, { status: 'retrying', errorCode: 'rate_limited', tries: 0 });
+  t.regex(
+    row?.error ?? '',
+    /^Nothing was sent: as many posts are on their way to https:\/\/fake\.example as this service sends there at a time\. This counts as no try\. It is tried again by itself at /v,
+  );
+  network.answer();
+  await Promise.all(hanging);
+  t.like(await last?.attempt(), { status: 'published' });
+});
+
+test('however a try ends, its place is free for the next one', async (t) => {
+  const network = newNetwork();
+  const channel = await newChannel(t, network);
+  const ends: Fate[] = [
+    { kind: 'taken' },
+    fails('content_refused'),
+    fails('network_unavailable'),
+    { kind: 'vanished' },
+  ];
+  for (let round = 0; round < 6; round += 1) {
+    for (const end of ends) {
+      network.fates.push(end);
+      const attempted = await (await channel.newPost([crypto.randomUUID()])).attempt();
+      t.not(attempted.kind === 'again' && attempted.code, 'rate_limited');
+    }
+  }
+
+  const cancelled = await channel.newPost(['Cancelled']);
+  await channel.deps.orm.em
+    .fork()
+    .execute(`update posts set status = 'draft' where id = ?`, [cancelled.postId]);
+  t.like(await cancelled.attempt(), { kind: 'done', status: 'draft' });
+  const held = await channel.deps.orm.em
+    .fork()
+    .execute<unknown[]>(
+      'select 1 from server_places where platform = ? and taken_until is not null',
+      [network.id],
+    );
+  t.is(held.length, 0);
+});
+
+test('a server that answered just now takes more posts at a time than twenty', async (t) => {
+  const network = hangingNetwork();
+  const channel = await newChannel(t, network);
+  const first = (await channel.newPost(['First'])).attempt();
+  await untilUnderWay(network, 1);
+  network.answer();
+  t.like(await first, { status: 'published' });
+
+  const answering = hangingNetwork();
+  Object.assign(network, { freeze: answering.freeze });
+  const crowd = (await postsOf(channel, 50)).map((post) => post.attempt());
+  await untilUnderWay(answering, 45);
+  answering.answer();
+  t.is(countOf(await Promise.all(crowd), 'done'), 45);
+});
+
+test('the place of a worker that died is free after a while, and the try that comes after it has it at once', async (t) => {
+  const network = hangingNetwork();
+  const channel = await newChannel(t, network);
+  const [waiting, first, ...others] = await postsOf(channel, 16);
+  const dead = [first, ...others].map((post) => post?.attempt());
+  await untilUnderWay(network, 15);
+  channel.pass(10 * second);
+  t.like(await waiting?.attempt(), { code: 'rate_limited' });
+  const again = first?.attempt(channel.newWorker());
+  await untilUnderWay(network, 16);
+
+  channel.pass(6 * second);
+  const late = waiting?.attempt();
+  await untilUnderWay(network, 17);
+  network.answer();
+  await Promise.allSettled([...dead, again]);
+  t.like(await late, { status: 'published' });
+});

@@ -1,0 +1,52 @@
+import { sharedApi } from '../support/kit.ts';
+import { needs } from '../support/needs.ts';
+import { accountOn, fakeNetwork } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { startWorkers } from '../support/punctual.ts';
+import { addFakeChannel } from '../support/seed.ts';
+
+const test = needs('temporal');
+const api = sharedApi(test);
+
+test('while a server hangs for a hundred posts, those to another server of its network go out', async (t) => {
+  const slow = fakeNetwork();
+  const { freeze } = slow;
+  const answer = Promise.withResolvers<void>();
+  let underWay = 0;
+  let most = 0;
+  slow.freeze = async (...args) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await answer.promise;
+    underWay -= 1;
+    return freeze(...args);
+  };
+  const { punctual } = api;
+  await startWorkers(t, punctual);
+  await startWorkers(t, punctual);
+  t.teardown(() => answer.resolve()); // Before the workers stop, which end with what is under way.
+  const [crowd, other] = [await api.newClient('Crowd'), await api.newClient('Other')];
+  const account = { baseUrl: 'https://slow.example', remoteId: accountOn(slow) };
+  const toSlow = await addFakeChannel(punctual.deps, crowd.workspaceId, 'fake', account);
+  const toWell = await addFakeChannel(punctual.deps, other.workspaceId, 'fake', {
+    baseUrl: 'https://well.example',
+    remoteId: accountOn(fakeNetwork()),
+  });
+  const post = async (client: typeof crowd, channel: string, inMs: number): Promise<string> => {
+    const scheduled_at = new Date(Date.now() + inMs).toISOString();
+    const request = { body: 'Hello', channel_ids: [channel], scheduled_at };
+    return (await client.post('/posts', request)).body.post.id;
+  };
+  await Promise.all(Array.from({ length: 120 }, () => post(crowd, toSlow, 5000)));
+  const tried = `select count(*)::int as count from post_channels
+    where channel_id = ? and status in ('publishing', 'retrying')`;
+  await poll(
+    () => punctual.orm.em.fork().execute<{ count: number }[]>(tried, [toSlow]),
+    ([row]) => row?.count === 120 || underWay >= 100, // All that two workers try at a time, once.
+  );
+
+  const { status } = await other.finalPost(await post(other, toWell, 500), 30_000);
+  t.is(status, 'published');
+  t.is(underWay, 15);
+  t.is(most, 15);
+});
