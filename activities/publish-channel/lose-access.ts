@@ -1,7 +1,9 @@
 import { Channel } from '../../db/entities/channel.ts';
 import type { Em } from '../../db/orm.ts';
 import { recordEvent } from '../../db/record-event.ts';
+import type { NextTry } from '../../domain/next-try.ts';
 import type { ActivityDeps } from '../deps.ts';
+import type { Setback } from './setback.ts';
 import type { PublishTarget } from './target.ts';
 
 /**
@@ -33,6 +35,37 @@ export async function loseAccess(
     type: 'channel.needs_reconnect',
     data: { channel: { id, platform, handle, error } },
   });
+}
+
+/** In milliseconds; more than nothing, so that accounts which are connected and refused in turns make no loop. */
+const newAccessWaitMs = 1000;
+
+/** What follows where the network refused an access that the channel no longer has. */
+export const withNewAccess = (
+  deps: ActivityDeps,
+): { readonly setback: Setback; readonly next: NextTry } => ({
+  setback: {
+    code: 'network_unavailable',
+    message: 'The account was connected again while the network refused its old access.',
+    limit: 'channel',
+  },
+  next: { kind: 'retry', atMs: deps.now().getTime() + newAccessWaitMs, counts: false },
+});
+
+/**
+ * Whether the account was connected again since the try read its access: then what the network refused is not what the
+ * channel has. Its row stays locked, so that this is still so when the access is marked lost.
+ */
+export async function isReconnected(
+  em: Em,
+  { workspaceId, channelId, account }: PublishTarget,
+): Promise<boolean> {
+  const [channel] = await em.execute<{ is_reconnected: boolean }[]>(
+    `select sealed_credentials <> ? as is_reconnected from channels
+     where id = ? and workspace_id = ? for no key update`,
+    [account.sealedCredentials, channelId, workspaceId],
+  );
+  return channel?.is_reconnected ?? false;
 }
 
 /** Deliveries about this channel that no attempt was made of yet: a try that lost its result finds them here. */

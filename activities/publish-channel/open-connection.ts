@@ -30,13 +30,12 @@ export function openConnection(
     saveSession: async (fresh) => {
       session = fresh;
       const sealed = deps.sealer.seal(JSON.stringify(fresh), sessionPurpose(channelId));
-      await deps.orm.em
-        .fork()
-        .execute('update channels set sealed_session = ? where id = ? and workspace_id = ?', [
-          sealed,
-          channelId,
-          workspaceId,
-        ]);
+      await deps.orm.em.fork().execute(
+        // Unless the account was connected again meanwhile: that access has a session of its own.
+        `update channels set sealed_session = ?
+           where id = ? and workspace_id = ? and sealed_credentials = ?`,
+        [sealed, channelId, workspaceId, account.sealedCredentials],
+      );
     },
     http: deps.egress,
     signal: AbortSignal.timeout(tryTimeoutMs),

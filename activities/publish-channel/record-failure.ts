@@ -5,7 +5,7 @@ import type { Em } from '../../db/orm.ts';
 import { whatFollows, whatToDo } from '../../domain/what-follows.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readLedger, type Entry } from './ledger.ts';
-import { loseAccess } from './lose-access.ts';
+import { isReconnected, loseAccess, withNewAccess } from './lose-access.ts';
 import { park } from './park.ts';
 import type { Setback } from './setback.ts';
 import type { PublishTarget } from './target.ts';
@@ -35,15 +35,22 @@ type Failure = {
 export async function recordFailure(
   deps: ActivityDeps,
   target: PublishTarget,
-  setback: Setback,
+  heard: Setback,
 ): Promise<Recorded> {
-  const { code } = setback;
-  const failure = { code, retryAtMs: setback.retryAtMs };
-  const next = nextTry(failure, target.tries, target.dueAt.getTime(), deps.now().getTime());
+  const failure = { code: heard.code, retryAtMs: heard.retryAtMs };
+  const planned = nextTry(failure, target.tries, target.dueAt.getTime(), deps.now().getTime());
   const entries = await readLedger(deps, target);
-  const message = describe(setback.message, entries);
   const isOpen = entries.some(({ state }) => state === 'sending' || state === 'unknown');
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
+    // The post before its channel, as everybody locks them: a cancel comes before this or after it.
+    const [post] = await em.execute<{ status: string }[]>(
+      'select status from posts where id = ? and workspace_id = ? for share',
+      [target.postId, target.workspaceId],
+    );
+    const isOld = heard.code === 'access_lost' && (await isReconnected(em, target));
+    const { setback, next } = isOld ? withNewAccess(deps) : { setback: heard, next: planned };
+    const { code } = setback;
+    const message = describe(setback.message, entries);
     if (next.kind === 'give_up') {
       const status = await recordEnd(em, target, { message, isOpen, code: next.code });
       if (code === 'rate_limited' && setback.retryAtMs !== undefined) {
@@ -57,11 +64,6 @@ export async function recordFailure(
       return { kind: 'final', status, code: endCode(status, next.code), deliveryIds };
     }
 
-    // The post before its channel, as everybody locks them: a cancel comes before this or after it.
-    const [post] = await em.execute<{ status: string }[]>(
-      'select status from posts where id = ? and workspace_id = ? for share',
-      [target.postId, target.workspaceId],
-    );
     if (post?.status !== 'publishing') {
       const end = post?.status === 'scheduled' ? 'scheduled' : 'draft';
       const status = await recordStop(em, target, end, { message, isOpen, code });
