@@ -1,5 +1,5 @@
 import { canRetryLater, type ChannelErrorCode } from './channel-error.ts';
-import { internalWaitMs, publishWaitMs, publishWindowMs } from './retry-delays.ts';
+import { internalWaitMs, limitFloorMs, publishWaitMs, publishWindowMs } from './retry-delays.ts';
 
 export type Failure = {
   readonly code: ChannelErrorCode;
@@ -41,7 +41,7 @@ export function nextTry(
 
   const atMs =
     code === 'rate_limited'
-      ? Math.max(nowMs + 1000, retryAtMs ?? nowMs + waitMs)
+      ? Math.max(nowMs + limitFloorMs(nowMs - dueAtMs), retryAtMs ?? nowMs + waitMs)
       : Math.max(nowMs + waitMs, retryAtMs ?? 0);
   return atMs > dueAtMs + publishWindowMs
     ? { kind: 'give_up', code: 'too_late' }

@@ -26,3 +26,12 @@ export function internalWaitMs(lateMs: number): number {
   const { shortestMs, longestMs } = internalWaits;
   return Math.min(Math.max(Math.floor(lateMs / 2), shortestMs), longestMs);
 }
+
+/**
+ * The shortest wait for a network that says it is busy, whatever time it names: such waits are not counted, and one that
+ * says "in a second" all day long would be asked each second. So it grows with the time that the post is late.
+ *
+ * @returns milliseconds, from a second to a minute.
+ */
+export const limitFloorMs = (lateMs: number): number =>
+  Math.min(Math.max(Math.floor(lateMs / 20), second), minute);

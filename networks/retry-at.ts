@@ -10,7 +10,7 @@ const firstInstantSeconds = 1e9;
  *
  * Reads `Retry-After` (seconds, or a date) before the reset header, which Mastodon writes as an ISO 8601 date
  * and Bluesky as seconds since 1970. That one counts only where the limit was met: servers send it with every answer.
- * Never earlier than `nowMs`, and at most a day later.
+ * A time that is over by now (`Retry-After: 0`, a clock that is wrong) names none. At most a day later than `nowMs`.
  *
  * Sources: RFC 9110 section 10.2.3, https://docs.joinmastodon.org/api/rate-limits/,
  * https://docs.bsky.app/docs/advanced-guides/rate-limits.
@@ -20,8 +20,8 @@ export function retryAtMs(response: EgressResponse, nowMs: number): number | und
   const resets = status === 429 ? ['x-ratelimit-reset', 'ratelimit-reset'] : [];
   for (const name of ['retry-after', ...resets]) {
     const atMs = instantMs(headers[name] ?? '', nowMs);
-    if (atMs !== undefined) {
-      return Math.min(Math.max(atMs, nowMs), nowMs + maxWaitMs);
+    if (atMs !== undefined && atMs > nowMs) {
+      return Math.min(atMs, nowMs + maxWaitMs);
     }
   }
 

@@ -57,6 +57,26 @@ test('a network that does not answer is tried 5 times, after 30 s, 2 min, 10 min
   }
 });
 
+test('a network that says all day long that it takes posts in a second is asked ever more seldom', (t) => {
+  let asked = 0;
+  let now = 0;
+  for (;;) {
+    const next = decide({ code: 'rate_limited', retryAt: now + second, triesBefore: 0, now });
+    if (next.kind === 'give_up') {
+      break;
+    }
+
+    t.false(next.counts);
+    now = next.atMs - dueAtMs;
+    asked += 1;
+  }
+
+  t.true(asked < 2000, `${asked} times`);
+  t.deepEqual(decide({ code: 'rate_limited', retryAt: second, triesBefore: 0, now: 0 }), {
+    ...retry(second, false),
+  });
+});
+
 test('a time that the network names takes the place of our wait when it is later', (t) => {
   const failed = { code: 'network_unavailable', triesBefore: 0, now: 0 } as const;
   t.deepEqual(decide({ ...failed, retryAt: 45 * second }), retry(45 * second));

@@ -87,8 +87,8 @@ export const networkMutations: readonly Mutation[] = [
   ...mutationsOf('networks/retry-at.ts', networks, [
     [
       'a network is waited for longer than a day',
-      'Math.min(Math.max(atMs, nowMs), nowMs + maxWaitMs)',
-      'Math.max(atMs, nowMs)',
+      'Math.min(atMs, nowMs + maxWaitMs)',
+      'atMs',
     ],
   ]),
   ...mutationsOf('networks/judge/files.ts', networks, [

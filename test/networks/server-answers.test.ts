@@ -160,8 +160,11 @@ test('what says nothing is not made up', (t) => {
   t.is(toldBy({}), undefined);
 });
 
-test('a time in the past is now, and a far one is a day away', (t) => {
-  t.is(toldBy({ 'x-ratelimit-reset': '2020-01-01T00:00:00Z' }), nowMs);
+test('a time that is over names none, and the next header counts; a far one is a day away', (t) => {
+  t.is(toldBy({ 'x-ratelimit-reset': '2020-01-01T00:00:00Z' }), undefined);
+  t.is(toldBy({ 'retry-after': '0' }), undefined);
+  t.is(toldBy({ 'retry-after': 'Fri, 20 Nov 2026 11:59:59 GMT' }), undefined);
+  t.is(toldBy({ 'retry-after': '0', 'ratelimit-reset': '60' }), nowMs + 60_000);
   t.is(toldBy({ 'retry-after': '99999999' }), nowMs + dayMs);
 });
 
