@@ -1,4 +1,4 @@
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
 import { NetworkError, type Connection } from '../network.ts';
 import { isTokenRefused } from './errors.ts';
@@ -24,7 +24,7 @@ const readClaims = answerReader<{ readonly exp: number }>({
 
 /**
  * Calls the server with a token of the account: the kept one while it lasts, otherwise that of a new login, which is
- * kept for the next try. A kept token that the server refuses is replaced once; the refused call did nothing.
+ * kept for the next try. A token that the server refuses is replaced; the refused call did nothing.
  *
  * @throws NetworkError `access_lost` when the account cannot be entered (any more), or is not the connected one.
  */
@@ -32,15 +32,52 @@ export async function withSession(
   connection: Connection,
   call: (accessJwt: string) => Promise<EgressResponse>,
 ): Promise<EgressResponse> {
-  const kept = readSession(connection.session);
-  if (kept && lasts(kept.accessJwt, Date.now())) {
-    const response = await call(kept.accessJwt);
+  const kept = readSession(connection.session)?.accessJwt;
+  if (kept !== undefined && lasts(kept, Date.now())) {
+    const response = await call(kept);
     if (!isTokenRefused(response)) {
       return response;
     }
   }
 
-  return call(await newToken(connection));
+  const { accessJwt, isShared } = await renew(connection, kept);
+  const response = await call(accessJwt);
+  return isShared && isTokenRefused(response)
+    ? call((await renew(connection, accessJwt)).accessJwt)
+    : response;
+}
+
+/** How long a new session is handed to those who still hold the one before it, in milliseconds: a try reads it once. */
+const sharedMs = 60_000;
+
+/**
+ * The logins of a process, by its way out: forty posts that find the same session ended log in once. A server takes 30
+ * logins of an account in five minutes, and a workspace has more posts than that due at nine.
+ */
+const logins = new WeakMap<Egress, Map<string, Promise<string>>>();
+
+type Renewed = {
+  readonly accessJwt: string;
+  /** Another call made it, perhaps some time ago. */
+  readonly isShared: boolean;
+};
+
+/** @param ended The session that is over, if there was one. */
+async function renew(connection: Connection, ended: string | undefined): Promise<Renewed> {
+  const { http, baseUrl, remoteId, credentials } = connection;
+  const underWay = logins.get(http) ?? new Map<string, Promise<string>>();
+  logins.set(http, underWay);
+  const key = JSON.stringify([baseUrl, remoteId, credentials, ended ?? null]);
+  const shared = underWay.get(key);
+  if (shared) {
+    return { accessJwt: await shared, isShared: true };
+  }
+
+  const login = newToken(connection);
+  underWay.set(key, login);
+  const forget = (): unknown => underWay.delete(key);
+  login.then(() => setTimeout(forget, sharedMs).unref(), forget);
+  return { accessJwt: await login, isShared: false };
 }
 
 async function newToken(connection: Connection): Promise<string> {

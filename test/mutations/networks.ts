@@ -85,11 +85,7 @@ export const networkMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('networks/retry-at.ts', networks, [
-    [
-      'a network is waited for longer than a day',
-      'Math.min(atMs, nowMs + maxWaitMs)',
-      'atMs',
-    ],
+    ['a network is waited for longer than a day', 'Math.min(atMs, nowMs + maxWaitMs)', 'atMs'],
   ]),
   ...mutationsOf('networks/judge/files.ts', networks, [
     [

@@ -128,6 +128,38 @@ test('a session that the server refuses is renewed by one login', async (t) => {
   }
 });
 
+test('forty posts that find the same session ended log in once', async (t) => {
+  const { account } = shared();
+  for (const session of [{ accessJwt: forged(-60) }, { accessJwt: forged(3600) }]) {
+    const proxy = await lossyProxy(t, account.baseUrl);
+    const http = egressTo(t, proxy.url);
+    const open = () => openConnection(t, account, { baseUrl: proxy.url, session, http });
+    const texts = Array.from({ length: 40 }, (_, index) => `Post ${index}`);
+    await Promise.all(texts.map((text) => publish(bluesky, open(), partsOf(text))));
+    await publish(bluesky, open(), partsOf('One that had read the old session before'));
+    const logins = proxy.seen.filter(({ path }) => path.endsWith('createSession'));
+    t.is(logins.length, 1);
+  }
+});
+
+test('a login that failed is made again by the next post', async (t) => {
+  const { account } = shared();
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const http = egressTo(t, proxy.url);
+  const post = () =>
+    publish(
+      bluesky,
+      openConnection(t, account, { baseUrl: proxy.url, session: null, http }),
+      partsOf('Hi'),
+    );
+  proxy.plan(
+    { method: 'POST', path: /createSession/ },
+    { kind: 'refused', answer: { status: 503 } },
+  );
+  await t.throwsAsync(post(), { code: 'network_unavailable' });
+  t.is((await post()).sent.length, 1);
+});
+
 test('after the app password was revoked, access is lost with the next login', async (t) => {
   const { account, person } = await connected(t);
   await person.revokeAppPassword();
