@@ -6,6 +6,7 @@ import { finalizePost } from '../../activities/finalize-post.ts';
 import { publishChannel } from '../../activities/publish-channel/publish-channel.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { NetworkError } from '../../networks/network.ts';
+import { attempt } from '../support/attempt.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { fakeNetwork, type Fate } from '../support/networks.ts';
 import type { Punctual } from '../support/punctual.ts';
@@ -34,7 +35,7 @@ export async function publish(
   const end = { workspaceId, postId, revision, canceled: false, claimed: revision };
   const { deliveryIds } = await finalizePost(deps, end);
   for (const deliveryId of deliveryIds) {
-    await attemptDelivery(deps, { workspaceId, deliveryId });
+    await attempt(attemptDelivery, deps, { workspaceId, deliveryId });
   }
 }
 
