@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import { parseAddress, type Address } from './address.ts';
+import { parseAddress } from './address.ts';
+import { dialFirst, type Dial, type Outcome } from './dial-first.ts';
 import { egressError, toEgressError } from './egress-failure.ts';
 import { EgressError } from './egress.ts';
 import { findAddresses, type Guard } from './find-addresses.ts';
 import { judgeAddress } from './judge-target.ts';
+import { passContinue } from './pass-continue.ts';
 import type { Target } from './target.ts';
-
-/** How many of a name's addresses are tried, one after the other, before the connection is given up. */
-const maxTries = 2;
 
 /**
  * A connector for undici that reaches only what the guard lets through.
@@ -26,31 +25,28 @@ export function guardConnector(
   return (options, callback) => {
     const target = targetOf(options);
     const fail = (error: unknown) => callback(toEgressError(error, { maybeSent: false }), null);
+    // In the same tick as the connection: what arrived before the request would make undici dial again and again.
+    const finish = (outcome: Outcome) =>
+      outcome instanceof Error ? fail(outcome) : callback(null, passContinue(outcome));
 
-    const dial = ([address, ...others]: readonly Address[]) => {
-      if (!address) {
-        throw new Error('There is no address to dial.');
-      }
-
-      // `host` stays the name, so the certificate must still be for it.
+    // `host` stays the name, so the certificate must still be for it.
+    const dial: Dial = (address, settle) =>
       connect({ ...options, hostname: address.text }, (error, socket) => {
         if (error) {
-          return others.length > 0 && isUnreachable(error) ? dial(others) : fail(error);
+          settle(error);
+          return;
         }
 
         const problem = judgeSocket(socket, target, guard);
         if (problem) {
           socket.on('error', () => {}).destroy();
-          return fail(problem);
         }
 
-        // In the same tick as the connection: what arrived before the request would make undici dial again and again.
-        callback(null, socket);
+        settle(problem ?? socket);
       });
-    };
 
     findAddresses(target, guard)
-      .then((addresses) => dial(addresses.slice(0, maxTries)))
+      .then((addresses) => dialFirst(addresses, dial, finish))
       .catch(fail);
   };
 }
@@ -76,6 +72,3 @@ function judgeSocket(socket: Socket, target: Target, guard: Guard): EgressError 
     ? null
     : new EgressError('blocked_destination', refusal, { maybeSent: false });
 }
-
-const isUnreachable = (error: Error): boolean =>
-  ['connection_refused', 'timeout'].includes(toEgressError(error, { maybeSent: false }).code);

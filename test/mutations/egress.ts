@@ -39,6 +39,14 @@ export const egressMutations: readonly Mutation[] = [
       'const refusal = null as string | null;',
     ],
   ]),
+  ...mutationsOf('runtime/egress/dial-first.ts', egress, [
+    [
+      'a connection that another address was faster than stays open',
+      'if (socket !== outcome) {',
+      'if (socket === outcome) {',
+    ],
+    ['the next address waits for the one before', 'setTimeout(next, attemptDelayMs)', 'undefined'],
+  ]),
   ...mutationsOf('runtime/egress/own-host.ts', egress, [
     [
       'the service’s own host is known at its own port only',

@@ -100,7 +100,7 @@ test('the next address of a name is tried when the first does not answer', async
   const egress = testEgress(t, { connect, resolve: async () => addresses });
 
   t.is(await failure(t, egress.request(post(hook))), 'connection_refused');
-  t.deepEqual(dialled, ['93.184.216.34', '2606:4700:4700::1111']);
+  t.deepEqual(dialled, addresses);
 });
 
 test('an allowed address is reached by its number, by localhost and by a local name', async (t) => {

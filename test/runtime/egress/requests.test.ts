@@ -107,16 +107,6 @@ test('a compressed body is not expanded', async (t) => {
   t.is(answer.headers['content-encoding'], 'gzip');
 });
 
-test('what only announces the answer is passed over', async (t) => {
-  const early = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3);
-  const server = await rawServer(t, answering(early + okay));
-
-  t.like(await egressTo(t, server).request(get(at(server))), {
-    status: 200,
-    headers: { 'content-length': '2' },
-  });
-});
-
 const broken = {
   'with 17 KB of headers': `HTTP/1.1 200 OK\r\na: ${'b'.repeat(17_000)}\r\n\r\n`,
   'with 40 KB of headers in many lines': `HTTP/1.1 200 OK\r\n${`a: ${'b'.repeat(100)}\r\n`.repeat(400)}\r\n`,
@@ -124,7 +114,6 @@ const broken = {
   'with two lengths': 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
   'with NUL in a header': 'HTTP/1.1 200 OK\r\na: b\0c\r\n\r\n',
   'that switches protocols unasked': 'HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
-  'that asks to go on unasked': `HTTP/1.1 100 Continue\r\n\r\n${okay}`,
 };
 for (const [name, text] of Object.entries(broken)) {
   test(`an answer ${name} is not a valid one`, async (t) => {
