@@ -1,9 +1,10 @@
 import type { PostView } from '../../domain/post-view.ts';
-import type { Client } from '../support/client.ts';
+import type { Client, Reply } from '../support/client.ts';
 import { endInForce, type Lived } from './lived.ts';
 import { insist, showPost, type Called } from './parts/calls.ts';
+import type { Cues } from './parts/cues.ts';
 import type { Journal } from './parts/journal.ts';
-import type { Step } from './plan/post-plan.ts';
+import type { PlannedFault, Step } from './plan/post-plan.ts';
 import { textsOf } from './plan/texts.ts';
 
 // The calls by which a user changes a post. Each writes down what the user knows from then on.
@@ -15,7 +16,24 @@ export type Stage = {
   readonly channelIds: readonly string[];
   /** When the run gives up waiting, in milliseconds since 1970. */
   readonly deadlineMs: number;
+  readonly cues: Cues;
+  /** Has the workflow of a post terminated. @returns whether it ran. */
+  readonly terminate: (postId: string) => Promise<boolean>;
+  /** The next try of this post says when it begins. */
+  readonly aim: (postId: string, fault: Pick<PlannedFault, 'id'> & { marker: string }) => void;
+  /** All posts of which somebody has begun to think. */
+  readonly living: Lived[];
 };
+
+/** A call about a post. */
+async function calling(lived: Lived, call: () => Promise<Reply>): Promise<Called> {
+  lived.calledAtMs = Infinity;
+  try {
+    return await insist(call);
+  } finally {
+    lived.calledAtMs = Date.now();
+  }
+}
 
 /** @throws Error when the API does not take the post. */
 export async function create({ client, journal, startMs, channelIds }: Stage, lived: Lived) {
@@ -26,7 +44,9 @@ export async function create({ client, journal, startMs, channelIds }: Stage, li
     channel_ids: channels.map((channel) => channelIds[channel]),
     scheduled_at: new Date(due).toISOString(),
   };
-  const called = await insist(() => client.post('/posts', body, { 'idempotency-key': marker }));
+  const called = await calling(lived, () =>
+    client.post('/posts', body, { 'idempotency-key': marker }),
+  );
   journal.note(marker, `created, ${parts} parts, due at ${inRun(startMs, due)}: ${told(called)}`);
   if (called.reply.status >= 300) {
     throw new Error(`The API did not take ${marker}: ${JSON.stringify(called.reply.body)}`);
@@ -45,14 +65,14 @@ const textFields = ({ plan: { marker, parts }, version }: Lived): object => {
 export async function move(
   { client, journal, startMs }: Stage,
   lived: Lived,
-  { dueMs, rewrite }: Step & { kind: 'move' },
+  { dueMs, rewrite }: Pick<Step & { kind: 'move' }, 'dueMs' | 'rewrite'>,
 ): Promise<void> {
   const { marker } = lived.plan;
   const due = startMs + dueMs;
   const version = lived.version + (rewrite ? 1 : 0);
   const texts = rewrite ? textFields({ ...lived, version }) : {};
   const body = { scheduled_at: new Date(due).toISOString(), ...texts };
-  const called = await insist(() => client.patch(`/posts/${lived.id}`, body));
+  const called = await calling(lived, () => client.patch(`/posts/${lived.id}`, body));
   journal.note(marker, `moved to ${inRun(startMs, due)}, version ${version}: ${told(called)}`);
   const { reply, sentAtMs, ackAtMs, lostAnswers } = called;
   const isMoved = reply.status === 200;
@@ -72,15 +92,15 @@ export async function move(
 }
 
 export async function cancel({ client, journal }: Stage, lived: Lived): Promise<void> {
-  const called = await insist(() => client.post(`/posts/${lived.id}/cancel`));
+  const called = await calling(lived, () => client.post(`/posts/${lived.id}/cancel`));
   journal.note(lived.plan.marker, `cancelled: ${told(called)}`);
   const { reply, ackAtMs, lostAnswers } = called;
   if (reply.status === 200) {
     noteCancel(lived, ackAtMs, reply.body.still_sending);
   } else if (lostAnswers > 0) {
     // An earlier request may have been heard. What is being sent now was being sent then.
-    const post: PostView = await showPost(client, lived.id);
-    if (post.status === 'draft') {
+    const post = await showPost(client, lived.id);
+    if (post?.status === 'draft') {
       noteCancel(lived, Date.now(), sending(post));
     }
   }
@@ -93,10 +113,10 @@ function noteCancel(lived: Lived, ackAtMs: number, stillSending: number): void {
 }
 
 const sending = ({ channels }: PostView): number =>
-  channels.filter(({ status }) => status === 'publishing').length;
+  channels.filter(({ status }) => status === 'publishing' || status === 'retrying').length;
 
 export async function retry({ client, journal }: Stage, lived: Lived): Promise<void> {
-  const called = await insist(() => client.post(`/posts/${lived.id}/retry`));
+  const called = await calling(lived, () => client.post(`/posts/${lived.id}/retry`));
   journal.note(lived.plan.marker, `retried: ${told(called)}`);
   const { reply, lostAnswers } = called;
   if (reply.status === 202) {

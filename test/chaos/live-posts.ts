@@ -1,20 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import type { Stage } from './change-post.ts';
-import { eventsDue } from './check/events.ts';
+import { eventsDue, postsHeardOf } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
-import { live } from './live.ts';
+import { live, untilEnded } from './live.ts';
 import { lostChannels, type Lived } from './lived.ts';
-import { noteDeaths, runOutages } from './outages.ts';
+import { runOutages } from './outages.ts';
 import { showPost } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
-import { setTrap } from './parts/traps.ts';
+import { allLines } from './parts/networks.ts';
+import { aimAt, setTrap } from './parts/traps.ts';
 import { untilAllCameAbout, type Seen } from './plan/plan-anew.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { readNetworks } from './read-networks.ts';
-import { prepareFaults, type World } from './world.ts';
+import { watchWorkers } from './watch-workers.ts';
+import { prepareFaults, terminate, type World } from './world.ts';
 
 /** How long everything may take to end after the last post was due, in milliseconds, and how long its events after that. */
-const patience = { short: 8 * 60_000, long: 20 * 60_000, events: 90_000 };
+const patience = { short: 8 * 60_000, long: 20 * 60_000, events: 5 * 60_000 };
+
+/** A short run has the sweep come by this often, where the product has it come each minute. In milliseconds. */
+const sweepEveryMs = 15_000;
 
 type Living = {
   readonly plan: ChaosPlan;
@@ -28,29 +34,29 @@ export async function livePosts(
   world: World,
   { plan, journal, startMs, folder }: Living,
 ): Promise<{ evidence: Evidence; violations: Violation[] }> {
-  const isLong = plan.posts.length >= 100;
-  const deadlineMs = startMs + plan.windowMs + (isLong ? patience.long : patience.short);
-  const channelIds = world.channels.map(({ id }) => id);
-  const stage = { client: world.client, journal, startMs, channelIds, deadlineMs };
+  const deadlineMs = startMs + plan.windowMs + (plan.isLong ? patience.long : patience.short);
+  const stage = stageOf(world, { journal, startMs, folder, deadlineMs });
+  const { channelIds, living } = stage;
   const violations: Violation[] = [];
-  const watching = setInterval(() => noteDeaths(folder, journal), 500);
-  const outages = runOutages({ ...world, plan, startMs, folder, journal });
+  const ends = { terminate: (id: string) => terminate(world, id) };
+  const watch = watchWorkers({ folder, journal, cues: world.cues, ...ends });
+  const sweeping = plan.isLong ? undefined : setInterval(() => sweep(world), sweepEveryMs);
+  const outages = runOutages({ ...world, plan, startMs, folder, journal, living });
   const lived: Lived[] = [];
-  const liveAll = async (during: Stage, posts: readonly PostPlan[]): Promise<void> => {
-    await Promise.all(
-      posts.map(async (post) => {
-        try {
-          lived.push(await live(during, post));
-        } catch (error) {
-          const what = error instanceof Error ? error.message : String(error);
-          violations.push({ invariant: 'calls that went wrong', marker: post.marker, what });
-        }
-      }),
-    );
+  const attempt = async (marker: string, run: () => Promise<unknown>): Promise<void> => {
+    try {
+      await run();
+    } catch (error) {
+      const what = error instanceof Error ? error.message : String(error);
+      violations.push({ invariant: 'calls that went wrong', marker, what });
+    }
   };
+  const liveOne = async (during: Stage, post: PostPlan) => lived.push(await live(during, post));
+  const liveAll = (during: Stage, posts: readonly PostPlan[]) =>
+    Promise.all(posts.map((post) => attempt(post.marker, () => liveOne(during, post))));
   await Promise.all([liveAll(stage, plan.posts), outages]);
   const seen = (): Seen => {
-    noteDeaths(folder, journal);
+    watch.look();
     return { cameAbout: journal.cameAbout, lost: lostChannels(lived, channelIds) };
   };
   await untilAllCameAbout(plan, seen, journal.elapsedMs, async ({ posts, traps }) => {
@@ -61,40 +67,66 @@ export async function livePosts(
     const lastMs = Math.max(...posts.map(({ dueMs }) => dueMs));
     await liveAll({ ...stage, deadlineMs: startMs + lastMs + patience.short }, posts);
   });
+  // What was over before the restore may not be so after it.
+  const again = lived.filter(({ restores, isGone }) => restores > 0 && !isGone);
+  await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(stage, each))));
   await untilHeard(world, lived);
   for (const each of lived.filter(({ end }) => end !== null)) {
     each.end = await showPost(world.client, each.id);
   }
-  clearInterval(watching);
-  noteDeaths(folder, journal);
-  const { channels, lines, receiver, secret, networks } = world;
-  const evidence: Evidence = {
-    plan,
-    channels,
-    secret,
-    lived,
-    found: await readNetworks(networks, channels),
-    creates: [...lines.mastodon.creates, ...lines.bluesky.creates],
-    events: receiver.taken,
+  clearInterval(sweeping);
+  watch.close();
+  const { disturbances } = journal;
+  return { evidence: { ...(await look(world)), plan, startMs, disturbances, lived }, violations };
+}
+
+/** What everybody but the product says. */
+const look = async ({ channels, lines, receiver, secret, networks }: World) => ({
+  channels,
+  secret,
+  found: await readNetworks(networks, channels),
+  creates: allLines(lines).flatMap(({ creates }) => creates),
+  events: receiver.taken,
+});
+
+async function endAgain(stage: Stage, lived: Lived): Promise<void> {
+  lived.end = await untilEnded(stage, lived);
+}
+
+function stageOf(
+  world: World,
+  given: Pick<Stage, 'journal' | 'startMs' | 'deadlineMs'> & { readonly folder: string },
+): Stage {
+  const { folder, ...rest } = given;
+  return {
+    ...rest,
+    client: world.client,
+    cues: world.cues,
+    channelIds: world.channels.map(({ id }) => id),
+    terminate: (postId) => terminate(world, postWorkflowId(postId)),
+    aim: (postId, fault) => aimAt(folder, postId, fault),
+    living: [],
   };
-  return { evidence, violations };
+}
+
+/** While Temporal is away there is none. */
+function sweep({ temporalClient }: World): void {
+  void temporalClient
+    .withDeadline(Date.now() + 5000, () =>
+      temporalClient.schedule.getHandle(sweepScheduleId).trigger(),
+    )
+    .catch(() => undefined);
 }
 
 /** Until the user's own server has heard of every end, or that takes too long. */
 async function untilHeard({ receiver }: World, lived: readonly Lived[]): Promise<void> {
-  const due = lived.reduce((sum, each) => sum + eventsDue(each).least, 0);
   const giveUpAtMs = Date.now() + patience.events;
-  const heard = (): number =>
-    new Set(
-      receiver.taken
-        .filter(
-          ({ answered, headers }) =>
-            answered === 204 && String(headers['service-event-type']).startsWith('post.'),
-        )
-        .map(({ headers }) => headers['service-event-id']),
-    ).size;
-  while (heard() < due && Date.now() < giveUpAtMs) {
-    await sleep(500);
+  const isMissing = (): boolean => {
+    const heard = postsHeardOf(receiver.taken);
+    return lived.some((each) => (heard.get(each.id)?.size ?? 0) < eventsDue(each).least);
+  };
+  while (isMissing() && Date.now() < giveUpAtMs) {
+    await sleep(1000);
   }
 
   await sleep(3000); // What comes now is one too many.

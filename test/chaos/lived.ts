@@ -31,7 +31,20 @@ export type Lived = {
   /** Whether the last thing acknowledged was a cancel. */
   isDraft: boolean;
   end: PostView | null;
+  /** When that was seen, in milliseconds since 1970; null: not yet, or it was retried since. */
+  endedAtMs: number | null;
+  /** When its user last called, or Infinity while a call is under way. */
+  calledAtMs: number;
+  /** What its user does when somebody gives the word. */
+  readonly acts: Promise<void>[];
+  /** How often the database was restored to a time at which the post was, or may have been, another one. */
+  restores: number;
+  /** The restored database has never heard of it. */
+  isGone: boolean;
 };
+
+/** In milliseconds since 1970. What was committed in between is gone. */
+export type Restore = { readonly backupAtMs: number; readonly restoredAtMs: number };
 
 /** A post whose life has yet to begin. */
 export const unborn = (plan: PostPlan): Lived => ({
@@ -44,7 +57,36 @@ export const unborn = (plan: PostPlan): Lived => ({
   unsureRetries: 0,
   isDraft: false,
   end: null,
+  endedAtMs: null,
+  calledAtMs: 0,
+  acts: [],
+  restores: 0,
+  isGone: false,
 });
+
+/**
+ * The database was restored: what was acknowledged since the backup is not so any more, and what was in force then is in
+ * force again. A post that slept and was left alone, or had ended, has lost nothing.
+ */
+export function forget(lived: Lived, { backupAtMs, restoredAtMs }: Restore): void {
+  const isTouched = lived.calledAtMs >= backupAtMs;
+  const hasEnded = lived.endedAtMs !== null && lived.endedAtMs < backupAtMs;
+  const isDue = lived.inForce.some(({ dueMs }) => dueMs <= restoredAtMs) && !hasEnded;
+  if (!isTouched && !isDue) {
+    return;
+  }
+
+  lived.restores += 1;
+  const again = lived.inForce.filter(
+    ({ untilMs }) => untilMs > backupAtMs && untilMs <= restoredAtMs,
+  );
+  for (const { dueMs, version } of again) {
+    lived.inForce.push({ dueMs, version, fromMs: restoredAtMs, untilMs: Infinity });
+  }
+  for (const cancelled of lived.cancels.filter(({ ackAtMs }) => ackAtMs >= backupAtMs)) {
+    cancelled.untilMs = Math.min(cancelled.untilMs, restoredAtMs);
+  }
+}
 
 /** What was in force is not any more. */
 export function endInForce({ inForce }: Lived, atMs: number): void {

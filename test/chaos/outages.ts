@@ -1,25 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChaosChannel } from './parts/accounts.ts';
-import type { Journal } from './parts/journal.ts';
-import type { Mortal } from './parts/servers.ts';
-import { setTrap, takeDeaths } from './parts/traps.ts';
+import type { Lines } from './parts/networks.ts';
+import type { TemporalServer } from './parts/servers.ts';
+import { setTrap } from './parts/traps.ts';
 import type { ChaosPlan, Outage } from './plan/post-plan.ts';
+import { backUp, restore, type Restorable } from './restore.ts';
 
-export type Stagehand = {
+export type Stagehand = Restorable & {
   readonly plan: ChaosPlan;
   readonly startMs: number;
   readonly folder: string;
-  readonly journal: Journal;
-  readonly database: Mortal;
-  readonly temporal: Mortal;
+  readonly temporal: TemporalServer;
+  readonly lines: Lines;
   readonly channels: readonly ChaosChannel[];
 };
 
 /** Does all that befalls everybody at once, at its time. Resolves when everything is back. */
 export async function runOutages(hand: Stagehand): Promise<void> {
-  const { plan } = hand;
+  const { plan, journal, lines } = hand;
   await Promise.all([
     inTurn(hand),
+    ...plan.serverOutages.map(async ({ what, platform, atMs, forMs }) => {
+      await until(hand, atMs);
+      lines.frail[platform].suffer(what, forMs);
+      journal.injected(what);
+      journal.note('', `${what}: ${platform}'s frail one, for ${forMs / 1000} s`);
+      await until(hand, atMs + forMs);
+    }),
     ...plan.traps.map(async (trap) => {
       await until(hand, trap.atMs);
       setTrap(hand.folder, trap);
@@ -28,7 +35,7 @@ export async function runOutages(hand: Stagehand): Promise<void> {
       if (revokedAtMs !== null) {
         await until(hand, revokedAtMs);
         await hand.channels[index]?.revoke();
-        hand.journal.note('', `channel ${index} loses its access`);
+        journal.note('', `channel ${index} loses its access`);
       }
     }),
   ]);
@@ -36,13 +43,25 @@ export async function runOutages(hand: Stagehand): Promise<void> {
 
 async function inTurn(hand: Stagehand): Promise<void> {
   for (const outage of hand.plan.outages) {
-    await until(hand, outage.atMs);
-    await takeAway(hand, outage);
+    await (outage.backupAtMs === null
+      ? takeAway(hand, outage)
+      : takeBack(hand, outage, outage.backupAtMs));
+    hand.journal.disturbed();
   }
 }
 
-async function takeAway(hand: Stagehand, { what, forMs, dies }: Outage): Promise<void> {
+async function takeBack(hand: Stagehand, { atMs }: Outage, backupAtMs: number): Promise<void> {
+  await until(hand, backupAtMs);
+  const backup = await backUp(hand);
+  await until(hand, atMs);
+  hand.journal.disturbed();
+  await restore(hand, backup);
+}
+
+async function takeAway(hand: Stagehand, { what, atMs, forMs, dies }: Outage): Promise<void> {
   const { journal } = hand;
+  await until(hand, atMs);
+  journal.disturbed();
   const server = what === 'Temporal away' ? hand.temporal : hand.database;
   journal.note('', `${what}${dies ? ': killed' : ': cut off'}`);
   await server.gate.close();
@@ -52,14 +71,6 @@ async function takeAway(hand: Stagehand, { what, forMs, dies }: Outage): Promise
   await (dies ? server.revive() : undefined);
   await server.gate.open();
   journal.note('', `${what}: back again`);
-}
-
-/** Writes down which processes have died by themselves since. */
-export function noteDeaths(folder: string, journal: Journal): void {
-  for (const { fault, marker, id } of takeDeaths(folder)) {
-    journal.injected(fault, id);
-    journal.note(marker, `${fault}, as planned`);
-  }
 }
 
 const until = ({ startMs }: Stagehand, atMs: number): Promise<void> =>

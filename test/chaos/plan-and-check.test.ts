@@ -18,6 +18,7 @@ function countOf(plan: ChaosPlan, fault: Fault): number {
   const all: readonly Fault[] = [
     ...certain.map((each) => each.fault),
     ...plan.outages.map(({ what }) => what),
+    ...plan.serverOutages.map(({ what }) => what),
     ...plan.traps.map((trap) => trap.fault),
     ...plan.channels.flatMap(({ revokedAtMs }) =>
       revokedAtMs === null ? [] : (['token revoked'] as const),

@@ -20,11 +20,15 @@ function planOfOneFault(): ChaosPlan {
   const [post] = plan.posts;
   const fault = 'killed before the record' as const;
   const planned = { id: 'f1', fault, platform: 'bluesky' as const, part: 2, mayMiss: false };
-  const channels = plan.channels.map(({ platform }) => ({ platform, revokedAtMs: null }));
+  const channels = plan.channels.map(({ platform }) => ({
+    platform,
+    revokedAtMs: null,
+    isFrail: false,
+  }));
   const posts = post
     ? [{ ...post, faults: [planned, { ...planned, id: 'f2', mayMiss: true }] }]
     : [];
-  return { ...plan, channels, posts, traps: [], outages: [] };
+  return { ...plan, channels, posts, traps: [], outages: [], serverOutages: [] };
 }
 
 /** Lives what is planned anew. @param comesAbout In which round the fault does. */

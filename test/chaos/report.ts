@@ -1,5 +1,6 @@
 import type { Orm } from '../../db/orm.ts';
 import { invariants, type Evidence, type Violation } from './check/evidence.ts';
+import { othersOfHangs } from './check/on-time.ts';
 import { lostChannels } from './lived.ts';
 import type { Journal } from './parts/journal.ts';
 import { faultTitles, type Fault } from './plan/faults.ts';
@@ -23,6 +24,7 @@ export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] 
       faults.filter(({ mayMiss }) => !mayMiss).map(({ fault }) => fault),
     ),
     ...plan.outages.map(({ what }) => what),
+    ...plan.serverOutages.map(({ what }) => what),
     ...plan.traps.map(({ fault }) => fault),
     ...plan.channels.flatMap(({ revokedAtMs }) =>
       revokedAtMs === null ? [] : (['token revoked'] as const),
@@ -58,6 +60,7 @@ export function report(
     '',
     `${evidence.lived.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
     `${evidence.found.length} posts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
+    `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.lived.filter(({ restores }) => restores > 0).length} may have been changed by a restore.`,
     ...(added.length > 0
       ? [`Added for faults that had missed their posts: ${markersOf(added)}.`]
       : []),

@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { checkEvents } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
+import { checkOthersOnTime } from './check/on-time.ts';
 import { checkNetworks } from './check/on-networks.ts';
 import { checkEnds, checkStatuses } from './check/statuses.ts';
 import { checkTimes } from './check/times.ts';
@@ -72,5 +73,6 @@ const check = async (evidence: Evidence): Promise<Violation[]> => [
   ...checkStatuses(evidence),
   ...checkNetworks(evidence),
   ...checkTimes(evidence),
+  ...checkOthersOnTime(evidence),
   ...(await checkEvents(evidence)),
 ];

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
 import { createApiKey, createWorkspace } from '../../cli/create-workspace.ts';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
-import { clientFor, type Client } from '../support/client.ts';
+import { clientFor, type Client as ApiClient } from '../support/client.ts';
 import { seeded } from '../support/random-life/random.ts';
 import type { ChaosOptions } from './options.ts';
 import { connectAccounts, type ChaosChannel } from './parts/accounts.ts';
 import type { Journal } from './parts/journal.ts';
-import type { NetworkLine } from './parts/network-line.ts';
-import { startNetworks, type Networks } from './parts/networks.ts';
+import { openCues, type Cues } from './parts/cues.ts';
+import { allLines, startNetworks, type Lines, type Networks } from './parts/networks.ts';
 import { plannedFaults, type PlannedFaults } from './parts/planned-faults.ts';
 import { startProcesses } from './parts/processes.ts';
 import { receiveEvents, type EventReceiver } from './parts/receiver.ts';
@@ -22,20 +23,23 @@ import {
 } from './parts/servers.ts';
 import type { Supervised } from './parts/supervise.ts';
 import { markPost, openTraps } from './parts/traps.ts';
-import { workerFaults, type Platform } from './plan/faults.ts';
+import { workerFaults } from './plan/faults.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { startRealTemporal } from './real/start-server.ts';
 
 /** Everything that runs: the product and the servers in processes of their own, the PDS and all lines in this one. */
 export type World = {
-  readonly client: Client;
+  readonly client: ApiClient;
   /** That events are signed with. */
   readonly secret: string;
   readonly orm: Orm;
   readonly database: Database;
   readonly temporal: TemporalServer;
   readonly networks: Networks;
-  readonly lines: Readonly<Record<Platform, NetworkLine>>;
+  /** Past the gate, for the run itself. */
+  readonly temporalClient: Client;
+  readonly lines: Lines;
+  readonly cues: Cues;
   readonly faults: PlannedFaults;
   readonly receiver: EventReceiver;
   readonly channels: readonly ChaosChannel[];
@@ -64,10 +68,12 @@ export async function startWorld(setting: Setting): Promise<World> {
     startNetworks(t),
   ]);
   const processes: Supervised[] = [];
-  const faults = plannedFaults(journal);
+  const faults = plannedFaults();
+  const cues = openCues();
   const lines = await networks.openLines({
     faults,
     journal,
+    cues,
     killWorker: (name) => processes.find((each) => each.name === name)?.kill(),
   });
   const receiver = await receiveEvents(t, seeded(options.seed), setting.receiverFails);
@@ -85,14 +91,36 @@ export async function startWorld(setting: Setting): Promise<World> {
     databaseUrl: database.url,
     temporalEnv: temporal.env,
     secretKey,
-    allowPorts: [lines.mastodon.port, lines.bluesky.port, receiver.port],
+    allowPorts: [...allLines(lines).map(({ port: each }) => each), receiver.port],
   });
   processes.push(...started);
   const client = clientFor(url, workspaceId, key);
   const hook = await client.post('/webhooks', { url: receiver.url, events: eventTypes });
   const { secret } = hook.body.webhook;
-  const servers = { database, temporal, networks, lines, faults, receiver };
-  return { client, secret, orm, channels, processes, ...servers };
+  const servers = { database, temporal, networks, lines, faults, cues, receiver };
+  const temporalClient = connectDirectly(t, temporal);
+  return { client, secret, orm, channels, processes, temporalClient, ...servers };
+}
+
+function connectDirectly(
+  t: ExecutionContext,
+  { directAddress, namespace }: TemporalServer,
+): Client {
+  const connection = Connection.lazy({ address: directAddress });
+  t.teardown(() => connection.close());
+  return new Client({ connection, namespace });
+}
+
+/** Ends a workflow as the Web UI's button does. @returns whether it ran, and Temporal did so within 2 s. */
+export async function terminate({ temporalClient }: World, workflowId: string): Promise<boolean> {
+  try {
+    await temporalClient.withDeadline(Date.now() + 2000, () =>
+      temporalClient.workflow.getHandle(workflowId).terminate('chaos'),
+    );
+    return true;
+  } catch {
+    return false; // It has ended, was not begun yet, or Temporal is away.
+  }
 }
 
 /** From now on these posts meet their faults. */

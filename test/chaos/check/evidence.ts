@@ -9,6 +9,10 @@ import type { Found } from '../read-networks.ts';
 /** All that is known when a run is over, from everybody but the product's own database. */
 export type Evidence = {
   readonly plan: ChaosPlan;
+  /** In milliseconds since 1970. */
+  readonly startMs: number;
+  /** When something befell everybody, in milliseconds since 1970. */
+  readonly disturbances: readonly number[];
   readonly channels: readonly ChaosChannel[];
   readonly lived: readonly Lived[];
   /** On the networks. */
@@ -29,8 +33,10 @@ export const invariants = [
   'published before its time',
   'published as it was before an acknowledged edit',
   'status says other than the network',
+  'live, and nothing says so',
   'not published, and no code says why',
   'unconfirmed although somebody could tell',
+  'late while another server hung',
   'events missing',
   'events too many',
   'events changed or not signed',

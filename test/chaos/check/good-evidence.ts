@@ -36,6 +36,8 @@ export type Changes = Partial<Pick<Evidence, 'found' | 'creates' | 'events'>> & 
 /** A thread of two on one channel, which was due, went out at once, and of whose end nobody has heard yet. */
 export const evidenceOf = (changes: Changes = {}): Evidence => ({
   plan: planOfOne(),
+  startMs: 0,
+  disturbances: [],
   channels: [
     { id: 'c0', platform: 'mastodon', remoteId: '1', account: 'me', revoke: async () => undefined },
   ],
@@ -48,11 +50,19 @@ export const evidenceOf = (changes: Changes = {}): Evidence => ({
 
 const planOfOne = (): ChaosPlan => ({
   ...makePlan({ posts: 1, seed: 1, server: 'dev', minutes: 1, keep: false }),
-  channels: [{ platform: 'mastodon', revokedAtMs: null }],
+  channels: [{ platform: 'mastodon', revokedAtMs: null, isFrail: false }],
+  outages: [],
+  serverOutages: [],
 });
 
 function livedWell({ lived, end, channel }: Changes): Lived {
-  const published = { channel_id: 'c0', status: 'published', url: url(1), error: null };
+  const published = {
+    channel_id: 'c0',
+    status: 'published',
+    url: url(1),
+    error: null,
+    warning: null,
+  };
   const result = { ...published, error_code: null, ...channel };
   return {
     plan: { marker, parts: 2, channels: [0], createMs: 0, dueMs, steps: [], faults: [] },
@@ -63,6 +73,11 @@ function livedWell({ lived, end, channel }: Changes): Lived {
     retries: 0,
     unsureRetries: 0,
     isDraft: false,
+    endedAtMs: null,
+    calledAtMs: 0,
+    acts: [],
+    restores: 0,
+    isGone: false,
     // The checks look at no other field of a post.
     end: { status: 'published', channels: [result], ...end } as PostView,
     ...lived,

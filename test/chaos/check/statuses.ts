@@ -33,13 +33,19 @@ export function checkStatuses(evidence: Evidence): Violation[] {
       );
     }
 
+    if (isHidden(sent)) {
+      const urls = sent.found.map(({ part, url }) => `part ${part} ${url}`).join(', ');
+      complain('live, and nothing says so', `on the network: ${urls}; the API names no address`);
+    }
+
     const isDoomed = evidence.plan.channels[sent.channel]?.revokedAtMs !== null;
-    const isHalted = lived.plan.steps.some(({ kind }) => kind === 'cancel');
-    if (result.status === 'unconfirmed' && !isDoomed && !isHalted) {
+    const isHalted = lived.cancels.length > 0;
+    const isForgotten = lived.restores > 0;
+    if (result.status === 'unconfirmed' && !isDoomed && !isHalted && !isForgotten) {
       complain('unconfirmed although somebody could tell', String(result.error));
     } else if (result.status === 'failed' && !(isDoomed && result.error_code === 'access_lost')) {
       complain('posts that were lost', `it failed: ${result.error}`);
-    } else if (sent.post.status === 'draft' && !lived.isDraft) {
+    } else if (sent.post.status === 'draft' && !lived.isDraft && !isForgotten) {
       complain('posts that were lost', 'it is a draft, and its last word was not a cancel');
     }
 
@@ -49,18 +55,27 @@ export function checkStatuses(evidence: Evidence): Violation[] {
 
 /** Published is there, as a whole and where it says; what is not published is not there as a whole. */
 function saysOther(sent: Sent): boolean {
-  const { result, found } = sent;
+  const { result, found, lived } = sent;
   if (result.status === 'published') {
     return !isWhole(sent) || found.find(({ part }) => part === 1)?.url !== result.url;
   }
 
-  return result.status !== 'unconfirmed' && isWhole(sent);
+  // A restored database knows nothing of what was published since its backup.
+  return lived.restores === 0 && result.status !== 'unconfirmed' && isWhole(sent);
 }
+
+/** Part of it is public, and the API shows no trace of that. Of what is unconfirmed it says that somebody has to look. */
+const isHidden = ({ result, found, lived }: Sent): boolean =>
+  lived.restores === 0 &&
+  found.length > 0 &&
+  result.status !== 'unconfirmed' &&
+  result.url === null &&
+  !`${result.error} ${result.warning}`.includes('http');
 
 /** Posts that were still on their way when the run gave up. */
 export const checkEnds = ({ lived }: Evidence): Violation[] =>
   lived
-    .filter(({ end }) => end === null)
+    .filter(({ end, isGone }) => end === null && !isGone)
     .map(({ plan }) => ({
       invariant: 'posts that never ended',
       marker: plan.marker,

@@ -10,6 +10,7 @@ export function checkTimes(evidence: Evidence): Violation[] {
     ...lived.flatMap((each) => checkDue(each, byMarker.get(each.plan.marker) ?? [])),
     ...lived.flatMap((each) => checkCancels(each, byMarker.get(each.plan.marker) ?? [])),
     ...checkTexts(evidence),
+    ...lived.flatMap((each) => checkVersions(each, byMarker.get(each.plan.marker) ?? [])),
   ];
 }
 
@@ -69,3 +70,22 @@ const checkTexts = (evidence: Evidence): Violation[] =>
           } as const,
         ];
   });
+
+/** No network is asked for a text after another one was acknowledged, but by a send that a cancel said would finish. */
+function checkVersions(
+  { plan, inForce, cancels }: Lived,
+  asked: readonly SeenCreate[],
+): Violation[] {
+  const mayGo = ({ labels: [label], askedAtMs }: SeenCreate): boolean =>
+    inForce.some(
+      ({ version, fromMs, untilMs }) =>
+        version === label?.version && fromMs <= askedAtMs && askedAtMs <= untilMs,
+    ) || cancels.some(({ stillSending, ackAtMs }) => stillSending > 0 && ackAtMs <= askedAtMs);
+  return asked
+    .filter((each) => !mayGo(each))
+    .map(({ labels, askedAtMs }) => ({
+      invariant: 'published as it was before an acknowledged edit',
+      marker: plan.marker,
+      what: `a network was asked for version ${labels[0]?.version} at ${new Date(askedAtMs).toISOString()}, when another one was in force`,
+    }));
+}

@@ -11,6 +11,7 @@ import { blueskyAccount, networkPorts, mastodonAccount } from '../../support/acc
 import type { Platform } from '../plan/faults.ts';
 import type { ChannelPlan } from '../plan/post-plan.ts';
 import type { NetworkLine } from './network-line.ts';
+import type { Lines } from './networks.ts';
 
 /** A connected account on a real server. */
 export type ChaosChannel = {
@@ -27,14 +28,19 @@ export type ChaosChannel = {
 type Place = {
   readonly orm: Orm;
   readonly workspaceId: string;
-  readonly lines: Readonly<Record<Platform, NetworkLine>>;
+  readonly lines: Lines;
 };
-type ConnectDeps = Place & { readonly sealer: Sealer; readonly egress: Egress };
+type ConnectDeps = Omit<Place, 'lines'> & {
+  readonly sealer: Sealer;
+  readonly egress: Egress;
+  /** By which the product reaches the account's server. */
+  readonly line: NetworkLine;
+};
 
 /** Makes an account for each channel and connects it. The product reaches its server by way of the line. */
 export async function connectAccounts(
   t: ExecutionContext,
-  { secretKey, ...place }: Place & { readonly secretKey: string },
+  { secretKey, lines, ...place }: Place & { readonly secretKey: string },
   plans: readonly ChannelPlan[],
 ): Promise<ChaosChannel[]> {
   const allow = networkPorts().map((port) => `127.0.0.1/32:${port}`);
@@ -42,28 +48,29 @@ export async function connectAccounts(
   t.teardown(() => egress.close());
   const deps = { ...place, sealer: createSealer(secretKey), egress };
   const channels: ChaosChannel[] = [];
-  for (const { platform } of plans) {
+  for (const { platform, isFrail } of plans) {
     const connect = platform === 'mastodon' ? connectOnMastodon : connectOnBluesky;
-    channels.push(await connect(deps));
+    const line = (isFrail ? lines.frail : lines)[platform];
+    channels.push(await connect({ ...deps, line }));
   }
 
   return channels;
 }
 
 async function connectOnMastodon(deps: ConnectDeps): Promise<ChaosChannel> {
-  const { orm, sealer, egress, workspaceId, lines } = deps;
+  const { orm, sealer, egress, workspaceId, line } = deps;
   const { baseUrl, accessToken, revoke } = await mastodonAccount();
   const account = await connectMastodon(egress, { baseUrl, accessToken });
-  const through = { ...account, baseUrl: lines.mastodon.url };
+  const through = { ...account, baseUrl: line.url };
   const { id } = await connectChannel(orm.em.fork(), sealer, workspaceId, 'mastodon', through);
   return { id, platform: 'mastodon', remoteId: account.remoteId, account: accessToken, revoke };
 }
 
 async function connectOnBluesky(deps: ConnectDeps): Promise<ChaosChannel> {
-  const { orm, sealer, egress, workspaceId, lines } = deps;
+  const { orm, sealer, egress, workspaceId, line } = deps;
   const { baseUrl, did, appPassword, revokeAppPassword } = await blueskyAccount();
   const account = await connectBluesky(egress, { baseUrl, identifier: did, appPassword });
-  const through = { ...account, baseUrl: lines.bluesky.url };
+  const through = { ...account, baseUrl: line.url };
   const { id } = await connectChannel(orm.em.fork(), sealer, workspaceId, 'bluesky', through);
   return {
     id,
@@ -73,7 +80,7 @@ async function connectOnBluesky(deps: ConnectDeps): Promise<ChaosChannel> {
     revoke: async () => {
       await revokeAppPassword();
       // A token that was given out before is good for hours; the line lets it end now.
-      lines.bluesky.expire(did);
+      line.expire(did);
     },
   };
 }

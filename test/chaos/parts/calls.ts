@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PostView } from '../../../domain/post-view.ts';
 import type { Client, Reply } from '../../support/client.ts';
 
 /** A call that was made until somebody answered it. */
@@ -46,8 +47,8 @@ export async function insist(call: () => Promise<Reply>): Promise<Called> {
   }
 }
 
-/** The post as the API shows it. */
-export async function showPost(client: Client, id: string) {
+/** The post as the API shows it; null when it knows of none. */
+export async function showPost(client: Client, id: string): Promise<PostView | null> {
   const { reply } = await insist(() => client.get(`/posts/${id}`));
-  return reply.body.post;
+  return reply.status === 404 ? null : reply.body.post;
 }

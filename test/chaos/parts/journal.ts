@@ -8,6 +8,10 @@ export type Journal = {
   note(subject: string, what: string): void;
   /** @param id Of the planned fault, where it was planned for a post or as a trap. */
   injected(fault: Fault, id?: string): void;
+  /** Something befalls everybody just now. */
+  disturbed(): void;
+  /** When that was, in milliseconds since 1970. */
+  readonly disturbances: readonly number[];
   readonly cameAbout: (id: string) => boolean;
   readonly countOf: (fault: Fault) => number;
   /** Lines about a post and about everybody, in order of time. */
@@ -21,6 +25,7 @@ export function openJournal(startMs: () => number): Journal {
   const lines: Line[] = [];
   const counts = new Map<Fault, number>();
   const ids = new Set<string>();
+  const disturbances: number[] = [];
   const elapsedMs = () => Date.now() - startMs();
   return {
     elapsedMs,
@@ -29,6 +34,8 @@ export function openJournal(startMs: () => number): Journal {
       counts.set(fault, (counts.get(fault) ?? 0) + 1);
       ids.add(id);
     },
+    disturbed: () => disturbances.push(Date.now()),
+    disturbances,
     cameAbout: (id) => ids.has(id),
     countOf: (fault) => counts.get(fault) ?? 0,
     storyOf: (subject) =>

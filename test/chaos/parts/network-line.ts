@@ -10,11 +10,12 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import type { LineFault } from '../plan/faults.ts';
+import type { LineFault, ServerFault } from '../plan/faults.ts';
 import type { Label } from '../plan/texts.ts';
 import type { LinePlatform, LineRequest } from './create-request.ts';
+import type { Cues } from './cues.ts';
 import type { Journal } from './journal.ts';
-import type { PlannedFaults } from './planned-faults.ts';
+import type { PlannedFaults, TakenFault } from './planned-faults.ts';
 import { workerHeader } from './worker-header.ts';
 
 /** Longer than the product waits for any network, in milliseconds. */
@@ -37,12 +38,15 @@ export type NetworkLine = {
   readonly creates: readonly SeenCreate[];
   /** From now on the network finds that the account's tokens have expired. A new login is another matter. */
   expire(account: string): void;
+  /** From now on, for so long, this server is in trouble. Every second post that it is asked for it makes all the same. */
+  suffer(fault: ServerFault, forMs: number): void;
 };
 
 export type LineOptions = LinePlatform & {
   readonly serverUrl: string;
   readonly faults: PlannedFaults;
   readonly journal: Journal;
+  readonly cues: Cues;
   readonly killWorker: (name: string) => void;
 };
 
@@ -70,17 +74,31 @@ export async function networkLine(t: ExecutionContext, options: LineOptions): Pr
     port,
     creates: line.creates,
     expire: (account) => line.expired.add(account),
+    suffer: (fault, forMs) => line.suffer(fault, forMs),
   };
 }
+
+/** For these, the post's user acts while the request is on its way. */
+const cuedFaults: ReadonlySet<LineFault> = new Set([
+  'terminated in mid-send',
+  '429 after a cancel',
+  'killed in a late record',
+]);
 
 class Line {
   readonly creates: SeenCreate[] = [];
   readonly expired = new Set<string>();
   readonly #options: LineOptions;
   #stormUntilMs = 0;
+  #trouble: { readonly fault: ServerFault; readonly untilMs: number } | null = null;
+  #asked = 0;
 
   constructor(options: LineOptions) {
     this.#options = options;
+  }
+
+  suffer(fault: ServerFault, forMs: number): void {
+    this.#trouble = { fault, untilMs: Date.now() + forMs };
   }
 
   async pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -100,12 +118,58 @@ class Line {
       return;
     }
 
+    const trouble = this.#trouble;
+    if (trouble && Date.now() < trouble.untilMs) {
+      await this.#disappoint(request, body, response, { ...trouble, made });
+      return;
+    }
+
     const { faults, platform } = this.#options;
-    const fault = this.#inStorm() ? undefined : faults.take(platform, made);
+    const taken = this.#inStorm() ? undefined : faults.take(platform, made);
+    const fault = taken && (await this.#bringAbout(taken));
     if (fault) {
       this.#note(made, fault);
     }
     await this.#answer(request, body, response, { fault, made, worker: String(worker) });
+  }
+
+  /** Does what goes before the answer. @returns the fault, unless its moment was missed. */
+  async #bringAbout({ fault, id, marker }: TakenFault): Promise<LineFault | undefined> {
+    const { journal, cues } = this.#options;
+    if (!cuedFaults.has(fault)) {
+      journal.injected(fault, id);
+      return fault;
+    }
+
+    const isDone = await cues.give(marker);
+    // A worker that is killed says so itself.
+    if (isDone && fault !== 'killed in a late record') {
+      journal.injected(fault, id);
+    }
+
+    return isDone ? fault : undefined;
+  }
+
+  async #disappoint(
+    request: LineRequest,
+    body: Buffer,
+    response: ServerResponse,
+    { fault, untilMs, made }: { fault: ServerFault; untilMs: number; made: Label[] },
+  ): Promise<void> {
+    this.#asked += made.length > 0 ? 1 : 0;
+    const isMade = made.length > 0 && this.#asked % 2 === 0;
+    this.#note(made, `${fault}${isMade ? ', and makes the post' : ''}`);
+    if (isMade) {
+      const { status } = await this.#forward(request, body);
+      this.#note(made, `would have answered ${status}`);
+    }
+    if (fault === 'server hangs') {
+      await sleep(Math.max(0, untilMs - Date.now()));
+      response.destroy();
+      return;
+    }
+
+    give(response, 502, { error: 'Bad Gateway' });
   }
 
   async #answer(
@@ -114,13 +178,12 @@ class Line {
     response: ServerResponse,
     { fault, made, worker }: { fault: LineFault | undefined; made: Label[]; worker: string },
   ): Promise<void> {
-    const { refusal, tooMany, broken, journal, killWorker } = this.#options;
+    const { refusal, broken, journal, killWorker } = this.#options;
     if (fault === '429 storm') {
       this.#stormUntilMs = Date.now() + stormMs;
     }
-    if (this.#inStorm()) {
-      give(response, tooMany.status, tooMany.body, { 'retry-after': retryAfterSeconds });
-      this.#note(made, 'told of too many requests');
+    if (this.#inStorm() || fault === '429 after a cancel') {
+      this.#limit(response, made);
       return;
     }
     if (fault === 'refused' || fault === '500, not done') {
@@ -156,6 +219,12 @@ class Line {
       const parts = made.map(({ part }) => part).join(', ');
       journal.note(first.marker, `${platform}, part ${parts}: ${what}`);
     }
+  }
+
+  #limit(response: ServerResponse, made: readonly Label[]): void {
+    const { status, body } = this.#options.tooMany;
+    give(response, status, body, { 'retry-after': retryAfterSeconds });
+    this.#note(made, 'told of too many requests');
   }
 
   #inStorm(): boolean {

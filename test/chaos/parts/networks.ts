@@ -6,6 +6,7 @@ import { startGoToSocial } from '../../support/services/gotosocial.ts';
 import { startPds } from '../../support/services/pds.ts';
 import type { Platform } from '../plan/faults.ts';
 import { blueskyLine, mastodonLine } from './create-request.ts';
+import type { Cues } from './cues.ts';
 import type { Journal } from './journal.ts';
 import { networkLine, type NetworkLine } from './network-line.ts';
 import type { PlannedFaults } from './planned-faults.ts';
@@ -14,12 +15,23 @@ import type { PlannedFaults } from './planned-faults.ts';
 export type Networks = {
   /** Clients that have nothing to do with the product, and read what anybody may read. */
   readonly readers: { readonly mastodon: mastodon.rest.Client; readonly bluesky: AtpAgent };
-  openLines(options: LinesOptions): Promise<Record<Platform, NetworkLine>>;
+  openLines(options: LinesOptions): Promise<Lines>;
 };
+
+/** The way to each network, and to another server of it, which hangs and breaks now and then. */
+export type Lines = Readonly<Record<Platform, NetworkLine>> & {
+  readonly frail: Readonly<Record<Platform, NetworkLine>>;
+};
+
+export const allLines = ({ frail, ...sound }: Lines): NetworkLine[] => [
+  ...Object.values(sound),
+  ...Object.values(frail),
+];
 
 export type LinesOptions = {
   readonly faults: PlannedFaults;
   readonly journal: Journal;
+  readonly cues: Cues;
   readonly killWorker: (name: string) => void;
 };
 
@@ -40,11 +52,14 @@ export async function startNetworks(t: ExecutionContext): Promise<Networks> {
   return {
     readers: { mastodon: client, bluesky: new AtpAgent({ service: serverUrls.bluesky }) },
     openLines: async (shared) => {
-      const [toMastodon, toBluesky] = await Promise.all([
-        networkLine(t, { ...mastodonLine, ...shared, serverUrl: serverUrls.mastodon }),
-        networkLine(t, { ...blueskyLine, ...shared, serverUrl: serverUrls.bluesky }),
-      ]);
-      return { mastodon: toMastodon, bluesky: toBluesky };
+      const open = async () => {
+        const [mastodon, bluesky] = await Promise.all([
+          networkLine(t, { ...mastodonLine, ...shared, serverUrl: serverUrls.mastodon }),
+          networkLine(t, { ...blueskyLine, ...shared, serverUrl: serverUrls.bluesky }),
+        ]);
+        return { mastodon, bluesky };
+      };
+      return { ...(await open()), frail: await open() };
     },
   };
 }

@@ -1,22 +1,22 @@
 import { lineFaults, type LineFault, type Platform } from '../plan/faults.ts';
 import type { PlannedFault, PostPlan } from '../plan/post-plan.ts';
 import type { Label } from '../plan/texts.ts';
-import type { Journal } from './journal.ts';
 
 /** What the lines before the networks are to do, each once. */
 export type PlannedFaults = {
   /** From now on these posts meet their faults. */
   add(posts: readonly PostPlan[]): void;
   /** What befalls a request that would make these posts on this network, if anything. */
-  take(platform: Platform, labels: readonly Label[]): LineFault | undefined;
+  take(platform: Platform, labels: readonly Label[]): TakenFault | undefined;
 };
 
-type Waiting = { readonly marker: string } & Omit<PlannedFault, 'fault'> & {
+/** Whoever takes it sees to it that it comes about. */
+export type TakenFault = { readonly marker: string } & Omit<PlannedFault, 'fault'> & {
     readonly fault: LineFault;
   };
 
-export function plannedFaults(journal: Journal): PlannedFaults {
-  const waiting: Waiting[] = [];
+export function plannedFaults(): PlannedFaults {
+  const waiting: TakenFault[] = [];
   return {
     add(posts) {
       for (const { marker, faults } of posts) {
@@ -33,12 +33,7 @@ export function plannedFaults(journal: Journal): PlannedFaults {
           fault.platform === platform &&
           labels.some(({ marker, part }) => marker === fault.marker && part === fault.part),
       );
-      const [taken] = index === -1 ? [] : waiting.splice(index, 1);
-      if (taken) {
-        journal.injected(taken.fault, taken.id);
-      }
-
-      return taken?.fault;
+      return index === -1 ? undefined : waiting.splice(index, 1)[0];
     },
   };
 }

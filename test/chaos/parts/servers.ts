@@ -6,10 +6,10 @@ import { endProcesses } from '../../../scripts/parts/end-processes.ts';
 import { processIdentity } from '../../../scripts/parts/process-identity.ts';
 import { startPostgres } from '../../../scripts/parts/postgres.ts';
 import { startTemporal } from '../../../scripts/parts/temporal.ts';
-import { choosePorts } from '../../../scripts/ports.ts';
+import { choosePorts, freePort } from '../../../scripts/ports.ts';
 import { findTemporal } from '../../../scripts/temporal/find-temporal.ts';
-import { freePort } from '../../../scripts/ports.ts';
 import { tcpGate, throughGate, type TcpGate } from '../../support/tcp-gate.ts';
+import { copyCluster, putBack } from './base-backup.ts';
 
 /** A server that the run takes away and gives back. Its users come by the gate. */
 export type Mortal = {
@@ -25,6 +25,8 @@ export type Database = Mortal & {
   readonly url: string;
   /** Past the gate, for the run itself. */
   readonly directUrl: string;
+  /** A copy of all that it has. @returns what puts that in its place, while it does not run. */
+  backUp(): Promise<() => Promise<void>>;
 };
 
 /**
@@ -61,12 +63,20 @@ export async function startDatabase(
     revive: async () => {
       await startPostgres(plan, stage);
     },
+    backUp: async () => {
+      const copy = path.join(folder, 'postgres-backup');
+      await copyCluster(directUrl, cluster, copy);
+      return () => putBack(copy, cluster);
+    },
   };
 }
 
 export type TemporalServer = Mortal & {
   /** By way of the gate. */
   readonly env: Readonly<Record<string, string>>;
+  /** Past the gate, for the run itself. */
+  readonly directAddress: string;
+  readonly namespace: string;
 };
 
 /** Temporal's dev server, with its state in a file. */
@@ -94,6 +104,8 @@ export async function startDevTemporal(
   const gate = await tcpGate(t, { host: '127.0.0.1', port: ports.grpc });
   return {
     env: { TEMPORAL_ADDRESS: gate.address, TEMPORAL_NAMESPACE: 'default' },
+    directAddress: `127.0.0.1:${ports.grpc}`,
+    namespace: 'default',
     gate,
     kill: () => killed(part.pid),
     revive: async () => {

@@ -10,6 +10,9 @@ export type Supervised = {
   readonly restarts: () => number;
   /** SIGKILL. */
   kill(): void;
+  /** SIGKILL, and it stays down until `resume`. Resolves when it is gone. */
+  hold(): Promise<void>;
+  resume(): void;
   /** Lets it be, so that it stays down when it ends. */
   release(): void;
 };
@@ -30,11 +33,13 @@ export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Sup
   let part: Part | undefined = await start();
   let restarts = 0;
   let released = false;
+  let held: PromiseWithResolvers<void> | undefined;
   const keep = async (): Promise<void> => {
     for (;;) {
       await part?.ended;
       part = undefined;
       await sleep(restartAfterMs);
+      await held?.promise;
       if (released || stage.signal.aborted) {
         return;
       }
@@ -44,14 +49,28 @@ export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Sup
     }
   };
   void keep().catch((error: unknown) => stage.say(`${name} cannot be started: ${String(error)}`));
+  const kill = (): void => {
+    // Of a process that is gone the number may be another's by now.
+    if (part && part.pid > 0) {
+      process.kill(part.pid, 'SIGKILL');
+    }
+  };
   return {
     name,
     restarts: () => restarts,
-    kill: () => {
-      // Of a process that is gone the number may be another's by now.
-      if (part && part.pid > 0) {
-        process.kill(part.pid, 'SIGKILL');
+    kill,
+    hold: async () => {
+      held = Promise.withResolvers();
+      // One that is just about to start is killed once it has.
+      for (let isStarting = true; isStarting; isStarting = part !== undefined) {
+        kill();
+        await part?.ended;
+        await sleep(50);
       }
+    },
+    resume: () => {
+      held?.resolve();
+      held = undefined;
     },
     release: () => {
       released = true;

@@ -1,17 +1,34 @@
+import { activityInfo, type Info } from '@temporalio/activity';
 import type { ActivityDeps } from '../../../activities/deps.ts';
 import type { Network, Step } from '../../../networks/network.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { runWorker } from '../../../worker/run-worker.ts';
-import { fallIntoTrap, passMark } from './traps.ts';
+import {
+  fallIntoTrap,
+  findDeath,
+  passMark,
+  standStill,
+  tellAim,
+  terminateInTrap,
+} from './traps.ts';
 import { workerHeader } from './worker-header.ts';
 
-// A worker as operators start it, but for this: it kills itself at the points where the run wants it to, and says
-// its own name to the networks, so that the line before them knows whom to kill.
+// A worker as operators start it, but for this: it kills or stops itself at the points where the run wants it to, and
+// says its own name to the networks, so that the line before them knows whom to kill.
 
 const folder = process.env['CHAOS_FOLDER'] ?? '';
 const name = process.env['CHAOS_NAME'] ?? '';
 
 const textsOf = ({ parts }: Step): string[] => parts.map(({ text }) => text);
+
+/** What kills this process when it records the end of these tries. */
+const deathsInRecord = new Map<string, () => void>();
+
+/** A try that was aimed at takes itself for so late, in milliseconds: more than a minute. */
+const lateByMs = 61_000;
+/** It stands still for so long at most whenever it looks at the clock, so that it meets its user anywhere. */
+const mostStillMs = 12;
+const lateTries = new Set<string>();
 
 const mortal = (network: Network): Network => ({
   ...network,
@@ -21,9 +38,16 @@ const mortal = (network: Network): Network => ({
     return files;
   },
   async send(connection, step, files) {
-    passMark(folder, 'killed after the intent', network.id, textsOf(step));
+    const texts = textsOf(step);
+    passMark(folder, 'killed after the intent', network.id, texts);
+    passMark(folder, 'suspended before the send', network.id, texts);
+    const death = findDeath(folder, 'killed in a late record', network.id, texts);
+    if (death) {
+      deathsInRecord.set(tryOf(activityInfo()), death);
+    }
+
     const sent = await network.send(connection, step, files);
-    passMark(folder, 'killed before the record', network.id, textsOf(step));
+    passMark(folder, 'killed before the record', network.id, texts);
     return sent;
   },
 });
@@ -34,15 +58,61 @@ const named = (egress: Egress): Egress => ({
   close: () => egress.close(),
 });
 
+const tryOf = ({ activityId, attempt, workflowExecution }: Info): string =>
+  `${workflowExecution?.workflowId} ${activityId} ${attempt}`;
+
+/** The activity that this belongs to, if any. */
+function currentActivity(): Info | undefined {
+  try {
+    return activityInfo();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A try reads the clock before it begins, and again when it has found that it is late. */
+function now(deps: ActivityDeps): Date {
+  const at = deps.now();
+  const activity = currentActivity();
+  if (activity?.activityType !== 'publishChannel') {
+    return at;
+  }
+
+  const current = tryOf(activity);
+  const workflowId = activity.workflowExecution?.workflowId ?? '';
+  if (!lateTries.has(current) && tellAim(folder, workflowId.replace('post-', ''))) {
+    lateTries.add(current);
+  }
+  if (!lateTries.has(current)) {
+    return at;
+  }
+
+  standStill(Math.random() * mostStillMs);
+  return new Date(at.getTime() + lateByMs);
+}
+
 const adapt = (deps: ActivityDeps): ActivityDeps => ({
   ...deps,
+  now: () => now(deps),
   egress: named(deps.egress),
   networks: Object.fromEntries(
     Object.entries(deps.networks).map(([id, network]) => [id, mortal(network)]),
   ),
-  // Read while the transaction that ends a post is open, and nowhere else in a worker.
+  // Read between the statement that reads a post's end and the one that writes it, and by a try that records its own
+  // after a cancel, before that is committed.
   get publicUrl() {
-    fallIntoTrap(folder, 'killed in finalize');
+    const activity = currentActivity();
+    if (activity?.activityType === 'finalizePost') {
+      fallIntoTrap(folder, 'killed in finalize');
+      terminateInTrap(
+        folder,
+        'terminated in finalize',
+        activity.workflowExecution?.workflowId ?? '',
+      );
+    } else if (activity?.activityType === 'publishChannel') {
+      deathsInRecord.get(tryOf(activity))?.();
+    }
+
     return deps.publicUrl;
   },
 });

@@ -1,9 +1,8 @@
 import type { Random } from '../../support/random-life/random.ts';
 import {
-  lineFaults,
   platforms,
   recoverySeconds,
-  workerFaults,
+  sharedFaults,
   type Platform,
   type PostFault,
 } from './faults.ts';
@@ -17,6 +16,8 @@ type Wishes = {
   /** The same of those that kill a worker. */
   readonly deaths: number;
   readonly windowMs: number;
+  /** Posts that are due before this meet what takes their fault away, in milliseconds. */
+  readonly firstDueMs: number;
   readonly channels: readonly ChannelPlan[];
 };
 
@@ -50,7 +51,7 @@ export function assignFaults(
 function giveOut(
   random: Random,
   certain: readonly PostPlan[],
-  { quota, deaths, windowMs, channels }: Wishes,
+  { quota, deaths, channels, ...times }: Wishes,
 ): Map<string, PostPlan> {
   const given = new Map(certain.map((post) => [post.marker, post]));
   const hasRoom = (platform: Platform) => (post: PostPlan) =>
@@ -60,8 +61,9 @@ function giveOut(
     // Those that have none yet, before any has two.
     const post = fitting.toSorted((a, b) => a.faults.length - b.faults.length)[0];
     if (post) {
-      const fit = inTime(random, withChannel(random, post, platform, channels), fault, windowMs);
-      given.set(post.marker, withFault(random, fit, fault, platform));
+      const fit = inTime(random, withChannel(random, post, platform, channels), fault, times);
+      const able = fault === 'terminated asleep' ? asleep(fit) : fit;
+      given.set(post.marker, withFault(random, able, fault, platform));
     }
   }
 
@@ -74,10 +76,9 @@ function inTurn(
   quota: number,
   deaths: number,
 ): { fault: PostFault; platform: Platform }[] {
-  const faults: readonly PostFault[] = [...workerFaults, ...lineFaults];
   const first = random.below(platforms.length);
-  const wanted = faults.flatMap((fault, place) =>
-    Array.from({ length: isDeath(fault) ? deaths : quota }, (_, index) => ({
+  const wanted = sharedFaults.flatMap((fault, place) =>
+    Array.from({ length: isCostly(fault) ? deaths : quota }, (_, index) => ({
       fault,
       platform: platforms[(first + place + index) % platforms.length] ?? 'mastodon',
     })),
@@ -87,7 +88,8 @@ function inTurn(
   );
 }
 
-const isDeath = (fault: PostFault): boolean => fault.startsWith('killed');
+/** What takes a process or a workflow away. */
+const isCostly = (fault: PostFault): boolean => /^(?:killed|suspended|terminated)/v.test(fault);
 
 /** The post, on the network of its fault at least. */
 function withChannel(
@@ -101,19 +103,33 @@ function withChannel(
   }
 
   const fitting = channels.flatMap((channel, index) =>
-    channel.platform === platform && channel.revokedAtMs === null ? [index] : [],
+    channel.platform === platform && channel.revokedAtMs === null && !channel.isFrail
+      ? [index]
+      : [],
   );
   return { ...post, channels: [...post.channels, random.pick(fitting)] };
 }
 
+/** The post, made early enough that it sleeps for a while. */
+const asleep = (post: PostPlan): PostPlan => ({
+  ...post,
+  dueMs: Math.max(post.dueMs, 6000),
+  createMs: Math.max(0, Math.min(post.createMs, post.dueMs - 6000)),
+});
+
 /** The post, due early enough to be through when the run ends. */
-function inTime(random: Random, post: PostPlan, fault: PostFault, windowMs: number): PostPlan {
-  const latestMs = Math.max(12_000, windowMs + tailMs - recoverySeconds[fault] * 1000);
-  if (post.dueMs <= latestMs) {
+function inTime(
+  random: Random,
+  post: PostPlan,
+  fault: PostFault,
+  { windowMs, firstDueMs }: Pick<Wishes, 'windowMs' | 'firstDueMs'>,
+): PostPlan {
+  const latestMs = Math.max(firstDueMs + 8000, windowMs + tailMs - recoverySeconds[fault] * 1000);
+  if (post.dueMs >= firstDueMs && post.dueMs <= latestMs) {
     return post;
   }
 
-  const dueMs = 4000 + random.next() * (latestMs - 4000);
+  const dueMs = firstDueMs + random.next() * (Math.min(latestMs, windowMs) - firstDueMs);
   return { ...post, dueMs, createMs: createdAt(random, dueMs) };
 }
 
@@ -140,7 +156,7 @@ function mayMiss(
   channels: readonly ChannelPlan[],
   alive: boolean,
 ): PostPlan {
-  const deaths: readonly PostFault[] = [...workerFaults, "killed after the network's commit"];
+  const deaths = sharedFaults.filter((each) => each.startsWith('killed'));
   const fault = random.pick<PostFault>([
     'answer lost',
     'request after the timeout',

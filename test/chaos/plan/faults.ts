@@ -2,11 +2,14 @@
 export const platforms = ['mastodon', 'bluesky'] as const;
 export type Platform = (typeof platforms)[number];
 
-/** Where a worker kills itself as soon as it has a certain post in its hands. */
+/** Where a worker kills or stops itself as soon as it has a certain post in its hands. */
 export const workerFaults = [
   'killed before the intent',
   'killed after the intent',
   'killed before the record',
+  'suspended before the send',
+  // Needs the line as well: the post is cancelled while its request is on the way.
+  'killed in a late record',
 ] as const;
 export type WorkerFault = (typeof workerFaults)[number];
 
@@ -21,18 +24,55 @@ export const lineFaults = [
   '500, not done',
   '500, done all the same',
   'refused',
+  'terminated in mid-send',
+  '429 after a cancel',
+  'killed in a late record',
 ] as const;
 export type LineFault = (typeof lineFaults)[number];
 
-/** What befalls one post on one network. */
-export type PostFault = WorkerFault | LineFault;
+/** What is done to a post from outside, at a time or when a worker says that it is about to begin. */
+export type AimedFault = 'terminated asleep' | 'cancelled as a late try begins';
 
-/** A point at which a process kills itself with whatever it has in its hands, once it was told to. */
-export const trapFaults = ['killed in finalize', 'API killed after the commit'] as const;
+/** What befalls one post on one network. */
+export type PostFault = WorkerFault | LineFault | AimedFault;
+
+/** These end with a cancel, so each gets a post of its own. */
+export const ordealFaults = [
+  'killed in a late record',
+  '429 after a cancel',
+  'cancelled as a late try begins',
+] as const;
+export type OrdealFault = (typeof ordealFaults)[number];
+
+/** These befall any post that its user leaves alone. */
+export const sharedFaults: readonly PostFault[] = [
+  'terminated asleep',
+  ...workerFaults.filter((fault) => !isOrdeal(fault)),
+  ...lineFaults.filter((fault) => !isOrdeal(fault)),
+];
+
+function isOrdeal(fault: PostFault): boolean {
+  return ordealFaults.some((each) => each === fault);
+}
+
+/** A point at which something befalls a process, and whatever it has in its hands, once it was told to. */
+export const trapFaults = [
+  'killed in finalize',
+  'API killed after the commit',
+  'terminated in finalize',
+] as const;
 export type TrapFault = (typeof trapFaults)[number];
 
+/** What befalls a server that has only a few of the accounts. */
+export type ServerFault = 'server hangs' | 'server answers 502';
+
 /** What befalls everything at once, or a whole account. */
-export type WideFault = 'Temporal away' | 'PostgreSQL away' | 'token revoked';
+export type WideFault =
+  | 'Temporal away'
+  | 'PostgreSQL away'
+  | 'PostgreSQL restored'
+  | 'token revoked'
+  | ServerFault;
 
 export type Fault = PostFault | TrapFault | WideFault;
 
@@ -46,6 +86,16 @@ export const faultTitles: Readonly<Record<Fault, string>> = {
   'API killed after the commit': 'API killed between commit and start',
   'Temporal away': 'Temporal away for 20 s',
   'PostgreSQL away': 'PostgreSQL away for 10 s',
+  'PostgreSQL restored': 'PostgreSQL restored from a backup',
+  'terminated asleep': 'workflow terminated while its post sleeps',
+  'terminated in mid-send': 'workflow terminated in mid-send',
+  'terminated in finalize': 'workflow terminated in finalize',
+  'suspended before the send': 'worker suspended between intent and send',
+  'cancelled as a late try begins': 'cancelled and edited as a late try begins',
+  '429 after a cancel': 'cancelled, and a later part met a 429',
+  'killed in a late record': 'cancelled in mid-send, and worker killed in the record',
+  'server hangs': 'server takes requests and does not answer',
+  'server answers 502': 'server answers 502 to everything',
   'answer lost': 'answer of the network lost',
   'answer after the timeout': 'answer later than the timeout',
   'request after the timeout': 'request that reaches the network after the timeout',
@@ -60,6 +110,13 @@ export const faultTitles: Readonly<Record<Fault, string>> = {
 export const recoverySeconds: Readonly<Record<PostFault, number>> = {
   // Mastodon: the first retry comes too early to be sure that nothing will appear, the second after two minutes.
   '500, not done': 160,
+  // The sweep looks for it 30 s after its time, and once more 50 s later.
+  'terminated in mid-send': 110,
+  'terminated asleep': 100,
+  'suspended before the send': 100,
+  'killed in a late record': 40,
+  'cancelled as a late try begins': 20,
+  '429 after a cancel': 20,
   'request after the timeout': 70,
   'killed after the intent': 70,
   'answer after the timeout': 35,

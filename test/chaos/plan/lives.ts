@@ -93,8 +93,8 @@ function cancelAfterMs(random: Random): number {
 
 /** One to three of the channels that keep their access. */
 function chooseShared(random: Random, { channels }: Draft): number[] {
-  const shared = channels.flatMap(({ revokedAtMs }, index) =>
-    revokedAtMs === null ? [index] : [],
+  const shared = channels.flatMap(({ revokedAtMs, isFrail }, index) =>
+    revokedAtMs === null && !isFrail ? [index] : [],
   );
   return shuffled(random, shared).slice(0, 1 + random.below(3));
 }

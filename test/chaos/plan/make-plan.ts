@@ -2,7 +2,8 @@ import { seeded, type Random } from '../../support/random-life/random.ts';
 import type { ChaosOptions } from '../options.ts';
 import { assignFaults } from './assign-faults.ts';
 import { cancelledPost, doomedPost, movedPost, plainPost, type Draft } from './lives.ts';
-import { planOutages, planTraps } from './outages.ts';
+import { ordealPosts } from './ordeals.ts';
+import { planOutages, planServerOutages, planTraps } from './outages.ts';
 import { platforms } from './faults.ts';
 import type { ChannelPlan, ChaosPlan } from './post-plan.ts';
 
@@ -24,7 +25,10 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
   // Each death costs everything that the process had in its hands 20 s and more, so a short run has one of a kind.
   const deaths = isLong ? quota : 1;
   const outages = planOutages(random, deaths);
-  const outagesEndMs = Math.max(...outages.map(({ atMs, forMs }) => atMs + forMs));
+  const serverOutages = planServerOutages(random, deaths);
+  const outagesEndMs = Math.max(
+    ...[...outages, ...serverOutages].map(({ atMs, forMs }) => atMs + forMs),
+  );
   const windowMs =
     minutes === undefined
       ? Math.max(shortestWindow, outagesEndMs + 20_000, isLong ? count * 3000 : 0)
@@ -41,11 +45,27 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
     ...doomed.map(({ draft, ...how }) => doomedPost(random, draft, how)),
     ...others.map((draft) => liveOf(random, draft)),
   ];
+  // In a short run the database is restored at its beginning.
+  const firstDueMs = isLong ? 4000 : 26_000;
+  const wishes = {
+    quota: deaths,
+    windowMs,
+    firstDueMs,
+    channels,
+    outages,
+    serverOutages,
+    run: `r${run}`,
+  };
   return {
+    isLong,
     windowMs,
     channels,
-    posts: assignFaults(random, posts, { quota, deaths, windowMs, channels }),
+    posts: [
+      ...assignFaults(random, posts, { quota, deaths, windowMs, firstDueMs, channels }),
+      ...ordealPosts(random, wishes),
+    ],
     outages,
+    serverOutages,
     traps: planTraps(random, deaths, windowMs),
   };
 }
@@ -60,15 +80,23 @@ function planChannels(
     ...Array.from({ length: shared }, (_, index) => ({
       platform: platformOf(index),
       revokedAtMs: null,
+      isFrail: false,
     })),
     ...Array.from({ length: revoked }, (_, index) => ({
       platform: platformOf(index),
       revokedAtMs: windowMs * (0.2 + 0.5 * random.next()),
+      isFrail: false,
+    })),
+    ...Array.from({ length: frailPerNetwork * platforms.length }, (_, index) => ({
+      platform: platformOf(index),
+      revokedAtMs: null,
+      isFrail: true,
     })),
   ];
 }
 
 const postsPerRevoked = 3;
+const frailPerNetwork = 2;
 
 function shareOut(
   drafts: readonly Draft[],

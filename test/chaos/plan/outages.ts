@@ -1,26 +1,58 @@
 import type { Random } from '../../support/random-life/random.ts';
-import { trapFaults } from './faults.ts';
-import type { Outage, Trap } from './post-plan.ts';
+import { platforms, trapFaults } from './faults.ts';
+import type { Outage, ServerOutage, Trap } from './post-plan.ts';
 
-/** In milliseconds: how long each is away, and how long everything has to recover until the next outage. */
+/**
+ * In milliseconds: how long before it the backup is made, how long each is away, and how long everything has to recover
+ * until the next outage. Of a restore, `forMs` is about what it takes.
+ */
 const outages = [
-  { what: 'Temporal away', forMs: 20_000, restMs: 15_000 },
-  { what: 'PostgreSQL away', forMs: 10_000, restMs: 10_000 },
+  { what: 'Temporal away', leadMs: 0, forMs: 20_000, restMs: 15_000 },
+  { what: 'PostgreSQL away', leadMs: 0, forMs: 10_000, restMs: 10_000 },
+  { what: 'PostgreSQL restored', leadMs: 6000, forMs: 8000, restMs: 12_000 },
 ] as const;
 
-const firstAtMs = 15_000;
+const firstAtMs = 9000;
 
-/** One after the other, each as often as `quota` says; every second one of a kind takes the server's life. */
+/**
+ * One after the other, each as often as `quota` says; every second one of a kind takes the server's life. A run that has
+ * one of each begins with the restore, which takes a planned fault from every post that is on its way just then.
+ */
 export function planOutages(random: Random, quota: number): Outage[] {
   const all = outages.flatMap((outage) =>
     Array.from({ length: quota }, (_, index) => ({ ...outage, dies: index % 2 === 0 })),
   );
-  let atMs = firstAtMs;
-  return shuffled(random, all).map(({ what, forMs, restMs, dies }) => {
-    const planned = { what, atMs: atMs + random.below(3000), forMs, dies };
-    atMs = planned.atMs + forMs + restMs;
-    return planned;
-  });
+  const isFirst = ({ leadMs }: { leadMs: number }): number => (quota === 1 && leadMs > 0 ? 0 : 1);
+  let fromMs = firstAtMs;
+  return shuffled(random, all)
+    .toSorted((a, b) => isFirst(a) - isFirst(b))
+    .map(({ what, leadMs, forMs, restMs, dies }) => {
+      const backupMs = fromMs + random.below(3000);
+      const atMs = backupMs + leadMs;
+      fromMs = atMs + forMs + restMs;
+      return { what, atMs, forMs, dies, backupAtMs: leadMs > 0 ? backupMs : null };
+    });
+}
+
+/** In milliseconds. A request that hangs is given up after 30 s, and the server once that has happened a few times. */
+const serverOutages = [
+  { what: 'server hangs', forMs: 45_000 },
+  { what: 'server answers 502', forMs: 45_000 },
+] as const;
+const serverRestMs = 15_000;
+const firstServerOutageMs = 27_000;
+
+/** Each as often as `quota` says: by turns on the server of each network, where they follow each other. */
+export function planServerOutages(random: Random, quota: number): ServerOutage[] {
+  const freeAtMs = new Map<string, number>();
+  return Array.from({ length: quota }, (_, index) => index).flatMap((index) =>
+    serverOutages.map(({ what, forMs }, kind): ServerOutage => {
+      const platform = platforms[(index + kind) % platforms.length] ?? 'mastodon';
+      const atMs = (freeAtMs.get(platform) ?? firstServerOutageMs) + random.below(3000);
+      freeAtMs.set(platform, atMs + forMs + serverRestMs);
+      return { what, platform, atMs, forMs };
+    }),
+  );
 }
 
 /** Spread over the run, and early enough that somebody still comes by. */
@@ -29,7 +61,11 @@ export function planTraps(random: Random, quota: number, windowMs: number): Trap
     Array.from({ length: quota }, (_, index) => ({
       id: `trap${kind + 1}-${index + 1}`,
       fault,
-      atMs: 4000 + ((index + random.next()) / quota) * (windowMs - 20_000),
+      // What a workflow did not come to is found by the sweep, two minutes later.
+      atMs:
+        fault === 'terminated in finalize' && quota === 1
+          ? 25_000
+          : 4000 + ((index + random.next()) / quota) * (windowMs - 20_000),
     })),
   );
 }

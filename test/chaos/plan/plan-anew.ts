@@ -75,4 +75,7 @@ function planAnew(plan: ChaosPlan, { cameAbout, lost }: Seen, { round, atMs }: R
 
 /** A channel of this network that keeps its access. */
 const keptOn = ({ channels }: ChaosPlan, network: Platform): number =>
-  channels.findIndex(({ platform, revokedAtMs }) => platform === network && revokedAtMs === null);
+  channels.findIndex(
+    ({ platform, revokedAtMs, isFrail }) =>
+      platform === network && revokedAtMs === null && !isFrail,
+  );

@@ -1,10 +1,12 @@
-import type { Platform, PostFault, TrapFault } from './faults.ts';
+import type { Platform, PostFault, ServerFault, TrapFault } from './faults.ts';
 
 /** A channel of the run: its number is its place in the list. */
 export type ChannelPlan = {
   readonly platform: Platform;
   /** When its access is revoked, in milliseconds from the start of the run; null: never. */
   readonly revokedAtMs: number | null;
+  /** Its account is on a server of its own, which hangs and breaks now and then. */
+  readonly isFrail: boolean;
 };
 
 /** What its user does to a post, in milliseconds from the start of the run. */
@@ -42,21 +44,34 @@ export type PostPlan = {
 };
 
 export type Outage = {
-  readonly what: 'Temporal away' | 'PostgreSQL away';
+  readonly what: 'Temporal away' | 'PostgreSQL away' | 'PostgreSQL restored';
   readonly atMs: number;
   readonly forMs: number;
   /** The server dies and starts again; otherwise only the way to it is cut. */
   readonly dies: boolean;
+  /** When the backup is made that takes its place afterwards; null: it keeps what it has. */
+  readonly backupAtMs: number | null;
 };
 
-/** From this time on, the next process that comes to this point dies there. */
+/** A frail server of this network, for so long. */
+export type ServerOutage = {
+  readonly what: ServerFault;
+  readonly platform: Platform;
+  readonly atMs: number;
+  readonly forMs: number;
+};
+
+/** From this time on, it befalls the next process that comes to this point. */
 export type Trap = { readonly id: string; readonly fault: TrapFault; readonly atMs: number };
 
 export type ChaosPlan = {
+  /** Each fault comes about many times; otherwise as seldom as it can. */
+  readonly isLong: boolean;
   /** Over which the posts' times are spread. */
   readonly windowMs: number;
   readonly channels: readonly ChannelPlan[];
   readonly posts: readonly PostPlan[];
   readonly outages: readonly Outage[];
+  readonly serverOutages: readonly ServerOutage[];
   readonly traps: readonly Trap[];
 };

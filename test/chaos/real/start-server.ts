@@ -51,6 +51,8 @@ export async function startRealTemporal(
   const gate = await tcpGate(t, { host: '127.0.0.1', port: ports.FRONTEND_GRPC_PORT });
   return {
     env: { TEMPORAL_ADDRESS: gate.address, TEMPORAL_NAMESPACE: namespace },
+    directAddress: `127.0.0.1:${ports.FRONTEND_GRPC_PORT}`,
+    namespace,
     gate,
     kill: () => killed(part.pid),
     revive: async () => {

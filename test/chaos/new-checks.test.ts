@@ -1,0 +1,131 @@
+import test from 'ava';
+import { checkEvents, eventsDue } from './check/events.ts';
+import type { Evidence, Violation } from './check/evidence.ts';
+import { dueMs, evidenceOf, found, type Changes } from './check/good-evidence.ts';
+import { checkNetworks } from './check/on-networks.ts';
+import { checkOthersOnTime } from './check/on-time.ts';
+import { checkEnds, checkStatuses } from './check/statuses.ts';
+import { checkTimes } from './check/times.ts';
+import { forget, type Lived } from './lived.ts';
+
+const findings = (evidence: Evidence): string[] =>
+  [
+    ...checkEnds(evidence),
+    ...checkStatuses(evidence),
+    ...checkNetworks(evidence),
+    ...checkTimes(evidence),
+  ].map(({ invariant }: Violation) => invariant);
+
+const livedOf = (changes: Changes): Lived => {
+  const [lived] = evidenceOf(changes).lived;
+  if (!lived) {
+    throw new Error('There is a post in the evidence.');
+  }
+
+  return lived;
+};
+
+/** What the checks find after the post's database was restored. */
+function afterRestore(changes: Changes, restore: { backupAtMs: number; restoredAtMs: number }) {
+  const evidence = evidenceOf(changes);
+  for (const lived of evidence.lived) {
+    forget(lived, restore);
+  }
+  return { invariants: findings(evidence), lived: evidence.lived[0] };
+}
+
+test('the chaos suite finds a request for the old text after an edit, unless a cancel said that it is still sending', (t) => {
+  const old = [{ labels: [found(1)], askedAtMs: dueMs + 100, account: 'me' }];
+  const edited = (stillSending: number): Evidence =>
+    evidenceOf({
+      creates: old,
+      lived: {
+        version: 2,
+        cancels: [{ ackAtMs: dueMs + 10, stillSending, untilMs: dueMs + 20 }],
+        inForce: [
+          { dueMs, version: 1, fromMs: 0, untilMs: dueMs + 10 },
+          { dueMs, version: 2, fromMs: dueMs + 20, untilMs: Infinity },
+        ],
+      },
+    });
+  const stale = 'published as it was before an acknowledged edit';
+  t.true(findings(edited(0)).includes(stale));
+  t.false(findings(edited(1)).includes(stale));
+});
+
+test('the chaos suite finds a part that is live while the API shows no trace of it', (t) => {
+  const draft = (warning: string | null): Evidence =>
+    evidenceOf({
+      lived: { isDraft: true, cancels: [{ ackAtMs: dueMs, stillSending: 1, untilMs: Infinity }] },
+      end: { status: 'draft' },
+      channel: { status: 'draft', url: null, warning },
+      found: [found(1)],
+    });
+  t.deepEqual(findings(draft(null)), ['live, and nothing says so']);
+  t.deepEqual(findings(draft('1 of 2 parts is live, from https://mastodon.example/1 on.')), []);
+});
+
+test('the chaos suite finds a post that went out late while another server hung', (t) => {
+  const evidence = (askedAtMs: number, disturbances: number[] = []): Evidence => {
+    const given = evidenceOf({ creates: [{ labels: [found(1)], askedAtMs, account: 'me' }] });
+    const hang = { what: 'server hangs', platform: 'mastodon', atMs: 0, forMs: 45_000 } as const;
+    return { ...given, disturbances, plan: { ...given.plan, serverOutages: [hang] } };
+  };
+  const late = checkOthersOnTime(evidence(dueMs + 20_000));
+  t.deepEqual(
+    late.map(({ invariant }) => invariant),
+    ['late while another server hung'],
+  );
+  t.deepEqual(checkOthersOnTime(evidence(dueMs + 500)), []);
+  // A worker died a moment before.
+  t.deepEqual(checkOthersOnTime(evidence(dueMs + 20_000, [dueMs - 1000])), []);
+});
+
+test('what a restored database has forgotten may be unconfirmed, and is still never there twice', (t) => {
+  const unconfirmed = { status: 'unconfirmed', error_code: 'unconfirmed', error: 'Look.' } as const;
+  const restore = { backupAtMs: dueMs - 1000, restoredAtMs: dueMs + 5000 };
+  const once = afterRestore({ channel: { ...unconfirmed, url: null } }, restore);
+  t.deepEqual(once.invariants, []);
+  const twice = [found(1), found(2), found(2, { id: '9', parentId: '1' })];
+  const again = afterRestore({ channel: { ...unconfirmed, url: null }, found: twice }, restore);
+  t.true(again.invariants.includes('posts or parts that are there twice'));
+});
+
+test('a post that slept through a restore, or had ended before its backup, is held to all that was acknowledged', (t) => {
+  const unconfirmed = { status: 'unconfirmed', error_code: 'unconfirmed', error: 'Look.' } as const;
+  const asleep = { backupAtMs: 1000, restoredAtMs: 5000 };
+  const ended = { backupAtMs: dueMs + 5000, restoredAtMs: dueMs + 9000 };
+  for (const restore of [asleep, ended]) {
+    const { invariants, lived } = afterRestore(
+      { channel: { ...unconfirmed, url: null }, lived: { endedAtMs: dueMs + 1000 } },
+      restore,
+    );
+    t.deepEqual(invariants, ['unconfirmed although somebody could tell']);
+    t.is(lived && eventsDue(lived).least, 1);
+  }
+});
+
+test('a cancel that was forgotten holds until the restore, and the time before it is in force again', (t) => {
+  const restore = { backupAtMs: 1000, restoredAtMs: 5000 };
+  const cancelled = (askedAtMs: number) =>
+    afterRestore(
+      {
+        creates: [{ labels: [found(1)], askedAtMs, account: 'me' }],
+        lived: {
+          calledAtMs: 2000,
+          cancels: [{ ackAtMs: 2000, stillSending: 0, untilMs: Infinity }],
+          inForce: [{ dueMs: 500, version: 1, fromMs: 0, untilMs: 2000 }],
+        },
+      },
+      restore,
+    ).invariants;
+  t.true(cancelled(3000).includes('published after an acknowledged cancel'));
+  t.deepEqual(cancelled(6000), []);
+});
+
+test('a post that a restore may have taken the event of needs none, and may have one more', async (t) => {
+  const lived = livedOf({ lived: { calledAtMs: 2000 } });
+  forget(lived, { backupAtMs: 1000, restoredAtMs: 5000 });
+  t.deepEqual(eventsDue(lived), { least: 0, most: 2 });
+  t.deepEqual(await checkEvents({ ...evidenceOf(), lived: [lived] }), []);
+});

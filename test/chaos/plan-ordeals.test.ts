@@ -1,0 +1,81 @@
+import test from 'ava';
+import { ordealFaults } from './plan/faults.ts';
+import { makePlan } from './plan/make-plan.ts';
+import type { ChaosPlan } from './plan/post-plan.ts';
+
+const seeds = Array.from({ length: 20 }, (_, index) => index * 7919 + 1);
+const planFor = (posts: number, seed: number): ChaosPlan =>
+  makePlan({ posts, seed, server: 'dev', minutes: undefined, keep: false });
+
+test('each restore finds posts that were changed after its backup and are due after it, and one that was cancelled', (t) => {
+  for (const plan of [planFor(500, 3), ...seeds.map((seed) => planFor(60, seed))]) {
+    for (const { atMs, forMs, backupAtMs } of plan.outages) {
+      if (backupAtMs === null) {
+        continue;
+      }
+
+      const touched = plan.posts.filter(
+        ({ createMs, dueMs, steps: [step] }) =>
+          createMs < backupAtMs &&
+          dueMs > atMs + forMs &&
+          step !== undefined &&
+          step.atMs > backupAtMs &&
+          step.atMs < atMs,
+      );
+      const kinds = new Set(touched.map(({ steps: [step] }) => step?.kind));
+      t.deepEqual(kinds, new Set(['move', 'cancel'] as const));
+    }
+  }
+});
+
+test('nothing else is away between a backup and the end of its restore', (t) => {
+  const { outages } = planFor(500, 9);
+  for (const [index, { atMs, backupAtMs }] of outages.entries()) {
+    const before = outages[index - 1];
+    t.true(before === undefined || before.atMs + before.forMs < (backupAtMs ?? atMs));
+  }
+});
+
+test('a server that hangs has posts that are due meanwhile, on its own accounts alone', (t) => {
+  for (const plan of seeds.map((seed) => planFor(60, seed))) {
+    for (const { platform, atMs, forMs } of plan.serverOutages) {
+      const meant = plan.posts.filter(
+        ({ channels, dueMs }) =>
+          dueMs > atMs &&
+          dueMs < atMs + forMs &&
+          channels.every((channel) => {
+            const { isFrail = false, platform: network } = plan.channels[channel] ?? {};
+            return isFrail && network === platform;
+          }),
+      );
+      t.true(meant.length >= 2);
+    }
+    const others = plan.posts.filter(({ faults, steps }) => faults.length + steps.length > 0);
+    t.false(others.some(({ channels }) => channels.some((each) => plan.channels[each]?.isFrail)));
+  }
+});
+
+test('a post that is to be cancelled at a certain moment has no other fault, and is known before it is due', (t) => {
+  const names: readonly string[] = ordealFaults;
+  for (const { faults, dueMs, createMs, parts } of planFor(500, 3).posts) {
+    const ordeal = faults.find(({ fault }) => names.includes(fault));
+    if (ordeal) {
+      t.is(faults.length, 1);
+      t.true(dueMs - createMs >= 3000);
+      t.true(ordeal.part <= parts);
+    }
+  }
+});
+
+test('in a short run no planned fault waits for a post that is due before the database is restored', (t) => {
+  for (const { posts, outages } of seeds.map((seed) => planFor(60, seed))) {
+    const restore = outages.find(({ backupAtMs }) => backupAtMs !== null);
+    const overMs = (restore?.atMs ?? Infinity) + (restore?.forMs ?? 0);
+    const certain = posts.filter(({ faults }) => faults.some(({ mayMiss }) => !mayMiss));
+    t.true(certain.length > 0);
+    t.deepEqual(
+      certain.filter(({ dueMs }) => dueMs < overMs),
+      [],
+    );
+  }
+});

@@ -1,0 +1,157 @@
+import type { Random } from '../../support/random-life/random.ts';
+import { ordealFaults, platforms, recoverySeconds, type OrdealFault } from './faults.ts';
+import type {
+  ChannelPlan,
+  Outage,
+  PlannedFault,
+  PostPlan,
+  ServerOutage,
+  Step,
+} from './post-plan.ts';
+
+// Posts that are made for one fault, beside those that the run was asked for.
+
+export type OrdealWishes = {
+  /** How often each fault is to come about. */
+  readonly quota: number;
+  readonly windowMs: number;
+  /** See `assignFaults`. */
+  readonly firstDueMs: number;
+  readonly channels: readonly ChannelPlan[];
+  readonly outages: readonly Outage[];
+  readonly serverOutages: readonly ServerOutage[];
+  /** What all markers of the run begin with. */
+  readonly run: string;
+};
+
+type Bare = Omit<PostPlan, 'marker'>;
+
+export function ordealPosts(random: Random, wishes: OrdealWishes): PostPlan[] {
+  const { quota, outages, serverOutages, run } = wishes;
+  const restores = outages.filter(({ backupAtMs }) => backupAtMs !== null);
+  const bare = [
+    ...ordealFaults.flatMap((fault, kind) =>
+      Array.from({ length: quota }, (_, index) =>
+        cancelledPost(random, wishes, fault, kind + index),
+      ),
+    ),
+    ...restores.flatMap((restore) =>
+      changes.map((change) => restoredPost(random, wishes, restore, change)),
+    ),
+    ...serverOutages.flatMap((outage, index) =>
+      Array.from({ length: sizeOf(outage, index) }, () => frailPost(random, wishes, outage)),
+    ),
+  ];
+  return bare.map((post, index) => {
+    const marker = `${run}-x${String(index + 1).padStart(4, '0')}`;
+    const faults = post.faults.map((fault) => ({ ...fault, id: `${marker}-f1` }));
+    return Object.assign(post, { marker, faults });
+  });
+}
+
+const between = (random: Random, from: number, to: number): number =>
+  from + random.next() * (to - from);
+
+/** After the last post is due, everything is to be over in this time, in milliseconds. */
+const tailMs = 75_000;
+
+/** A post that is cancelled when its fault comes about, on one channel. */
+function cancelledPost(
+  random: Random,
+  { windowMs, firstDueMs, channels }: OrdealWishes,
+  fault: OrdealFault,
+  turn: number,
+): Bare {
+  // Bluesky takes a thread at once, so that no part of it is met by anything alone.
+  const isThread = fault === '429 after a cancel';
+  const platform = isThread ? 'mastodon' : (platforms[turn % platforms.length] ?? 'mastodon');
+  const parts = (isThread ? 2 : 1) + random.below(2);
+  const latestMs = Math.max(
+    firstDueMs + 5000,
+    Math.min(windowMs, windowMs + tailMs - recoverySeconds[fault] * 1000),
+  );
+  const dueMs = between(random, firstDueMs, latestMs);
+  const planned: PlannedFault = {
+    id: '',
+    fault,
+    platform,
+    part: isThread ? 2 : parts,
+    mayMiss: false,
+  };
+  return {
+    parts,
+    channels: [pickOf(random, channels, (each) => isShared(each) && each.platform === platform)],
+    createMs: dueMs - between(random, 3000, 12_000),
+    dueMs,
+    steps: [],
+    faults: [planned],
+  };
+}
+
+const changes = ['later', 'earlier', 'rewritten', 'cancelled'] as const;
+
+/** A post that is changed after the backup was made: when that is restored, what was acknowledged is forgotten. */
+function restoredPost(
+  random: Random,
+  { channels }: OrdealWishes,
+  { atMs, forMs, backupAtMs }: Outage,
+  change: (typeof changes)[number],
+): Bare {
+  const overMs = atMs + forMs;
+  const dueMs = overMs + between(random, 14_000, 20_000);
+  const stepMs = between(random, (backupAtMs ?? atMs) + 2500, atMs - 700);
+  const newDueMs = dueMs + (change === 'later' ? 8000 : -5000);
+  const step: Step =
+    change === 'cancelled'
+      ? { kind: 'cancel', atMs: stepMs }
+      : { kind: 'move', atMs: stepMs, dueMs: newDueMs, rewrite: change === 'rewritten' };
+  // Some users change it once more when the service is back.
+  const again: Step[] = random.chance(0.5)
+    ? [{ kind: 'move', atMs: overMs + 6000, dueMs: dueMs + 4000, rewrite: true }]
+    : [];
+  return {
+    parts: 1 + random.below(2),
+    channels: [pickOf(random, channels, isShared)],
+    createMs: Math.max(0, (backupAtMs ?? atMs) - between(random, 3000, 8000)),
+    dueMs,
+    steps: [step, ...again],
+    faults: [],
+  };
+}
+
+/** The first server that hangs has a crowd of posts; later ones have as many as show that theirs are safe. */
+const sizeOf = ({ what }: ServerOutage, index: number): number => {
+  if (what === 'server hangs') {
+    return index === 0 ? 16 : 3;
+  }
+
+  return 2;
+};
+
+/** A post that is due while its server is in trouble. */
+function frailPost(
+  random: Random,
+  { channels }: OrdealWishes,
+  { platform, atMs }: ServerOutage,
+): Bare {
+  const dueMs = atMs + between(random, 500, 6000);
+  return {
+    parts: random.chance(0.2) ? 2 : 1,
+    channels: [pickOf(random, channels, (each) => each.isFrail && each.platform === platform)],
+    createMs: dueMs - between(random, 4000, 15_000),
+    dueMs,
+    steps: [],
+    faults: [],
+  };
+}
+
+const isShared = ({ revokedAtMs, isFrail }: ChannelPlan): boolean =>
+  revokedAtMs === null && !isFrail;
+
+function pickOf(
+  random: Random,
+  channels: readonly ChannelPlan[],
+  isWanted: (channel: ChannelPlan) => boolean,
+): number {
+  return random.pick(channels.flatMap((channel, index) => (isWanted(channel) ? [index] : [])));
+}

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import test, { type ExecutionContext } from 'ava';
+import { poll } from '../support/poll.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { readRestorePage } from './parts/restore-page.ts';
+import {
+  aimAt,
+  grantWish,
+  markPost,
+  openTraps,
+  setTrap,
+  takeDeaths,
+  takeWishes,
+  tellAim,
+} from './parts/traps.ts';
+import { textOf } from './plan/texts.ts';
+
+/** A process that does one thing when it is told to, and says when it is over. */
+const passing = `
+  import * as traps from '${new URL('parts/traps.ts', import.meta.url).href}';
+  process.once('message', ([name, ...given]) => {
+    traps[name](...given);
+    process.send('passed', () => process.disconnect());
+  });
+  process.send('ready');
+`;
+
+async function startPassing(t: ExecutionContext) {
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', passing], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  t.teardown(() => worker.kill('SIGKILL'));
+  await once(worker, 'message');
+  return worker;
+}
+
+/** `T` of a process that was stopped. */
+async function stateOf(pid: number | undefined): Promise<string | undefined> {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8');
+  return status.split(') ')[1]?.[0];
+}
+
+test('a worker that is suspended stands still until somebody lets it go on, and then does what it was about to', async (t) => {
+  const folder = await temporaryFolder(t);
+  openTraps(folder);
+  const [marker, part, platform] = ['p1', 1, 'mastodon'] as const;
+  const fault = 'suspended before the send';
+  const text = textOf({ marker, part, parts: 1, version: 1 });
+  markPost(folder, marker, { id: 'f1', fault, platform, part, mayMiss: false });
+  const worker = await startPassing(t);
+  worker.send(['passMark', folder, fault, platform, [text]]);
+  await poll(
+    () => stateOf(worker.pid),
+    (state) => state === 'T',
+  );
+  t.deepEqual(takeDeaths(folder), [
+    { id: 'f1', fault, marker, stopped: { pid: worker.pid, platform } },
+  ]);
+
+  const passed = once(worker, 'message');
+  worker.kill('SIGCONT');
+  t.deepEqual(await passed, ['passed', undefined]);
+});
+
+test('a worker that ends a post waits in the trap until its workflow is terminated', async (t) => {
+  const folder = await temporaryFolder(t);
+  openTraps(folder);
+  const fault = 'terminated in finalize';
+  setTrap(folder, { id: 'trap1', fault });
+  const worker = await startPassing(t);
+  worker.send(['terminateInTrap', folder, fault, 'post-1']);
+  const [wish] = await poll(
+    async () => takeWishes(folder),
+    ({ length }) => length > 0,
+  );
+  t.deepEqual(wish, { kind: 'terminate', id: 'trap1', workflowId: 'post-1' });
+
+  const passed = once(worker, 'message');
+  grantWish(folder, wish as NonNullable<typeof wish>);
+  t.deepEqual(await passed, ['passed', undefined]);
+});
+
+test('a try that was aimed at tells of its beginning once', async (t) => {
+  const folder = await temporaryFolder(t);
+  openTraps(folder);
+  aimAt(folder, 'post-1', { id: 'f1', marker: 'p1' });
+  t.false(tellAim(folder, 'post-2'));
+  t.true(tellAim(folder, 'post-1'));
+  t.deepEqual(takeWishes(folder), [{ kind: 'change', id: 'f1', marker: 'p1' }]);
+  t.false(tellAim(folder, 'post-1'));
+});
+
+test('a database is restored as the page for operators says, with the posts and the time of the run', async (t) => {
+  const at = new Date('2031-04-05T06:07:08.000Z');
+  const { query, statements } = await readRestorePage(at, ['id-1', 'id-2']);
+  t.true(query.includes(at.toISOString()));
+  t.true(statements.some((statement) => statement.includes(`'{id-1,id-2}'::uuid[]`)));
+});

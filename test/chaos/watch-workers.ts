@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cues } from './parts/cues.ts';
+import type { Journal } from './parts/journal.ts';
+import { grantWish, takeDeaths, takeWishes, type Wish } from './parts/traps.ts';
+
+export type Watched = {
+  readonly folder: string;
+  readonly journal: Journal;
+  readonly cues: Cues;
+  /** @returns whether the workflow ran. */
+  readonly terminate: (workflowId: string) => Promise<boolean>;
+};
+
+/** A wish is for now: a worker stands at a certain point. In milliseconds. */
+const lookEveryMs = 10;
+
+/**
+ * How long a worker is suspended, in milliseconds. On Mastodon, until another one has waited out the minute after which
+ * it may send again; while another worker is suspended, only until its intent is too old.
+ */
+const suspendedMs = { mastodon: 70_000, other: 25_000, second: 12_000 };
+
+/** Sees to what happens in the workers: writes down who died, lets the suspended go on, and does what they wish for. */
+export function watchWorkers(watched: Watched): { look(): void; close(): void } {
+  const { folder, journal } = watched;
+  const stopped = new Set<number>();
+  const goOn = (pid: number, marker: string): void => {
+    if (stopped.delete(pid)) {
+      continueProcess(pid);
+      journal.note(marker, 'the worker goes on');
+    }
+  };
+  const look = (): void => {
+    for (const { fault, marker, id, stopped: halted } of takeDeaths(folder)) {
+      journal.injected(fault, id);
+      journal.disturbed();
+      journal.note(marker, `${fault}, as planned`);
+      if (halted) {
+        const alone = halted.platform === 'mastodon' ? suspendedMs.mastodon : suspendedMs.other;
+        const forMs = stopped.size > 0 ? suspendedMs.second : alone;
+        stopped.add(halted.pid);
+        void sleep(forMs).then(() => goOn(halted.pid, marker));
+      }
+    }
+    for (const wish of takeWishes(folder)) {
+      void grant(watched, wish);
+    }
+  };
+  const timer = setInterval(look, lookEveryMs);
+  return {
+    look,
+    close: () => {
+      clearInterval(timer);
+      look();
+      for (const pid of stopped) {
+        goOn(pid, '');
+      }
+    },
+  };
+}
+
+async function grant({ folder, journal, cues, terminate }: Watched, wish: Wish): Promise<void> {
+  if (wish.kind === 'change') {
+    if (await cues.give(wish.marker)) {
+      journal.injected('cancelled as a late try begins', wish.id);
+    }
+
+    return;
+  }
+
+  if (await terminate(wish.workflowId)) {
+    journal.injected('terminated in finalize', wish.id);
+    journal.note('', `${wish.workflowId} is terminated in finalize`);
+  }
+  grantWish(folder, wish);
+}
+
+/** One that was killed meanwhile needs it no more. */
+function continueProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch {
+    // It is gone.
+  }
+}
