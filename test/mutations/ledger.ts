@@ -40,9 +40,6 @@ export const ledgerMutations: readonly Mutation[] = [
       ' and $4::int is not null',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/lose-access.ts', activities, [
-    ['an old access that is refused loses the new one', '?? false', '&& false'],
-  ]),
   ...mutationsOf('activities/publish-channel/intent.ts', activities, [
     ['a request is written however old its intent is', '<= writtenWithinMs', '<= Infinity'],
   ]),
@@ -73,6 +70,7 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('activities/publish-channel/lose-access.ts', activities, [
+    ['an old access that is refused loses the new one', '?? false', '&& false'],
     [
       'every post that meets a lost access tells of it again',
       " and state = 'connected' returning id",
