@@ -21,8 +21,11 @@ const name = process.env['CHAOS_NAME'] ?? '';
 
 const textsOf = ({ parts }: Step): string[] => parts.map(({ text }) => text);
 
-/** What kills this process when it records the end of these tries. */
-const deathsInRecord = new Map<string, () => void>();
+/** What kills this process when these tries write down what came of them. */
+const deathsInRecord = new Map<
+  string,
+  { readonly die: () => void; isSent: boolean; asked: number }
+>();
 
 /** A try that was aimed at takes itself for so late, in milliseconds: more than a minute. */
 const lateByMs = 61_000;
@@ -43,14 +46,32 @@ const mortal = (network: Network): Network => ({
     passMark(folder, 'suspended before the send', network.id, texts);
     const death = findDeath(folder, 'killed in a late record', network.id, texts);
     if (death) {
-      deathsInRecord.set(tryOf(activityInfo()), death);
+      deathsInRecord.set(tryOf(activityInfo()), { die: death, isSent: false, asked: 0 });
     }
 
     const sent = await network.send(connection, step, files);
+    passRecord('sent');
     passMark(folder, 'killed before the record', network.id, texts);
     return sent;
   },
 });
+
+/**
+ * A try that has sent turns to the database to write that down, and once more when its post was cancelled meanwhile: it
+ * dies at the second time.
+ */
+function passRecord(what: 'sent' | 'asks the database'): void {
+  const activity = deathsInRecord.size > 0 ? currentActivity() : undefined;
+  const death = activity && deathsInRecord.get(tryOf(activity));
+  if (death && what === 'sent') {
+    death.isSent = true;
+  } else if (death?.isSent) {
+    death.asked += 1;
+    if (death.asked === 2) {
+      death.die();
+    }
+  }
+}
 
 const named = (egress: Egress): Egress => ({
   request: (request) =>
@@ -98,8 +119,11 @@ const adapt = (deps: ActivityDeps): ActivityDeps => ({
   networks: Object.fromEntries(
     Object.entries(deps.networks).map(([id, network]) => [id, mortal(network)]),
   ),
-  // Read between the statement that reads a post's end and the one that writes it, and by a try that records its own
-  // after a cancel, before that is committed.
+  get orm() {
+    passRecord('asks the database');
+    return deps.orm;
+  },
+  // Read between the statement that reads a post's end and the one that writes it.
   get publicUrl() {
     const activity = currentActivity();
     if (activity?.activityType === 'finalizePost') {
@@ -109,8 +133,6 @@ const adapt = (deps: ActivityDeps): ActivityDeps => ({
         'terminated in finalize',
         activity.workflowExecution?.workflowId ?? '',
       );
-    } else if (activity?.activityType === 'publishChannel') {
-      deathsInRecord.get(tryOf(activity))?.();
     }
 
     return deps.publicUrl;
