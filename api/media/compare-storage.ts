@@ -16,12 +16,22 @@ const madeAtMs = (key: string): number => Number.parseInt(key.slice(0, 8) + key.
  * comparison ended the next one goes on.
  *
  * Only files that are a day old and younger than this database are compared. A new database before an old storage
- * knows none of its files, which is no reason to remove them.
+ * knows none of its files, which is no reason to remove them. Nor is anything compared where another database has
+ * files as well.
  */
 export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'>): Promise<void> {
   const { orm, log, media } = deps;
   const em = orm.em.fork();
-  const { begin, end } = await comparedTimes(em);
+  const { database, begin, end } = await facts(em);
+  const others = (await media.storage.markUsed(database)).filter((each) => each !== database);
+  if (others.length > 0) {
+    log.warn(
+      { database, others },
+      'another database uses this media storage, so files that nobody knows stay in it',
+    );
+    return;
+  }
+
   let position = await positionOf(em);
   for (let seen = 0; seen < mostAtATime;) {
     const { keys, next, obstacle } = await media.storage.list(position);
@@ -48,14 +58,26 @@ export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'
   }
 }
 
-/** In milliseconds since 1970, by the database's clock. */
-async function comparedTimes(em: Em): Promise<{ begin: number; end: number }> {
-  const [times] = await em.execute<{ begin: number; end: number }[]>(
-    `select (extract(epoch from min(executed_at)) * 1000)::float8 as begin,
+type Facts = {
+  /** The same for nobody else, nor for a copy of the database from a dump. */
+  readonly database: string;
+  /** Of the files that are compared, when they came: in milliseconds since 1970, by the database's clock. */
+  readonly begin: number;
+  readonly end: number;
+};
+
+async function facts(em: Em): Promise<Facts> {
+  const [row] = await em.execute<Facts[]>(
+    `select s.system_identifier || '-' || d.oid as database,
+       (select extract(epoch from min(executed_at)) * 1000 from migrations)::float8 as begin,
        (extract(epoch from now() - interval '1 day') * 1000)::float8 as end
-     from migrations`,
+     from pg_control_system() s, pg_database d where d.datname = current_database()`,
   );
-  return times ?? { begin: Number.POSITIVE_INFINITY, end: 0 };
+  if (!row) {
+    throw new Error('The database does not know itself.');
+  }
+
+  return row;
 }
 
 const sweep = 'media storage';

@@ -1,6 +1,6 @@
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { MediaStorage, StoredPage } from './media-storage.ts';
+import { usedForMs, type MediaStorage, type StoredPage } from './media-storage.ts';
 import { namedIfOutOfRoom } from './out-of-room.ts';
 
 /**
@@ -31,6 +31,7 @@ export function diskStorage(folder: string): MediaStorage {
     },
     remove: (key) => rm(fileOf(folder, key), { force: true }),
     list: (position) => listFolder(folder, position),
+    markUsed: (database) => mark(path.join(folder, 'databases'), database),
     close: () => undefined,
   };
 }
@@ -47,7 +48,9 @@ function fileOf(folder: string, key: string): string {
 /** One of the folders in which files lie is a page, and its name a position. */
 async function listFolder(folder: string, position: string | null): Promise<StoredPage> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(nullWhenMissing);
-  const folders = (entries ?? []).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const folders = (entries ?? [])
+    .filter((entry) => entry.isDirectory() && /^[0-9a-f\-]{2}$/v.test(entry.name))
+    .map(({ name }) => name);
   const [at, further] = folders.filter((name) => name > (position ?? '')).toSorted();
   if (at === undefined) {
     return { keys: [], next: null };
@@ -59,6 +62,20 @@ async function listFolder(folder: string, position: string | null): Promise<Stor
   } catch (obstacle) {
     return { keys: [], next, obstacle };
   }
+}
+
+async function mark(folder: string, database: string): Promise<string[]> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(path.join(folder, database), '');
+  const marks: string[] = [];
+  for (const name of await readdir(folder)) {
+    const { mtimeMs } = await stat(path.join(folder, name));
+    if (mtimeMs > Date.now() - usedForMs) {
+      marks.push(name);
+    }
+  }
+
+  return marks;
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -13,6 +13,9 @@ export type StoredPage = {
   readonly obstacle?: unknown;
 };
 
+/** How long a database counts as one that uses a storage after it has said so. */
+export const usedForMs = 7 * 24 * 60 * 60_000;
+
 /** Where the bytes of media files lie. A key is one that `storageKey` made, and is written once. */
 export type MediaStorage = {
   /**
@@ -37,5 +40,12 @@ export type MediaStorage = {
    * @throws AppError `unavailable` when the storage does not answer.
    */
   list(position: string | null): Promise<StoredPage>;
+  /**
+   * Says that this database has files here.
+   *
+   * @returns every database that said so within the last week, this one among them.
+   * @throws AppError `unavailable` when the storage does not answer.
+   */
+  markUsed(database: string): Promise<readonly string[]>;
   close(): void;
 };

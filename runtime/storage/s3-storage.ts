@@ -10,7 +10,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { AppError } from '../../domain/errors.ts';
-import type { ByteRange, MediaStorage } from './media-storage.ts';
+import { usedForMs, type ByteRange, type MediaStorage } from './media-storage.ts';
 
 export type S3Settings = {
   readonly bucket: string;
@@ -20,6 +20,9 @@ export type S3Settings = {
 };
 
 const prefix = 'media/';
+
+/** Of databases that use the bucket. No key of a file begins so. */
+const marks = `${prefix}databases/`;
 
 /** How long the server may take to be reached, and then be silent, in milliseconds. */
 const connectionTimeout = 3000;
@@ -74,6 +77,18 @@ export function s3Storage({ bucket, endpoint, region }: S3Settings): MediaStorag
         .catch(throwNamed);
       const keys = Contents.map(({ Key = prefix }) => Key.slice(prefix.length));
       return { keys, next: IsTruncated ? (keys.at(-1) ?? null) : null };
+    },
+    async markUsed(database) {
+      const listed = async () => {
+        await client.send(
+          new PutObjectCommand({ Bucket: bucket, Key: marks + database, Body: '' }),
+        );
+        return client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: marks }));
+      };
+      const { Contents = [] } = await listed().catch(throwNamed);
+      return Contents.filter(
+        ({ LastModified }) => (LastModified?.getTime() ?? Infinity) > Date.now() - usedForMs,
+      ).map(({ Key = marks }) => Key.slice(marks.length));
     },
     close: () => client.destroy(),
   };

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { sweepMedia } from '../../api/media/sweep-media.ts';
 import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
@@ -51,10 +52,12 @@ export const post = (
     headers: { authorization: `Bearer ${key}`, ...headers },
   });
 
-/** All files in the folder of the media library, stored or on their way in, and notes of what is not settled. */
+/** All files in the folder of the media library, stored or on their way in. */
 export async function filesOf({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise<string[]> {
   const entries = await readdir(mediaDir, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  return entries
+    .filter((entry) => entry.isFile() && path.basename(entry.parentPath) !== 'databases')
+    .map(({ name }) => name);
 }
 
 /** Looks at the files that come into the folder from now on. Of tests in series, each sees its own. */

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { createWorkspace } from '../../../cli/create-workspace.ts';
@@ -91,6 +91,39 @@ for (const [name, testOf, open] of storages) {
   );
 }
 
+for (const [name, testOf, open] of storages) {
+  testOf(
+    `${name}: where two databases have files, neither removes what it does not know`,
+    async (t) => {
+      const storage = await open(t);
+      const [one, other] = [await library(t, storage), await library(t, storage)];
+      await one.sweep();
+      const key = await one.put(keyOf(2));
+      await one.row(key);
+      await other.sweep();
+      t.true(await one.isThere(key));
+
+      const unknown = await one.put(keyOf(2));
+      await one.sweep();
+      t.true(await one.isThere(unknown));
+    },
+  );
+}
+
+test('a database that has not been there for a week keeps nobody from comparing', async (t) => {
+  const folder = await temporaryFolder(t);
+  const storage = diskStorage(folder);
+  const [gone, here] = [await library(t, storage), await library(t, storage)];
+  await gone.sweep();
+  const [mark = ''] = await readdir(path.join(folder, 'databases'));
+  const then = new Date(Date.now() - 7.1 * day);
+  await utimes(path.join(folder, 'databases', mark), then, then);
+  const key = await here.put(keyOf(2));
+  await here.sweep();
+
+  t.false(await here.isThere(key));
+});
+
 /** A storage of so many pages, each with so many files that are none of ours. */
 function largeStorage(pages: number, size: number) {
   const asked: (string | null)[] = [];
@@ -108,6 +141,7 @@ function largeStorage(pages: number, size: number) {
         ...(page === 2 ? { obstacle: new Error('Denied.') } : {}),
       };
     },
+    markUsed: (database) => Promise.resolve([database]),
     close: () => undefined,
   };
   return { asked, storage };
