@@ -15,6 +15,16 @@ export type Status = {
   /** HTML. */
   readonly content?: string;
   readonly media_attachments?: readonly unknown[];
+  /** Of an account's own statuses: what made them. */
+  readonly application?: Application | null;
+};
+
+export type Application = { readonly name: string };
+
+const application = {
+  type: 'object',
+  required: ['name'],
+  properties: { name: { type: 'string' } },
 };
 
 const status = {
@@ -27,12 +37,16 @@ const status = {
     in_reply_to_id: { ...id, nullable: true },
     content: { type: 'string' },
     media_attachments: { type: 'array' },
+    application: { ...application, nullable: true },
   },
 };
 
 export const readStatus = answerReader<Status>(status);
 
 export const readStatuses = answerReader<Status[]>({ type: 'array', items: status });
+
+/** Of `GET /api/v1/apps/verify_credentials`. */
+export const readApplication = answerReader<Application>(application);
 
 export const readSource = answerReader<{ readonly text: string }>({
   type: 'object',

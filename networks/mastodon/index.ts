@@ -4,7 +4,7 @@ import { accessWith } from './client.ts';
 import { createStatus, sentPartOf } from './create-status.ts';
 import { newestOwnStatusId, ownStatusesSince } from './own-statuses.ts';
 import { rules } from './rules.ts';
-import { saysText } from './says-text.ts';
+import { statusesSaying } from './says-text.ts';
 import { uploadFile } from './upload-file.ts';
 
 type Frozen = {
@@ -67,15 +67,14 @@ export const mastodon: Network = {
     const parentId = step.sent.at(-1)?.remoteId ?? null;
     const frozen = readFrozen(part.data);
     const sinceId = parentId ?? frozen?.sinceId ?? null;
-    const candidates: SentPart[][] = [];
-    for (const status of await ownStatusesSince(access, connection.remoteId, sinceId)) {
+    const newer = await ownStatusesSince(access, connection.remoteId, sinceId);
+    const possible = newer.filter((status) => {
       const inPlace = (status.in_reply_to_id ?? null) === parentId;
       const hasFiles = (status.media_attachments ?? []).length === (frozen?.mediaCount ?? 0);
-      if (inPlace && hasFiles && (await saysText(access, status, part.text))) {
-        candidates.push([sentPartOf(status)]);
-      }
-    }
-
+      return inPlace && hasFiles;
+    });
+    const found = await statusesSaying(access, possible, part.text);
+    const candidates = found.map((status) => [sentPartOf(status)]);
     return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
   },
 };

@@ -5,6 +5,26 @@ import type { Status } from './answers.ts';
 export const isSameSource = (source: string, text: string): boolean =>
   normal(source) === normal(text);
 
+/**
+ * Whether the raw text of a status is what a server may have made of the text: other quotation marks, spaces or dots, a
+ * mention without its host. Judged as its HTML is.
+ */
+export const isAlikeSource = (source: string, text: string): boolean => isAlike(source, text);
+
+/** How many of a text's words a status has, in its HTML or its links. */
+export function sharedWords({ content = '' }: Status, text: string): number {
+  const shown = wordsOf(`${plain(content)} ${content.replaceAll(/<[^<>]*>/gu, ' ')}`);
+  return [...wordsOf(text)].filter((word) => shown.has(word)).length;
+}
+
+const wordsOf = (text: string): ReadonlySet<string> =>
+  new Set(
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu),
+  );
+
 const normal = (text: string): string => text.normalize('NFC').replaceAll('\r\n', '\n').trim();
 
 /**
@@ -14,10 +34,12 @@ const normal = (text: string): string => text.normalize('NFC').replaceAll('\r\n'
  * and digits are compared, links by their target, and mentions without their host. Rather too generous than too
  * strict: to miss our own status would post it twice. A text without letters and digits is compared whole.
  */
-export function isSameContent(status: Status, text: string): boolean {
-  const content = plain(status.content ?? '');
-  const [letters, sent] = [lettersOf(content), lettersOf(text)];
-  return letters === sent && (sent !== '' || bare(content) === bare(text));
+export const isSameContent = ({ content = '' }: Status, text: string): boolean =>
+  isAlike(plain(content), text);
+
+function isAlike(said: string, text: string): boolean {
+  const [letters, sent] = [lettersOf(said), lettersOf(text)];
+  return letters === sent && (sent !== '' || bare(said) === bare(text));
 }
 
 type Attributes = Readonly<Record<string, string>>;

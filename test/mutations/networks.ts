@@ -66,7 +66,7 @@ export const networkMutations: readonly Mutation[] = [
   ...mutationsOf('networks/mastodon/same-text.ts', networks, [
     [
       'a text of emoji is any other text of emoji',
-      "letters === sent && (sent !== '' || bare(content) === bare(text))",
+      "letters === sent && (sent !== '' || bare(said) === bare(text))",
       'letters === sent',
     ],
   ]),
