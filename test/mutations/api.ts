@@ -186,7 +186,14 @@ export const apiMutations: readonly Mutation[] = [
   ...mutationsOf(
     'api/media/compare-storage.ts',
     ['test/api/media'],
-    [['a new database before an old storage removes its files', 'madeAtMs(key) > begin && ', '']],
+    [
+      ['a new database before an old storage removes its files', 'madeAtMs(key) > begin && ', ''],
+      [
+        'a copy of a database removes files that came after it',
+        'others.length > 0',
+        'others.length > 9',
+      ],
+    ],
   ),
   ...mutationsOf(
     'api/analytics/select.ts',
