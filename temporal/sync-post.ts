@@ -1,4 +1,5 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { ask } from '../db/ask.ts';
 import type { Em } from '../db/orm.ts';
 import type { Logger } from '../runtime/logger.ts';
 import {
@@ -39,9 +40,12 @@ export async function syncPost(
 ): Promise<void> {
   const wakeAt = await wakeTime(em, post);
   await underDeadline(client, () => tell(client, { ...post, dueAt: wakeAt }, log));
-  await em.execute(
-    'update posts set synced_revision = greatest(synced_revision, ?) where id = ? and workspace_id = ?',
-    [post.revision, post.postId, post.workspaceId],
+  await ask(
+    em,
+    `update posts set synced_revision = greatest(synced_revision, $1),
+       wakes_at = case when synced_revision <= $1 then $4::timestamptz else wakes_at end
+     where id = $2 and workspace_id = $3`,
+    [post.revision, post.postId, post.workspaceId, wakeAt === post.dueAt ? null : wakeAt],
   );
 }
 

@@ -1,3 +1,4 @@
+import { ask } from '../db/ask.ts';
 import type { Em } from '../db/orm.ts';
 import { wakeDelayMs } from '../domain/wake-time.ts';
 import type { PostToSync } from './sync-post.ts';
@@ -14,12 +15,14 @@ export async function wakeTime(em: Em, post: PostToSync): Promise<string | null>
     return dueAt;
   }
 
-  // Bounded as the index `posts_due` has it: a workspace may have a hundred thousand posts that are not due then.
-  const [row] = await em.execute<{ before: number }[]>(
+  // In the order of the index `posts_due_by_workspace`: thousands of others may be due in the same second.
+  const [row] = await ask<{ before: number }>(
+    em,
     `select count(*)::int as before from posts
-     where coalesce(retried_at, scheduled_at) between date_trunc('second', ?::timestamptz) and ?::timestamptz
-       and (scheduled_at, id) < (?::timestamptz, ?::uuid) and workspace_id = ? and status = 'scheduled'`,
-    [dueAt, dueAt, dueAt, postId, workspaceId],
+     where workspace_id = $1 and status = 'scheduled'
+       and coalesce(retried_at, scheduled_at) between date_trunc('second', $2::timestamptz) and $2::timestamptz
+       and (coalesce(retried_at, scheduled_at), id) < ($2::timestamptz, $3::uuid)`,
+    [workspaceId, dueAt, postId],
   );
   return new Date(Date.parse(dueAt) + wakeDelayMs(row?.before ?? 0)).toISOString();
 }

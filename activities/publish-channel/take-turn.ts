@@ -1,4 +1,5 @@
 import { mostCounted, waitForTurnMs, type Queue } from '../../domain/late-posts.ts';
+import { ask } from '../../db/ask.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishTarget } from './target.ts';
@@ -15,25 +16,56 @@ export type Turn =
 export async function takeTurn(deps: ActivityDeps, target: PublishTarget): Promise<Turn> {
   return deps.orm.em.fork().transactional(async (em): Promise<Turn> => {
     const channel = [target.channelId, target.workspaceId];
-    const [last] = await em.execute<{ since_ms: number | null }[]>(
-      `select (extract(epoch from clock_timestamp() - last_late_send_at) * 1000)::float8 as since_ms
-       from channels where id = ? and workspace_id = ? for no key update`,
+    const [last] = await ask<{ since_ms: number | null; open: number }>(
+      em,
+      `select (extract(epoch from clock_timestamp() - last_late_send_at) * 1000)::float8 as since_ms,
+         (select count(*)::int from (
+            select from post_channels where channel_id = $1 and ${isOpen} limit ${fewOpen + 1}) few) as open
+       from channels where id = $1 and workspace_id = $2 for no key update`,
       channel,
     );
-    const ahead = await countAhead(em, target, deps.now());
+    const earlier = (last?.open ?? 0) > fewOpen ? earlierByTime : earlierOfChannel;
+    const ahead = await countAhead(em, earlier, target, deps.now());
     const queue: Queue = { ahead, sinceLastMs: last?.since_ms ?? null };
     const waitMs = waitForTurnMs(queue);
     if (waitMs > 0) {
       return { kind: 'wait', waitMs, ahead };
     }
 
-    await em.execute(
-      'update channels set last_late_send_at = clock_timestamp() where id = ? and workspace_id = ?',
+    await ask(
+      em,
+      'update channels set last_late_send_at = clock_timestamp() where id = $1 and workspace_id = $2',
       channel,
     );
     return { kind: 'go' };
   });
 }
+
+const dueAt = (table: string): string => `coalesce(${table}.retried_at, ${table}.scheduled_at)`;
+
+const isOpen = `status in ('scheduled', 'publishing', 'retrying')`;
+
+/**
+ * While a channel has no more open posts than this, all of them are looked at. One that has more may have tens of
+ * thousands that are due in months: then those of its workspace with earlier times are, and whether each goes there.
+ */
+const fewOpen = 500;
+
+/** Posts of the channel that are open, as `pc` with their rows of `posts` as `p`: what each has is read one by one. */
+const earlierOfChannel = `
+  (select id, post_id, status, error_code, tried_at, retry_at
+   from post_channels where channel_id = $1 and workspace_id = $2 and ${isOpen} limit ${fewOpen}) pc
+  cross join lateral (
+    select * from posts where id = pc.post_id and workspace_id = $2 and (${dueAt('posts')}, id) < ($4::timestamptz, $5::uuid)
+    limit 1) p`;
+
+/** The same in order of their times, down the index `posts_due_by_workspace`, until enough are counted. */
+const earlierByTime = `
+  (select * from posts where workspace_id = $2 and status in ('scheduled', 'publishing')
+     and (${dueAt('posts')}, id) < ($4::timestamptz, $5::uuid) order by ${dueAt('posts')}, id) p
+  cross join lateral (
+    select id, status, error_code, tried_at, retry_at
+    from post_channels where post_id = p.id and channel_id = $1 and workspace_id = $2 and ${isOpen} limit 1) pc`;
 
 /**
  * How many posts of the channel with earlier times are about to go out. One of which nobody knows when it will be
@@ -46,36 +78,27 @@ export async function takeTurn(deps: ActivityDeps, target: PublishTarget): Promi
  *   of its own is passed over until its time has come;
  * - not claimed: while our own claim is younger than 30 s, as all workers come back to life together.
  */
-async function countAhead(em: Em, target: PublishTarget, now: Date): Promise<number> {
-  const { workspaceId, channelId, postId, postChannelId, dueAt } = target;
+async function countAhead(
+  em: Em,
+  earlier: string,
+  { workspaceId, channelId, postId, postChannelId, dueAt: at }: PublishTarget,
+  now: Date,
+): Promise<number> {
   const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1000);
-  const [row] = await em.execute<{ ahead: number }[]>(
+  const [row] = await ask<{ ahead: number }>(
+    em,
     `select count(*)::int as ahead from (select
-     from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
-     where pc.channel_id = ? and pc.workspace_id = ? and pc.id <> ?
-       and pc.status in ('scheduled', 'publishing', 'retrying') and p.status in ('scheduled', 'publishing')
-       and (coalesce(p.retried_at, p.scheduled_at), p.id) < (?::timestamptz, ?::uuid)
+     from ${earlier}
+     where pc.id <> $3 and p.status in ('scheduled', 'publishing')
        and case pc.status
          when 'scheduled' then case p.status
-           when 'publishing' then p.updated_at > ?
-           else exists (
-             select 1 from posts own where own.id = ? and own.workspace_id = pc.workspace_id and own.updated_at > ?)
+           when 'publishing' then p.updated_at > $6
+           else exists (select 1 from posts where id = $5 and workspace_id = $2 and updated_at > $7)
            end
          when 'publishing' then pc.tried_at > clock_timestamp() - interval '2 minutes'
-         else pc.retry_at > ? and (pc.error_code = 'rate_limited' or pc.retry_at <= ?) end
+         else pc.retry_at > $6 and (pc.error_code = 'rate_limited' or pc.retry_at <= $8) end
      limit ${mostCounted}) earlier`,
-    [
-      channelId,
-      workspaceId,
-      postChannelId,
-      dueAt,
-      postId,
-      ago(120),
-      postId,
-      ago(30),
-      ago(120),
-      now,
-    ],
+    [channelId, workspaceId, postChannelId, at, postId, ago(120), ago(30), now],
   );
   return row?.ahead ?? 0;
 }

@@ -27,6 +27,10 @@ const PostSchema = defineEntity({
       expression: `create index "posts_due" on "posts" (coalesce("retried_at", "scheduled_at")) where "status" in ('scheduled', 'publishing')`,
     },
     {
+      name: 'posts_due_by_workspace',
+      expression: `create index "posts_due_by_workspace" on "posts" ("workspace_id", (coalesce("retried_at", "scheduled_at")), "id") where "status" in ('scheduled', 'publishing')`,
+    },
+    {
       name: 'posts_unsynced',
       expression:
         'create index "posts_unsynced" on "posts" (coalesce("retried_at", "scheduled_at") nulls first) where "synced_revision" < "revision"',
@@ -50,6 +54,8 @@ const PostSchema = defineEntity({
     video: p.json<VideoOptions>().strictNullable(),
     warning: p.text().strictNullable(),
     publishedAt: instant().strictNullable(),
+    /** When its workflow wakes up, where that is later than its time: `temporal/wake-time.ts`. */
+    wakesAt: instant().strictNullable(),
     /** When the sweep last asked Temporal about its workflow. */
     checkedAt: instant().strictNullable(),
     createdAt: createdAt(),

@@ -1,40 +1,18 @@
-import { Client as PgClient, type QueryConfig } from 'pg';
 import { forgetOld } from '../../activities/sweep/forget-old.ts';
 import { connectChannel } from '../../cli/connect-channel.ts';
 import { createWorkspace } from '../../cli/create-workspace.ts';
-import { clockedChannel, type ClaimedPost } from '../support/claimed-posts.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
 import type { Punctual } from '../support/punctual.ts';
 import { planOf } from '../support/query-plan.ts';
+import { statementsOf, type Sent } from '../support/sent-statements.ts';
 import { storeMany } from '../support/seed-deliveries.ts';
 
 // One database for all of them, and one after the other: they look at all statements that this process sends.
 const test = needs('postgres');
 const api = sharedApi(test);
-const minute = 60_000;
-
-/** A statement as it was sent to PostgreSQL. */
-type Sent = { readonly text: string; readonly values: readonly unknown[] };
-
-let sent: Sent[] = [];
-const { prototype } = PgClient;
-const query = prototype.query as (...args: unknown[]) => unknown;
-prototype.query = function watched(this: PgClient, ...args: unknown[]): unknown {
-  const [first, values] = args;
-  const config = (typeof first === 'string' ? { text: first, values } : first) as QueryConfig;
-  sent.push({ text: config.text, values: (config.values as unknown[] | undefined) ?? [] });
-  return query.apply(this, args);
-} as typeof prototype.query;
-
-/** What was sent while `work` went on: the product's own, word for word, so that no test looks at an old copy. */
-async function statementsOf(work: () => Promise<unknown>): Promise<Sent[]> {
-  sent = [];
-  await work();
-  return sent;
-}
 
 const minutesAgo = `now() - n * interval '1 minute'`;
 /** Rows of each kind for each of the workspaces. */
@@ -178,41 +156,6 @@ async function stepsOf(statements: readonly Sent[]): Promise<Step[]> {
 }
 
 const flatten = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(flatten)];
-
-test.serial(
-  'who goes first is found by an index, among the posts that wait and not all that the channel ever had',
-  async (t) => {
-    const { databaseUrl, orm } = api.punctual;
-    const channel = await clockedChannel(t, fakeNetwork(), databaseUrl);
-    const at = channel.deps.now();
-    const em = orm.em.fork();
-    await em.execute(
-      `insert into posts (id, workspace_id, body, status, scheduled_at, created_at, updated_at)
-       select gen_random_uuid(), ?, 'x', case when n <= 3000 then 'publishing' else 'published' end,
-         ?::timestamptz - n * interval '1 minute', now(), ? from generate_series(1, 30_000) n`,
-      [channel.workspaceId, at, new Date(at.getTime() + 2 * minute)],
-    );
-    await em.execute(
-      `insert into post_channels (id, workspace_id, post_id, channel_id, position, status)
-       select gen_random_uuid(), workspace_id, id, ?, 0, case when status = 'publishing' then 'scheduled' else status end
-       from posts where workspace_id = ?`,
-      [channel.channelId, channel.workspaceId],
-    );
-    await em.execute('analyze posts, post_channels, channels');
-    const onTime = await channel.newPost(['On time']);
-    const late = await channel.newPost(['Late']);
-    const isTurn = ({ text }: Sent): boolean => text.includes('as ahead');
-    const sentBy = (post: ClaimedPost) => statementsOf(() => post.attempt());
-    t.false((await sentBy(onTime)).some(isTurn));
-
-    channel.pass(2 * minute);
-    const sql = (await sentBy(late)).find(isTurn)?.text ?? '';
-    t.is((await late.row()).status, 'retrying');
-    const plan = await planOf(orm, { sql, values: [] });
-    t.regex(plan, /post_channels_open/v, plan);
-    t.notRegex(plan, /Seq Scan on (?:posts|post_channels)/v, plan);
-  },
-);
 
 test.serial('what is old is found by indexes, in a database with much that is not', async (t) => {
   const { orm, deps } = api.punctual;
