@@ -3,6 +3,7 @@ import type { DeliveryRequest } from './attempt-delivery/load-delivery.ts';
 import { claimPost, type ClaimRequest } from './claim-post.ts';
 import type { ActivityDeps } from './deps.ts';
 import { finalizePost } from './finalize-post.ts';
+import { heartbeating } from './heartbeating.ts';
 import type { FinalizeRequest } from './post-end.ts';
 import { publishChannel } from './publish-channel/publish-channel.ts';
 import type { PublishRequest } from './publish-channel/target.ts';
@@ -17,7 +18,7 @@ export function createActivities(deps: ActivityDeps) {
     finalizePost: guard((request: FinalizeRequest) => finalizePost(deps, request)),
     publishChannel: guard((request: PublishRequest) => publishChannel(deps, request)),
     attemptDelivery: guard((request: DeliveryRequest) => attemptDelivery(deps, request)),
-    sweep: guard((_: Record<string, never>) => sweep(deps)),
+    sweep: guard((_: Record<string, never>) => heartbeating(() => sweep(deps))),
   };
 }
 

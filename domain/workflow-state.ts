@@ -8,4 +8,10 @@ export type WorkflowState = 'running' | 'busy' | 'gone' | 'unknown';
 export type WorkflowStates = {
   readonly ofPost: (postId: string) => Promise<WorkflowState>;
   readonly ofDelivery: (deliveryId: string) => Promise<WorkflowState>;
+  /**
+   * Of many at once, a few hundred at most, and at little cost: those that Temporal lists as running. A list may be
+   * behind, and after a loss of data it may show what is gone. Null when there is none to be had.
+   */
+  readonly listPosts: (postIds: readonly string[]) => Promise<ReadonlySet<string> | null>;
+  readonly listDeliveries: (deliveryIds: readonly string[]) => Promise<ReadonlySet<string> | null>;
 };

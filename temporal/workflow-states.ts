@@ -8,7 +8,32 @@ import { underDeadline } from './under-deadline.ts';
 export const workflowStates = (client: Client): WorkflowStates => ({
   ofPost: (postId) => stateOf(client, postWorkflowId(postId)),
   ofDelivery: (deliveryId) => stateOf(client, deliveryWorkflowId(deliveryId)),
+  listPosts: (ids) => listRunning(client, ids, postWorkflowId),
+  listDeliveries: (ids) => listRunning(client, ids, deliveryWorkflowId),
 });
+
+async function listRunning(
+  client: Client,
+  ids: readonly string[],
+  workflowIdOf: (id: string) => string,
+): Promise<ReadonlySet<string> | null> {
+  const byWorkflowId = new Map(ids.map((id) => [workflowIdOf(id), id]));
+  const quoted = [...byWorkflowId.keys()].map((workflowId) => `'${workflowId}'`);
+  const request = {
+    namespace: client.options.namespace,
+    query: `ExecutionStatus = 'Running' and WorkflowId in (${quoted.join()})`,
+    pageSize: ids.length,
+  };
+  try {
+    const call = () => client.workflowService.listWorkflowExecutions(request);
+    const { executions } = await underDeadline(client, call);
+    return new Set(
+      executions.flatMap(({ execution }) => byWorkflowId.get(execution?.workflowId ?? '') ?? []),
+    );
+  } catch {
+    return null;
+  }
+}
 
 async function stateOf(client: Client, workflowId: string): Promise<WorkflowState> {
   try {

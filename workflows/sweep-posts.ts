@@ -6,6 +6,8 @@ const { sweep } = proxyActivities<Activities>({
   taskQueue: postsQueue,
   summary: 'Compare the database with Temporal',
   startToCloseTimeout: '4 minutes',
+  // A killed worker must not keep the next ones from beginning: there is one at a time.
+  heartbeatTimeout: '20 seconds',
   // One that fails is not repeated: the next minute's is the same.
   retry: { maximumAttempts: 1 },
 });

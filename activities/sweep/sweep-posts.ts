@@ -1,7 +1,8 @@
+import { ask } from '../../db/ask.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { lookThrough, type LookedThrough } from './look-through.ts';
-import { recordFind } from './record-find.ts';
+import { lookThrough, type LookedThrough, type Sweeping } from './look-through.ts';
+import { recordFinds } from './record-find.ts';
 
 /** Which posts are looked at, by their time, and how often the same one. In milliseconds before and after now. */
 type Stretch = { readonly fromMs: number; readonly untilMs: number; readonly restMs: number };
@@ -29,30 +30,39 @@ type Row = {
   is_late: boolean;
 };
 
-export type PostFinds = LookedThrough & { readonly workflowGone: number; readonly overdue: number };
+export type PostFinds = LookedThrough & { readonly overdue: number };
 
 /**
  * Looks for posts that nothing in Temporal would publish, and for posts whose time has passed without a reason. However
  * many are overdue, those that sleep have their share of the sweep, and the other way round.
+ *
+ * @param shareMs How long each may take.
  */
-export async function sweepPosts(deps: ActivityDeps): Promise<PostFinds> {
-  const finds = { looked: 0, unanswered: 0, workflowGone: 0, overdue: 0 };
+export async function sweepPosts(
+  deps: ActivityDeps,
+  sweeping: Sweeping,
+  shareMs: number,
+): Promise<PostFinds> {
+  const finds = { looked: 0, unanswered: 0, lost: 0, overdue: 0, isCutShort: false };
   for (const stretch of [overdue, ahead]) {
-    const { looked, unanswered } = await lookThrough<Row>({
-      take: (limit) => takePosts(deps, stretch, limit),
+    const { looked, unanswered, lost, isCutShort } = await lookThrough<Row>({
+      sweeping,
+      untilMs: performance.now() + shareMs,
+      take: (limit) => takePosts(deps, sweeping, stretch, limit),
+      letGo: (rows) => letGo(deps, rows),
+      list: (ids) => deps.workflows.listPosts(ids),
       ask: ({ id }) => deps.workflows.ofPost(id),
       judge: async (row, state) => {
-        if (state === 'gone' && (await startAnew(deps, row))) {
-          finds.workflowGone += 1;
-        }
-
-        if (state === 'running' && row.is_late && (await hurry(deps, row))) {
-          finds.overdue += 1;
+        if (state === 'running' && row.is_late) {
+          finds.overdue += await hurry(deps, row);
         }
       },
+      heal: (rows) => recordFinds(deps, 'workflow_gone', rows, putBack),
     });
     finds.looked += looked;
     finds.unanswered += unanswered;
+    finds.lost += lost;
+    finds.isCutShort ||= isCutShort;
   }
 
   return finds;
@@ -62,10 +72,12 @@ const dueAt = 'coalesce(p.retried_at, p.scheduled_at)';
 
 /**
  * Posts that should have a workflow, of all workspaces; those that were not looked at for longest first, so that ten
- * thousand posts that wait for a network hide no other. What the outbox holds is the relay's.
+ * thousand posts that wait for a network hide no other, or once Temporal lost data those that are due first. What the
+ * outbox holds is the relay's.
  */
 async function takePosts(
   { orm, now }: ActivityDeps,
+  { beganAt, isAlarm }: Sweeping,
   { fromMs, untilMs, restMs }: Stretch,
   limit: number,
 ): Promise<Row[]> {
@@ -76,58 +88,62 @@ async function takePosts(
        select p.id, p.checked_at from posts p
        where p.status in ('scheduled', 'publishing') and p.synced_revision = p.revision
          and ${dueAt} >= ? and ${dueAt} < ? and (p.checked_at is null or p.checked_at < ?)
-       order by p.checked_at nulls first, ${dueAt} limit ? for update skip locked)
+       order by ${isAlarm ? '' : 'p.checked_at nulls first, '}${dueAt} limit ? for update skip locked)
      update posts p set checked_at = ? from picked where p.id = picked.id
      returning p.id, p.workspace_id, p.status, p.revision,
-       coalesce(picked.checked_at > ${dueAt} + interval '${graceMs} milliseconds', false)
+       coalesce(picked.checked_at > greatest(${dueAt}, p.wakes_at) + interval '${graceMs} milliseconds', false)
        and (p.status = 'scheduled' or p.updated_at < ?) as is_late`,
-    [at(fromMs), at(untilMs), at(-restMs), limit, at(0), at(-publishingMs)],
+    [at(fromMs), at(untilMs), isAlarm ? beganAt : at(-restMs), limit, at(0), at(-publishingMs)],
   );
 }
 
-/** Puts a post that looks as it did back into the outbox, from where a relay starts its workflow. */
-const startAnew = (deps: ActivityDeps, row: Row): Promise<boolean> =>
-  recordFind(deps, findOf(row, 'workflow_gone'), (em) => putBack(em, row));
+async function letGo({ orm }: ActivityDeps, rows: readonly Row[]): Promise<void> {
+  await ask(
+    orm.em.fork(),
+    'update posts set checked_at = null where id = any($1::uuid[]) and workspace_id = any($2::uuid[])',
+    [rows.map(({ id }) => id), rows.map((row) => row.workspace_id)],
+  );
+}
 
 /**
  * Writes down that a post is overdue, unless that was done just now. One that still sleeps is told of again: its
  * workflow may not know its time any more, as after a reset.
  */
-const hurry = (deps: ActivityDeps, row: Row): Promise<boolean> =>
-  recordFind(deps, findOf(row, 'overdue'), async (em) => {
+const hurry = (deps: ActivityDeps, row: Row): Promise<number> =>
+  recordFinds(deps, 'overdue', [row], async (em) => {
     const [recent] = await em.execute<unknown[]>(
       `select 1 from sweep_finds where post_id = ? and workspace_id = ? and kind = 'overdue' and found_at > ? limit 1`,
       [row.id, row.workspace_id, new Date(deps.now().getTime() - foundRestMs)],
     );
-    return (
-      recent === undefined && (row.status === 'publishing' ? isSame(em, row) : putBack(em, row))
-    );
+    if (recent !== undefined) {
+      return [];
+    }
+
+    return row.status === 'publishing' ? lockSame(em, [row]) : putBack(em, [row]);
   });
 
-const asItWas = 'id = ? and workspace_id = ? and status = ? and revision = ?';
+/** Of the rows given those that look as they did: none that ended, nor one that the outbox has already. */
+const same = `
+  select p.id from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[]) as seen (id, workspace_id, status, revision)
+  join posts p on p.id = seen.id and p.workspace_id = seen.workspace_id
+  where p.status = seen.status and p.revision = seen.revision and p.synced_revision = p.revision
+  for update of p skip locked`;
 
-/** @returns false when the post has changed: it ended, or the outbox has it already. */
-async function putBack(em: Em, { id, workspace_id, status, revision }: Row): Promise<boolean> {
-  const rows = await em.execute<unknown[]>(
-    `update posts set synced_revision = revision - 1 where ${asItWas} and synced_revision = revision returning id`,
-    [id, workspace_id, status, revision],
+const seen = (rows: readonly Row[]): unknown[][] => [
+  rows.map(({ id }) => id),
+  rows.map((row) => row.workspace_id),
+  rows.map(({ status }) => status),
+  rows.map(({ revision }) => revision),
+];
+
+const lockSame = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
+  ask(em, same, seen(rows));
+
+/** Puts posts back into the outbox, from where a relay starts their workflows. */
+const putBack = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
+  ask(
+    em,
+    `with same as materialized (${same})
+     update posts p set synced_revision = p.revision - 1 from same where p.id = same.id returning p.id`,
+    seen(rows),
   );
-  return rows.length === 1;
-}
-
-async function isSame(em: Em, { id, workspace_id, status, revision }: Row): Promise<boolean> {
-  const rows = await em.execute<unknown[]>(`select id from posts where ${asItWas}`, [
-    id,
-    workspace_id,
-    status,
-    revision,
-  ]);
-  return rows.length === 1;
-}
-
-const findOf = ({ id, workspace_id }: Row, kind: 'workflow_gone' | 'overdue') => ({
-  kind,
-  workspaceId: workspace_id,
-  postId: id,
-  deliveryId: null,
-});

@@ -1,5 +1,6 @@
 import type { ActivityDeps } from '../deps.ts';
 import { forgetOld } from './forget-old.ts';
+import type { Sweeping } from './look-through.ts';
 import { sweepDeliveries } from './sweep-deliveries.ts';
 import { sweepPosts } from './sweep-posts.ts';
 
@@ -15,22 +16,32 @@ export type Swept = {
   readonly forgotten: number;
 };
 
+/** For how long a sweep goes on while it is not through, and how long each kind of row may take at a time. */
+const longestMs = 50_000;
+const shareMs = 10_000;
+
 /**
  * Compares the database with Temporal and heals what does not agree: posts that are overdue or whose workflow is gone,
- * deliveries whose workflow is gone. Removes what is older than 30 days. Bounded, and safe to repeat and to run side by side.
+ * deliveries whose workflow is gone. Removes what is older than 30 days. It takes as long as there is much to look at,
+ * within bounds, and is safe to repeat and to run side by side.
  */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {
-  const posts = await sweepPosts(deps);
-  const deliveries = await sweepDeliveries(deps);
-  const forgotten = await forgetOld(deps);
-  const swept: Swept = {
-    looked: posts.looked + deliveries.looked,
-    unanswered: posts.unanswered + deliveries.unanswered,
-    workflowGone: posts.workflowGone,
-    overdue: posts.overdue,
-    deliveriesGone: deliveries.deliveriesGone,
-    forgotten,
-  };
+  const endMs = performance.now() + longestMs;
+  const sums = { looked: 0, unanswered: 0, workflowGone: 0, overdue: 0, deliveriesGone: 0 };
+  const ofPosts: Sweeping = { beganAt: deps.now(), isAlarm: false };
+  const ofDeliveries: Sweeping = { beganAt: deps.now(), isAlarm: false };
+  for (let goesOn = true; goesOn && performance.now() < endMs;) {
+    const posts = await sweepPosts(deps, ofPosts, shareMs);
+    const deliveries = await sweepDeliveries(deps, ofDeliveries, performance.now() + shareMs);
+    sums.looked += posts.looked + deliveries.looked;
+    sums.unanswered += posts.unanswered + deliveries.unanswered;
+    sums.workflowGone += posts.lost;
+    sums.overdue += posts.overdue;
+    sums.deliveriesGone += deliveries.lost;
+    goesOn = posts.isCutShort || deliveries.isCutShort;
+  }
+
+  const swept: Swept = { ...sums, forgotten: await forgetOld(deps) };
   if (swept.workflowGone + swept.overdue + swept.deliveriesGone > 0) {
     deps.log.info(swept, 'the sweep found something wrong, and healed it');
   }

@@ -1,6 +1,5 @@
 import { sweep as sweepOnce } from '../../activities/sweep/sweep.ts';
 import { newId } from '../../db/new-id.ts';
-import type { WorkflowState } from '../../domain/workflow-state.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
@@ -162,34 +161,6 @@ test.serial(
       [id],
     );
     t.true(row?.told);
-  },
-);
-
-test.serial(
-  'a sweep looks at three hundred overdue posts and as many that sleep, the next one at the others',
-  async (t) => {
-    const { client } = await newWorkspace(t, fakeNetwork());
-    const { orm, deps } = sweeps.punctual;
-    const [overdue, ahead] = [-10, 30].map(
-      (inMinutes) => new Date(Date.now() + inMinutes * minutes),
-    );
-    await orm.em.fork().execute(
-      `insert into posts (id, workspace_id, body, status, scheduled_at, synced_revision, created_at, updated_at)
-       select gen_random_uuid(), ?, 'x', 'scheduled', at + n * interval '1 millisecond', 1, now(), now()
-       from generate_series(1, 320) n, (values (?::timestamptz), (?::timestamptz)) times (at)`,
-      [client.workspaceId, overdue, ahead],
-    );
-    const asked: string[] = [];
-    const ofPost = async (id: string): Promise<WorkflowState> => {
-      asked.push(id);
-      return 'running';
-    };
-    const workflows = { ...deps.workflows, ofPost };
-
-    t.like(await sweepOnce({ ...deps, workflows }), { looked: 600, overdue: 0 });
-    t.like(await sweepOnce({ ...deps, workflows }), { looked: 40, overdue: 0 });
-
-    t.is(new Set(asked).size, 640);
   },
 );
 

@@ -122,6 +122,7 @@ export const sweepLater = ({ deps }: Punctual, aheadMs = 0, fromMs = Date.now())
     ...deps,
     now: () => new Date(fromMs + aheadMs),
     workflows: {
+      ...deps.workflows,
       ofPost: (id) => untilAnswered(() => deps.workflows.ofPost(id)),
       ofDelivery: (id) => untilAnswered(() => deps.workflows.ofDelivery(id)),
     },

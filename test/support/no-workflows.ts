@@ -4,4 +4,6 @@ import type { WorkflowStates } from '../../domain/workflow-state.ts';
 export const noWorkflows: WorkflowStates = {
   ofPost: async () => 'unknown',
   ofDelivery: async () => 'unknown',
+  listPosts: async () => null,
+  listDeliveries: async () => null,
 };
