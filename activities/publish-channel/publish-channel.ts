@@ -20,6 +20,12 @@ import { loadTarget, type PublishRequest, type PublishTarget } from './target.ts
 /** Temporal calls again after this at the soonest, in milliseconds. */
 const shortestDelayMs = 100;
 
+/**
+ * And after this at the latest where a rate limit is waited for, which may be a day: an operator may have removed it, and
+ * nothing else wakes who waits.
+ */
+const longestDelayMs = 15 * 60_000;
+
 export type ChannelOutcome = {
   readonly status: ChannelStatus;
   /** Why it has no post, for people who look at the workflow. */
@@ -124,10 +130,11 @@ async function fail(
 }
 
 function tryAgain(deps: ActivityDeps, code: ChannelErrorCode, atMs: number): ApplicationFailure {
+  const waitMs = Math.max(atMs - deps.now().getTime(), shortestDelayMs);
   return ApplicationFailure.create({
     type: code,
     message: `${code}; the next try is at ${new Date(atMs).toISOString()}`,
-    nextRetryDelay: Math.max(atMs - deps.now().getTime(), shortestDelayMs),
+    nextRetryDelay: code === 'rate_limited' ? Math.min(waitMs, longestDelayMs) : waitMs,
     // Nothing is wrong with the worker, unless it says so.
     ...(code !== 'internal' && { category: ApplicationFailureCategory.BENIGN }),
   });
