@@ -9,6 +9,6 @@ export type MediaDeps = {
   readonly downloader: Downloader;
   /** Why a file may not be asked for at this address, as far as its text says; null when it may. */
   readonly refuseUrl: (url: string) => string | null;
-  /** How long whoever sends us a file may be silent, in milliseconds. */
+  /** How long whoever sends us a file, or reads one, may stand still, in milliseconds. */
   readonly stallMs: number;
 };
