@@ -1,7 +1,7 @@
 import { ask } from '../db/ask.ts';
 import type { Em } from '../db/orm.ts';
 import { claimRestMs } from '../domain/claim-rest.ts';
-import { isFinal, type ChannelStatus } from '../domain/post-status.ts';
+import { channelStatuses, isFinal, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
 
 export type ClaimRequest = {
@@ -21,7 +21,10 @@ export type ClaimTarget = {
 
 /** What the row says. */
 type Found =
-  /** The post is ours to publish, on these channels: all that have no final result yet. */
+  /**
+   * The post is ours to publish, on these channels: all that have no final result yet. Of a draft: those that were
+   * being sent when it was cancelled.
+   */
   | {
       readonly kind: 'go';
       readonly targets: readonly ClaimTarget[];
@@ -112,7 +115,11 @@ async function beginPublishing(
   return post?.revision ?? null;
 }
 
-async function openTargets(em: Em, scope: Scope): Promise<ClaimTarget[]> {
+async function openTargets(
+  em: Em,
+  scope: Scope,
+  only: readonly ChannelStatus[] = channelStatuses,
+): Promise<ClaimTarget[]> {
   const channels = await ask<ChannelRow>(
     em,
     `select ${channelColumns}
@@ -120,7 +127,7 @@ async function openTargets(em: Em, scope: Scope): Promise<ClaimTarget[]> {
      where pc.post_id = $1 and pc.workspace_id = $2 order by pc.position`,
     scope,
   );
-  return openAmong(channels);
+  return openAmong(channels.filter(({ status }) => only.includes(status)));
 }
 
 const openAmong = (channels: readonly ChannelRow[]): ClaimTarget[] =>
@@ -135,6 +142,13 @@ async function whyNot(em: Em, scope: Scope): Promise<Found> {
     'select status, scheduled_at, revision from posts where id = $1 and workspace_id = $2',
     scope,
   );
+  if (post?.status === 'draft') {
+    const targets = await openTargets(em, scope, ['publishing', 'retrying']);
+    return targets.length === 0
+      ? { kind: 'gone' }
+      : { kind: 'go', targets, revision: post.revision };
+  }
+
   if (post?.status !== 'scheduled' && post?.status !== 'publishing') {
     return { kind: 'gone' };
   }

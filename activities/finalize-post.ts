@@ -7,7 +7,7 @@ import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-s
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
 import { endAtOnce } from './end-at-once.ts';
-import { endOpenChannels } from './end-open-channels.ts';
+import { endOpenChannels, type Why } from './end-open-channels.ts';
 import { endsIn, hasMovedOn, type Finalized, type FinalizeRequest } from './post-end.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
@@ -41,7 +41,7 @@ export async function finalizePost(
 
     if (hasMovedOn(post, request)) {
       if (post.status === 'scheduled') {
-        await endOpenChannels(em, scope, 'scheduled');
+        await endOpenChannels(em, scope, 'scheduled anew');
       }
 
       return { status: 'gone', deliveryIds: await pendingDeliveries(em, scope) };
@@ -58,9 +58,10 @@ export async function finalizePost(
     }
 
     // A draft was cancelled, whether or not the workflow has heard of it.
+    const why = post.status === 'draft' ? 'cancelled before' : 'cancelled';
     const canceled = request.canceled || post.status === 'draft';
-    const view = await endChannels(em, deps, scope, canceled ? 'draft' : 'failed');
-    return endPost(em, deps, { scope, run: post.run, view });
+    const ending = await endChannels(em, deps, scope, canceled ? why : 'out of time');
+    return endPost(em, deps, { scope, run: post.run, ...ending });
   });
 }
 
@@ -82,13 +83,18 @@ async function hasOpenChannel(em: Em, { workspaceId, postId }: Scope): Promise<b
   return channels.some(({ status }) => !isFinal(status));
 }
 
-type Ending = { readonly scope: Scope; readonly run: number; readonly view: PostView };
+type Ending = {
+  readonly scope: Scope;
+  readonly run: number;
+  readonly view: PostView;
+  readonly isUnfinished: boolean;
+};
 
 /** Writes down what follows from the channels. */
 async function endPost(
   em: Em,
   deps: ActivityDeps,
-  { scope, run, view }: Ending,
+  { scope, run, view, isUnfinished }: Ending,
 ): Promise<Finalized> {
   const channels = endsIn(view);
   const statuses = channels.map((channel) => channel.status);
@@ -96,7 +102,8 @@ async function endPost(
   const type = finalEventType(statuses);
   if (!statuses.every(isFinal) || type === null) {
     await setStatus(em, scope, 'draft', now);
-    return { status: 'draft', deliveryIds: [], channels };
+    const draft = { status: 'draft', deliveryIds: [], channels } as const;
+    return isUnfinished ? { ...draft, unfinished: true } : draft;
   }
 
   const status = statusOfBegunPost(statuses) === 'published' ? 'published' : 'failed';
@@ -115,21 +122,21 @@ async function endPost(
 /**
  * As a rule all of them have ended by themselves, and under the post's lock none begins anew.
  *
- * @returns the post with its channels as they are then.
+ * @returns the post with its channels as they are then, and whether a cancel lets some of them finish.
  */
 async function endChannels(
   em: Em,
   { publicUrl }: ActivityDeps,
   scope: Scope,
-  end: 'draft' | 'failed',
-): Promise<PostView> {
+  why: Why,
+): Promise<Pick<Ending, 'view' | 'isUnfinished'>> {
   const view = await mustLoad(em, scope, publicUrl);
   if (view.channels.every(({ status }) => isFinal(status))) {
-    return view;
+    return { view, isUnfinished: false };
   }
 
-  await endOpenChannels(em, scope, end);
-  return mustLoad(em, scope, publicUrl);
+  const isUnfinished = await endOpenChannels(em, scope, why);
+  return { view: await mustLoad(em, scope, publicUrl), isUnfinished };
 }
 
 /** @throws Error for a post that is not there, which does not happen under its lock. */

@@ -18,6 +18,8 @@ export type Finalized = {
   readonly status: 'published' | 'failed' | 'draft' | 'gone' | 'publishing';
   /** Deliveries of final events that wait for their workflow. */
   readonly deliveryIds: readonly string[];
+  /** A channel of a cancelled post is still to be finished: the post is to be claimed again. Left out when none is. */
+  readonly unfinished?: true;
   /** What became of each, for people who look at the workflow; left out when this publishing was not the last. */
   readonly channels?: readonly ChannelEnd[];
 };

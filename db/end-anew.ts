@@ -4,6 +4,26 @@ import { recordEvent } from './record-event.ts';
 import { finalEventType } from '../domain/events.ts';
 import { statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
 
+type Scope = { readonly workspaceId: string; readonly postId: string };
+type At = { readonly publicUrl: string; readonly now: Date };
+
+/**
+ * A post that was cancelled, and of which every channel finished in spite of that, ends as if there had been no cancel.
+ * As a rule its workflow sees to that; here, whoever ends its last channel, as the workflow may be lost. The caller holds
+ * the post's lock.
+ */
+export async function endCancelled(em: Em, scope: Scope, at: At): Promise<void> {
+  const [open] = await em.execute<unknown[]>(
+    `select 1 from posts p where p.id = ? and p.workspace_id = ? and (p.status <> 'draft' or exists (
+       select 1 from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
+         and pc.status not in ('published', 'failed', 'unconfirmed')))`,
+    [scope.postId, scope.workspaceId],
+  );
+  if (!open) {
+    await endAnew(em, scope, at);
+  }
+}
+
 /**
  * Gives a post that had ended the end that follows from its channels now, and a new final event, which counts as a
  * publishing of its own: there is one event per run. The caller holds the post's lock.
@@ -12,8 +32,8 @@ import { statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts'
  */
 export async function endAnew(
   em: Em,
-  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
-  { publicUrl, now }: { readonly publicUrl: string; readonly now: Date },
+  { workspaceId, postId }: Scope,
+  { publicUrl, now }: At,
 ): Promise<string[]> {
   const rows = await em.execute<{ status: ChannelStatus }[]>(
     'select status from post_channels where post_id = ? and workspace_id = ?',

@@ -20,6 +20,12 @@ export type PostRow = Omit<
   readonly media: readonly MediaRow[] | null;
 };
 
+/** Of a channel that has not ended. Of one that has, its own columns say where it is. */
+const liveParts = `case when pc.status in ('draft', 'scheduled', 'publishing', 'retrying') then (
+  select json_build_object('parts', count(distinct a.part), 'url', (array_agg(a.url order by a.part))[1])
+  from publish_attempts a
+  where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and a.state = 'sent' having count(*) > 0) end`;
+
 /**
  * One statement for a post with its channels and files: it is the most asked for of all. $1 the post, $2 the workspace.
  *
@@ -30,7 +36,7 @@ export const selectPost = (more = ''): string => `
     (select json_agg(json_build_object(
        'channelId', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
        'sentText', pc.sent_text, 'url', pc.url, 'error', pc.error, 'errorCode', pc.error_code, 'warning', pc.warning,
-       'retryAt', pc.retry_at, 'metrics', pc.metrics) order by pc.position)
+       'retryAt', pc.retry_at, 'metrics', pc.metrics, 'live', ${liveParts}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
     (select json_agg(json_build_object('linkToken', m.link_token, 'name', m.name, 'type', m.type) order by pm.position)

@@ -41,12 +41,16 @@ export function nextTry(
 
   const atMs =
     code === 'rate_limited'
-      ? Math.max(nowMs + limitFloorMs(nowMs - dueAtMs), retryAtMs ?? nowMs + waitMs)
+      ? limitEndMs(retryAtMs, dueAtMs, nowMs)
       : Math.max(nowMs + waitMs, retryAtMs ?? 0);
   return atMs > dueAtMs + publishWindowMs
     ? { kind: 'give_up', code: 'too_late' }
     : { kind: 'retry', atMs, counts };
 }
+
+/** When a rate limit ends, in milliseconds since 1970. @param retryAtMs The network's own time, if it named one. */
+export const limitEndMs = (retryAtMs: number | undefined, dueAtMs: number, nowMs: number): number =>
+  Math.max(nowMs + limitFloorMs(nowMs - dueAtMs), retryAtMs ?? nowMs + unnamedRateLimitMs);
 
 const uncountedWaitMs = (code: ChannelErrorCode, dueAtMs: number, nowMs: number): number =>
   code === 'internal' ? internalWaitMs(nowMs - dueAtMs) : unnamedRateLimitMs;

@@ -43,6 +43,14 @@ export type ChannelFacts = {
   readonly warning: string | null;
   readonly retryAt: Date | null;
   readonly metrics: Readonly<Record<string, number>> | null;
+  /** Parts of a thread that are on the network while the channel has not ended; null when none is. */
+  readonly live: LiveParts | null;
+};
+
+export type LiveParts = {
+  readonly parts: number;
+  /** Of the first. */
+  readonly url: string | null;
 };
 
 export type ChannelResult = {
@@ -96,22 +104,26 @@ export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): Po
 }
 
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
+  const { live } = channel;
+  const texts = textsForChannel(post, channel.body, hasThreads(channel.platform));
+  const warnings = [channel.warning, live && liveWarning(live, texts.length)];
   return {
     channel_id: channel.channelId,
     status: channel.status,
     platform: channel.platform,
     handle: channel.handle,
-    url: channel.url,
+    url: channel.url ?? live?.url ?? null,
     error: channel.error,
     error_code: channel.errorCode,
-    warning: channel.warning,
+    warning: warnings.filter(Boolean).join(' ') || null,
     retry_at: iso(channel.retryAt),
-    body:
-      channel.sentText ??
-      textsForChannel(post, channel.body, hasThreads(channel.platform))[0] ??
-      null,
+    body: channel.sentText ?? texts[0] ?? null,
     metrics: channel.metrics,
   };
 }
+
+/** What nobody could tell otherwise: a draft, or a post that waits, of which part is public. */
+const liveWarning = ({ parts, url }: LiveParts, all: number): string =>
+  `${parts} of ${Math.max(all, parts)} parts of the thread ${parts === 1 ? 'is' : 'are'} live, from ${url ?? 'an address that is not known'} on.`;
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;

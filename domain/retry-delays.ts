@@ -5,6 +5,9 @@ const hour = 60 * minute;
 /** Waits between a channel's tries, in milliseconds: 5 tries in all (spec/decisions, Publishing). */
 const publishWaitsMs = [30 * second, 2 * minute, 10 * minute, 30 * minute] as const;
 
+/** A channel's tries in all. */
+export const mostTries = publishWaitsMs.length + 1;
+
 /** A channel gives up this long after its post's time, in milliseconds. */
 export const publishWindowMs = 24 * hour;
 

@@ -11,6 +11,14 @@ export function whatFollows(code: ChannelErrorCode, retryAtMs: number | null): s
     : `It is tried again by itself at ${new Date(retryAtMs).toISOString()}.`;
 }
 
+/**
+ * What follows from a try after which nobody knows whether the network has the post.
+ *
+ * @param lookAtMs When the network is asked again, in milliseconds since 1970.
+ */
+export const whatFollowsInDoubt = (lookAtMs: number): string =>
+  `The network is asked again by itself at ${new Date(lookAtMs).toISOString()}, and nothing is sent before it says what became of it.`;
+
 /** Once nothing happens by itself any more. */
 export const whatToDo: Readonly<Record<ChannelErrorCode, string>> = {
   content_refused:

@@ -22,6 +22,8 @@ export type PostToSync = {
   readonly revision: number;
   /** ISO 8601 in UTC: the post's time, or that of its retry; null for a draft. */
   readonly dueAt: string | null;
+  /** Of a draft: a channel was being sent when it was cancelled, and is to be finished. */
+  readonly isUnfinished?: boolean;
   /** Where it is to go, for people who look for it in Temporal; whoever does not know leaves it out. */
   readonly networks?: readonly string[];
 };
@@ -68,6 +70,20 @@ async function tell(client: Client, post: PostToSync, log?: Logger): Promise<voi
     return;
   }
 
+  if (post.status === 'draft' && post.isUnfinished) {
+    // Its workflow may be lost, and somebody has to finish it: one that is started now does so at once.
+    const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo });
+    const start = (searchable: object): Promise<unknown> =>
+      client.workflow.signalWithStart('publishPost', {
+        ...options,
+        ...searchable,
+        signal: cancel,
+        signalArgs: [{ revision }],
+      });
+    await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
+    return;
+  }
+
   if (post.status === 'draft') {
     try {
       await client.workflow.getHandle(postWorkflowId(postId)).signal(cancel, { revision });
@@ -78,6 +94,8 @@ async function tell(client: Client, post: PostToSync, log?: Logger): Promise<voi
     }
   }
 }
+
+const longAgo = new Date(0).toISOString();
 
 const startOptions = (input: PublishPostInput) => ({
   taskQueue: postsQueue,

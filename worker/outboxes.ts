@@ -41,6 +41,7 @@ type PostRow = {
   status: string;
   revision: number;
   due_at: string | Date | null;
+  is_unfinished: boolean;
   networks: string[];
 };
 
@@ -91,7 +92,9 @@ const posts: Outbox = {
     const justChanged = `updated_at between ${now} - interval '${graceMs} milliseconds' and ${now}`;
     const untold = `synced_revision < revision and not (${justChanged})`;
     const rows = await claim<PostRow>(em, {
-      columns: `id, workspace_id, status, revision, ${dueAt} as due_at, ${networksOfPost} as networks`,
+      columns: `id, workspace_id, status, revision, ${dueAt} as due_at, ${networksOfPost} as networks,
+        status = 'draft' and exists (select 1 from post_channels pc where pc.post_id = posts.id
+          and pc.workspace_id = posts.workspace_id and pc.status in ('publishing', 'retrying')) as is_unfinished`,
       from: { table: 'posts', untold, order: `${dueAt} nulls first` },
       limit,
       except,
@@ -103,13 +106,14 @@ const posts: Outbox = {
   },
 };
 
-const told = ({ id, workspace_id, status, revision, due_at: at, networks }: PostRow) => ({
-  workspaceId: workspace_id,
-  postId: id,
-  status,
-  revision,
-  dueAt: at === null ? null : new Date(at).toISOString(),
-  networks,
+const told = (row: PostRow) => ({
+  workspaceId: row.workspace_id,
+  postId: row.id,
+  status: row.status,
+  revision: row.revision,
+  isUnfinished: row.is_unfinished,
+  dueAt: row.due_at === null ? null : new Date(row.due_at).toISOString(),
+  networks: row.networks,
 });
 
 /** By turns, one of each endpoint: hundreds that are replayed to one hold up nobody else's few. */

@@ -14,6 +14,8 @@ export type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'can
 type End = {
   readonly result: PublishPostResult;
   readonly channels?: readonly ChannelState[];
+  /** A cancel lets some of them finish. */
+  readonly isUnfinished?: boolean;
 };
 
 /** Waits until a post is due, publishes it on each of its channels, and hands its final event to the webhooks. */
@@ -94,6 +96,15 @@ async function publish(
   const canceled = sending.consideredCancelled && schedule.canceled;
   const heard = schedule.revision;
   const end = await settle(input, schedule, canceled, claimed);
+  if (end?.isUnfinished) {
+    // What was being sent when it was cancelled is claimed once more: at once, unless there is another time by now.
+    if (schedule.canceled) {
+      Object.assign(schedule, { canceled: false, dueAtMs: Date.now() });
+    }
+
+    return null;
+  }
+
   if (end === null) {
     // The database knows nothing of what stopped it, so the post goes on.
     if (schedule.revision === heard) {
@@ -136,7 +147,7 @@ async function settle(
     ...(claimed !== undefined && { claimed }),
   };
   // Older histories say nothing of channels.
-  const { status, deliveryIds, channels = [] } = await finalizePost(request);
+  const { status, deliveryIds, channels = [], unfinished = false } = await finalizePost(request);
   if (status === 'publishing') {
     return null;
   }
@@ -146,5 +157,5 @@ async function settle(
   }
 
   setCurrentDetails(ended(input, status, channels, deliveryIds.length));
-  return { result: status, channels };
+  return { result: status, channels, isUnfinished: unfinished };
 }

@@ -11,13 +11,20 @@ const started = `status = 'publishing', retry_at = null, tried_at = clock_timest
 const isOpen = `pc.status in ('scheduled', 'publishing', 'retrying')`;
 
 /**
- * Part of a statement, as `post`: the post while it is publishing, locked before its channel. Without the lock, a
+ * Part of a statement, as `post`: the post while its status is this, locked before its channel. Without the lock, a
  * statement that waits for the channel would go by the channel as it is then and by the post as it was before: by a
  * post that was cancelled, edited and scheduled anew meanwhile.
  */
-export const lockPublishing = (which: string): string => `post as materialized (
+export const lockPost = (
+  status: 'publishing' | 'draft',
+  which: string,
+): string => `post as materialized (
     select id, coalesce(retried_at, scheduled_at) as due_at, xmin::text as version
-    from posts where ${which} and status = 'publishing' for share)`;
+    from posts where ${which} and status = '${status}' for share)`;
+
+/** What a post is whose channel is tried: a cancel lets finish what was being sent. */
+export const statusOf = ({ isFinishing }: PublishTarget): 'publishing' | 'draft' =>
+  isFinishing ? 'draft' : 'publishing';
 
 /**
  * Part of a statement that reads the target as well, behind `takePlace`: begins a try of the channel $1 of the post $3 in
@@ -27,7 +34,7 @@ export const lockPublishing = (which: string): string => `post as materialized (
  */
 export const beginOnTime = `seen as materialized (
     select xmin::text as version from posts where id = $3 and workspace_id = $2),
-  ${lockPublishing('id = $3 and workspace_id = $2')},
+  ${lockPost('publishing', 'id = $3 and workspace_id = $2')},
   begun as (
     update post_channels pc set ${started}
     from seen, post p, channels c ${parkJoins}
@@ -56,7 +63,7 @@ export async function begin(
 
   const rows = await ask<Row>(
     deps.orm.em.fork(),
-    `with ${lockPublishing('id = $5 and workspace_id = $2 and revision = $4')},
+    `with ${lockPost(statusOf(target), 'id = $5 and workspace_id = $2 and revision = $4')},
      begun as (
        update post_channels pc set ${started} from post p
        where pc.id = $1 and pc.workspace_id = $2 and pc.post_id = p.id and ${isOpen}

@@ -6,7 +6,7 @@ import {
 } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Intent } from './intent.ts';
-import type { Entry } from './ledger.ts';
+import { isOpen, readLedger, sentParts, type Entry } from './ledger.ts';
 import { claimedElsewhere, markNotTaken, markSent } from './ledger-marks.ts';
 import type { PublishTarget } from './target.ts';
 
@@ -20,15 +20,31 @@ export type Try = {
 };
 
 /**
+ * Looks for what may have been sent, before anything else. Parts that were sent together are looked for together, and
+ * with none of another publishing: one of them may prove all. Only then is the rest prepared, below what is there.
+ *
+ * @returns the ledger without anything open.
+ */
+export async function settleOpen(attempt: Try, known: readonly Entry[]): Promise<readonly Entry[]> {
+  const { deps, target, network } = attempt;
+  let entries = known;
+  for (let open = entries.filter(isOpen); open.length > 0; open = entries.filter(isOpen)) {
+    const together = open.filter(({ run }) => run === open[0]?.run);
+    const step = network.threads === 'atomic' ? together : together.slice(0, 1);
+    await settleStep(attempt, step, sentParts(entries));
+    // An intent of an earlier run that came to nothing leaves its part to this run.
+    entries = await readLedger(deps, target);
+  }
+
+  return entries;
+}
+
+/**
  * Finds out what became of a step that an earlier try may have sent. Sends nothing.
  *
  * @param step As the ledger says just now: the look is about a moment after that, however late its answer comes.
  */
-export async function settleStep(
-  attempt: Try,
-  step: readonly Entry[],
-  sent: SentPart[],
-): Promise<void> {
+async function settleStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<void> {
   const { deps, target, network } = attempt;
   if (await findStep(attempt, step, sent)) {
     return;

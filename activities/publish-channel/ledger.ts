@@ -21,6 +21,8 @@ import type { PublishTarget } from './target.ts';
 /** One part of the thread as the ledger knows it. */
 export type Entry = FrozenPart & {
   readonly id: string;
+  /** The publishing that it is of. */
+  readonly run: number;
   readonly part: number;
   /** `new`: not in the ledger yet. The intent to send the thread's first part writes it there. */
   readonly state: AttemptState | 'new';
@@ -33,6 +35,7 @@ export type Entry = FrozenPart & {
 
 export type LedgerRow = {
   id: string;
+  run: number;
   part: number;
   key: string;
   text: string;
@@ -53,7 +56,7 @@ export type LedgerRow = {
  */
 export const ledgerRows = (
   run: string,
-): string => `select distinct on (part) id, part, key, text, state, remote_data, remote_id, url, sending_at,
+): string => `select distinct on (part) id, run, part, key, text, state, remote_data, remote_id, url, sending_at,
     (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
   from publish_attempts
   where post_channel_id = $1 and workspace_id = $2 and (run = ${run} or state in ('sent', 'sending', 'unknown'))
@@ -70,6 +73,7 @@ export async function readLedger(deps: ActivityDeps, target: PublishTarget): Pro
 export const entriesOf = (media: Part['media'], rows: readonly LedgerRow[]): Entry[] =>
   rows.map((row) => ({
     id: row.id,
+    run: row.run,
     part: row.part,
     key: row.key,
     text: row.text,
@@ -108,9 +112,11 @@ export async function openLedger(
     return entries;
   }
 
-  const frozen = await network.freeze(connection, missing, deps.now().getTime());
+  const before = entries.filter(({ part }) => part < (missing[0]?.part ?? 0));
+  const frozen = await network.freeze(connection, missing, deps.now().getTime(), before);
   const added = missing.map(({ part, key, text, media }, index): Entry => ({
     id: newId(),
+    run: target.run,
     part,
     key,
     text,
@@ -129,6 +135,13 @@ export async function openLedger(
     ? [...entries, ...added.map(asReady)].toSorted((a, b) => a.part - b.part)
     : readLedger(deps, target);
 }
+
+/** Whether the network may have this part: nobody knows. */
+export const isOpen = ({ state }: Entry): boolean => state === 'sending' || state === 'unknown';
+
+/** Where those parts are of which the network's id is known. */
+export const sentParts = (entries: readonly Entry[]): SentPart[] =>
+  entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
 
 /** An entry that has come into the ledger, and is not sent. */
 export const asReady = (entry: Entry): Entry => ({

@@ -11,6 +11,7 @@ import type { PublishTarget } from './target.ts';
  * however many posts run into it. In the transaction that ends the post's channel, so that a try after a crash finds
  * both or neither.
  *
+ * @param starts Who starts the event's deliveries: nobody reads what a try returns that is made again.
  * @returns the ids of the deliveries to start.
  */
 export async function loseAccess(
@@ -18,6 +19,7 @@ export async function loseAccess(
   deps: ActivityDeps,
   { workspaceId, channelId }: PublishTarget,
   error: string,
+  starts: 'workflow' | 'outbox',
 ): Promise<string[]> {
   const changed = await em.execute<{ id: string }[]>(
     `update channels set state = 'needs_reconnect', error = ?, sealed_session = null, updated_at = ?
@@ -34,6 +36,7 @@ export async function loseAccess(
     channelId,
     type: 'channel.needs_reconnect',
     data: { channel: { id, platform, handle, error } },
+    ...(starts === 'outbox' && { byOutbox: true }),
   });
 }
 

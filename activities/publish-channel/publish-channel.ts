@@ -1,20 +1,20 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { nextTry } from '../../domain/next-try.ts';
 import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { admit } from './admit.ts';
+import { admit, type Wait } from './admit.ts';
 import { begin } from './begin.ts';
+import { dayEndMs, isDayOver } from './day.ts';
 import { createIntent } from './intent.ts';
-import type { Entry } from './ledger.ts';
+import { isOpen, type Entry } from './ledger.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';
 import { openConnection } from './open-connection.ts';
-import { recordFailure } from './record-failure.ts';
+import { recordFailure, recordStopped } from './record-failure.ts';
 import { recordPublished } from './record-published.ts';
 import { recordWait } from './record-wait.ts';
 import { sendThread } from './send-thread.ts';
 import { atServer, giveBack } from './server-place.ts';
-import { setbackOf, type Setback } from './setback.ts';
+import { setbackOf, StoppedError, type Setback } from './setback.ts';
 import { loadTarget, type PublishRequest, type PublishTarget } from './target.ts';
 
 /** Temporal calls again after this at the soonest, in milliseconds. */
@@ -55,12 +55,12 @@ export async function publishChannel(
     return { status: target.status, code: target.errorCode, deliveryIds };
   }
 
-  if (!target.isPublishing) {
+  if (!target.isPublishing && !target.isFinishing) {
     return notTried(deps, target);
   }
 
-  const wait = target.begun ? null : await admit(deps, target);
-  if (wait && !isOver(deps, target, wait.atMs)) {
+  const wait = await mustWait(deps, target);
+  if (wait && wait.atMs <= dayEndMs(target)) {
     if (await recordWait(deps, target, wait)) {
       throw tryAgain(deps, wait.code, wait.atMs);
     }
@@ -73,16 +73,21 @@ export async function publishChannel(
     return notTried(deps, target);
   }
 
-  if (wait) {
+  if (wait || (isDayOver(deps, target) && !ledger.some(isOpen))) {
     await giveBack(deps, target);
-    return fail(deps, target, { code: 'too_late', message: wait.message, limit: 'channel' });
+    const message = wait?.message ?? 'Nobody came to it in time.';
+    return fail(deps, target, { code: 'too_late', message, limit: 'channel' }, ledger);
   }
 
   try {
     await atServer(deps, target, () => publish(deps, target, ledger));
     return { status: 'published', code: null, deliveryIds: [] };
   } catch (error) {
-    return fail(deps, target, setbackOf(deps, target, error));
+    if (error instanceof StoppedError) {
+      return { status: await recordStopped(deps, target), deliveryIds: [] };
+    }
+
+    return fail(deps, target, setbackOf(deps, target, error), ledger);
   }
 }
 
@@ -91,11 +96,14 @@ async function notTried(deps: ActivityDeps, target: PublishTarget): Promise<Chan
   return { status: 'draft', deliveryIds: [] };
 }
 
-/** Whether the channel will have been given up by then. */
-function isOver(deps: ActivityDeps, target: PublishTarget, retryAtMs: number): boolean {
-  const limited = { code: 'rate_limited', retryAtMs } as const;
-  const [dueAtMs, nowMs] = [target.dueAt.getTime(), deps.now().getTime()];
-  return nextTry(limited, target.tries, dueAtMs, nowMs).kind === 'give_up';
+/** What keeps a try from beginning now. Once the channel's day is over, all that is left is a look at what is in doubt. */
+async function mustWait(deps: ActivityDeps, target: PublishTarget): Promise<Wait | null> {
+  if (target.begun || isDayOver(deps, target)) {
+    return null;
+  }
+
+  const wait = await admit(deps, target);
+  return wait && target.isInDoubt ? { ...wait, atMs: Math.min(wait.atMs, dayEndMs(target)) } : wait;
 }
 
 async function publish(
@@ -114,13 +122,14 @@ async function publish(
   await recordPublished(deps, target, live);
 }
 
-/** @returns the channel's end, if this is it. */
+/** @param ledger As the try began. @returns the channel's end, if this is it. */
 async function fail(
   deps: ActivityDeps,
   target: PublishTarget,
   setback: Setback,
+  ledger: readonly Entry[],
 ): Promise<ChannelOutcome> {
-  const recorded = await recordFailure(deps, target, setback);
+  const recorded = await recordFailure(deps, target, setback, ledger);
   if (recorded.kind === 'final') {
     const { status, code, deliveryIds } = recorded;
     return { status, code, deliveryIds };

@@ -1,10 +1,13 @@
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { nextTry } from '../../domain/next-try.ts';
-import type { ChannelStatus } from '../../domain/post-status.ts';
+import { nextLook } from '../../domain/next-look.ts';
+import { limitEndMs, nextTry, type NextTry } from '../../domain/next-try.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { Em } from '../../db/orm.ts';
-import { whatFollows, whatToDo } from '../../domain/what-follows.ts';
+import { endCancelled } from '../../db/end-anew.ts';
+import { whatFollows } from '../../domain/what-follows.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { readLedger, type Entry } from './ledger.ts';
+import { describe, inDoubt, unconfirmed } from './failure-words.ts';
+import { isOpen, readLedger, type Entry } from './ledger.ts';
 import { isReconnected, loseAccess, withNewAccess } from './lose-access.ts';
 import { park } from './park.ts';
 import type { Setback } from './setback.ts';
@@ -25,58 +28,105 @@ type Failure = {
   readonly message: string;
   readonly code: ChannelErrorCode;
   /** A request may have arrived: nobody can say that nothing came of it. */
-  readonly isOpen: boolean;
+  readonly isInDoubt: boolean;
 };
 
 /**
- * Writes down why a try failed and what follows from it: another try at its time, or the channel's end. A
- * channel that another try has ended meanwhile keeps what it has, and one whose post was cancelled has no other try.
+ * Writes down why a try failed and what follows from it: another try at its time, another look at what is in doubt, or
+ * the channel's end. A channel that another try has ended meanwhile keeps what it has. Of a post that was cancelled it
+ * goes on while part of it is, or may be, on the network.
+ *
+ * @param known The ledger as the try began.
  */
 export async function recordFailure(
   deps: ActivityDeps,
   target: PublishTarget,
   heard: Setback,
+  known: readonly Entry[],
 ): Promise<Recorded> {
-  const failure = { code: heard.code, retryAtMs: heard.retryAtMs };
-  const planned = nextTry(failure, target.tries, target.dueAt.getTime(), deps.now().getTime());
   const entries = await readLedger(deps, target);
-  const isOpen = entries.some(({ state }) => state === 'sending' || state === 'unknown');
+  const planned = whatNext(deps, target, heard, { known, entries });
+  const isInDoubt = entries.some(isOpen);
+  const isOut = entries.some((entry) => entry.state === 'sent' || isOpen(entry));
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
-    // The post before its channel, as everybody locks them: a cancel comes before this or after it.
-    const [post] = await em.execute<{ status: string }[]>(
-      'select status from posts where id = ? and workspace_id = ? for share',
-      [target.postId, target.workspaceId],
-    );
+    const status = await lockPost(em, target);
     const isOld = heard.code === 'access_lost' && (await isReconnected(em, target));
     const { setback, next } = isOld ? withNewAccess(deps) : { setback: heard, next: planned };
-    const { code } = setback;
-    const message = describe(setback.message, entries);
-    if (next.kind === 'give_up') {
-      const status = await recordEnd(em, target, { message, isOpen, code: next.code });
-      if (code === 'rate_limited' && setback.retryAtMs !== undefined) {
-        await park(em, target, setback.limit, new Date(setback.retryAtMs));
-      }
-
-      const deliveryIds =
-        code === 'access_lost'
-          ? await loseAccess(em, deps, target, `${setback.message} Connect the channel again.`)
-          : [];
-      return { kind: 'final', status, code: endCode(status, next.code), deliveryIds };
+    const failure = { message: describe(setback.message, entries), isInDoubt, code: setback.code };
+    const goesOn = status === 'publishing' || (status === 'draft' && isOut);
+    if (next.kind === 'retry' && !goesOn) {
+      const stopped = await stop(em, target, status);
+      return { kind: 'final', status: stopped, code: null, deliveryIds: [] };
     }
 
-    if (post?.status !== 'publishing') {
-      const end = post?.status === 'scheduled' ? 'scheduled' : 'draft';
-      const status = await recordStop(em, target, end, { message, isOpen, code });
-      return { kind: 'final', status, code: endCode(status, null), deliveryIds: [] };
+    const deliveryIds = await tellAll(em, deps, target, setback, next);
+    if (next.kind === 'retry') {
+      await recordRetry(em, target, { ...next, ...failure });
+      return { kind: 'retry', atMs: next.atMs, code: setback.code };
     }
 
-    await recordRetry(em, target, { ...next, code, message });
-    if (code === 'rate_limited') {
-      await park(em, target, setback.limit, new Date(next.atMs));
-    }
-
-    return { kind: 'retry', atMs: next.atMs, code };
+    const end = await recordEnd(em, target, { ...failure, code: next.code });
+    await endCancelled(em, target, { publicUrl: deps.publicUrl, now: deps.now() });
+    return { kind: 'final', status: end, code: endCode(end, next.code), deliveryIds };
   });
+}
+
+type Ledgers = { readonly known: readonly Entry[]; readonly entries: readonly Entry[] };
+
+function whatNext(
+  deps: ActivityDeps,
+  { tries, dueAt }: PublishTarget,
+  { code, retryAtMs }: Setback,
+  { known, entries }: Ledgers,
+): NextTry {
+  const [dueAtMs, nowMs] = [dueAt.getTime(), deps.now().getTime()];
+  const open = entries.filter(isOpen);
+  if (open.length === 0) {
+    return nextTry({ code, retryAtMs }, tries, dueAtMs, nowMs);
+  }
+
+  const wasOpen = (entry: Entry): boolean =>
+    known.some(
+      ({ id, sendingAt }) => id === entry.id && sendingAt?.getTime() === entry.sendingAt?.getTime(),
+    );
+  const openForMs = Math.min(...open.map(({ sendingForMs }) => sendingForMs ?? Infinity));
+  return nextLook({ code, retryAtMs, openForMs, isSend: !open.every(wasOpen) }, dueAtMs, nowMs);
+}
+
+/** A try found that nothing of a post that was cancelled is out. @returns what its channel is. */
+export const recordStopped = (deps: ActivityDeps, target: PublishTarget): Promise<ChannelStatus> =>
+  deps.orm.em.fork().transactional(async (em) => stop(em, target, await lockPost(em, target)));
+
+/** The post before its channel, as everybody locks them: a cancel comes before this or after it. */
+async function lockPost(em: Em, target: PublishTarget): Promise<PostStatus | undefined> {
+  const [post] = await em.execute<{ status: PostStatus }[]>(
+    'select status from posts where id = ? and workspace_id = ? for no key update',
+    [target.postId, target.workspaceId],
+  );
+  return post?.status;
+}
+
+/** What a failure means for others: a limit holds for all posts that it was met for, and lost access is told of. */
+async function tellAll(
+  em: Em,
+  deps: ActivityDeps,
+  target: PublishTarget,
+  { code, message, retryAtMs, limit }: Setback,
+  next: NextTry,
+): Promise<readonly string[]> {
+  if (code === 'rate_limited' && (next.kind === 'retry' || retryAtMs !== undefined)) {
+    await park(
+      em,
+      target,
+      limit,
+      new Date(limitEndMs(retryAtMs, target.dueAt.getTime(), deps.now().getTime())),
+    );
+  }
+
+  const starts = next.kind === 'retry' ? 'outbox' : 'workflow';
+  return code === 'access_lost'
+    ? loseAccess(em, deps, target, `${message} Connect the channel again.`, starts)
+    : [];
 }
 
 const endCode = (status: ChannelStatus, code: ChannelErrorCode | null): ChannelErrorCode | null =>
@@ -86,17 +136,17 @@ const endCode = (status: ChannelStatus, code: ChannelErrorCode | null): ChannelE
 async function recordEnd(
   em: Em,
   target: PublishTarget,
-  { message, code, isOpen }: Failure,
+  { message, code, isInDoubt }: Failure,
 ): Promise<ChannelStatus> {
-  const status = isOpen ? 'unconfirmed' : 'failed';
+  const status = isInDoubt ? 'unconfirmed' : 'failed';
   await em.execute(
     `update post_channels set status = ?, error = ?, error_code = ?, retry_at = null, url = null,
        tries = tries + 1
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
     [
       status,
-      isOpen ? unconfirmed(message) : `${message} ${whatFollows(code, null)}`,
-      isOpen ? 'unconfirmed' : code,
+      isInDoubt ? unconfirmed(message) : `${message} ${whatFollows(code, null)}`,
+      isInDoubt ? 'unconfirmed' : code,
       target.postChannelId,
       target.workspaceId,
     ],
@@ -104,17 +154,13 @@ async function recordEnd(
   return status;
 }
 
-/** The post was cancelled while it was being sent, and perhaps scheduled anew: this publishing tries no more. */
-async function recordStop(
+/** The post was cancelled, and perhaps scheduled anew. A send that is in doubt is looked for when that is due. */
+async function stop(
   em: Em,
   target: PublishTarget,
-  status: 'draft' | 'scheduled',
-  failure: Failure,
+  post: PostStatus | undefined,
 ): Promise<ChannelStatus> {
-  if (failure.isOpen) {
-    return recordEnd(em, target, failure);
-  }
-
+  const status = post === 'scheduled' ? 'scheduled' : 'draft';
   await em.execute(
     `update post_channels set status = ?, error = null, error_code = null, retry_at = null
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
@@ -126,14 +172,14 @@ async function recordStop(
 async function recordRetry(
   em: Em,
   target: PublishTarget,
-  retry: { atMs: number; counts: boolean; code: ChannelErrorCode; message: string },
+  retry: Failure & { readonly atMs: number; readonly counts: boolean },
 ): Promise<void> {
-  const { counts, code, atMs } = retry;
+  const { counts, code, atMs, message, isInDoubt } = retry;
   await em.execute(
     `update post_channels set status = 'retrying', error = ?, error_code = ?, retry_at = ?, tries = tries + ?
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
     [
-      `${retry.message} ${whatFollows(code, atMs)}`,
+      isInDoubt ? inDoubt(message, code, atMs) : `${message} ${whatFollows(code, atMs)}`,
       code,
       new Date(atMs),
       counts ? 1 : 0,
@@ -142,16 +188,3 @@ async function recordRetry(
     ],
   );
 }
-
-/** Says which part of a thread it was, and where those before it are. */
-function describe(message: string, entries: readonly Entry[]): string {
-  const live = entries.flatMap(({ sent }) => (sent === null ? [] : [sent.url]));
-  if (live.length === 0) {
-    return message;
-  }
-
-  return `Part ${live.length + 1} of ${entries.length} did not go out: ${message} (The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')})`;
-}
-
-const unconfirmed = (message: string): string =>
-  `The network may or may not have this post: it was asked to publish, and what became of that could not be found out. (${message}) ${whatToDo.unconfirmed}`;

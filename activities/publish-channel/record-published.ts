@@ -1,5 +1,5 @@
 import { ask } from '../../db/ask.ts';
-import { endAnew } from '../../db/end-anew.ts';
+import { endAnew, endCancelled } from '../../db/end-anew.ts';
 import type { SentPart } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Entry } from './ledger.ts';
@@ -104,8 +104,11 @@ async function recordLate(
       [now, first?.url, postChannelId, workspaceId],
     );
     const hasEnded = post?.status === 'failed' || post?.status === 'published';
+    const scope = { workspaceId, postId };
     if (hasEnded && was && was.status !== 'published') {
-      await endAnew(em, { workspaceId, postId }, { publicUrl: deps.publicUrl, now });
+      await endAnew(em, scope, { publicUrl: deps.publicUrl, now });
     }
+
+    await endCancelled(em, scope, { publicUrl: deps.publicUrl, now });
   });
 }

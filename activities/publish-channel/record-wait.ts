@@ -2,7 +2,7 @@ import { ask } from '../../db/ask.ts';
 import { whatFollows } from '../../domain/what-follows.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Wait } from './admit.ts';
-import { lockPublishing } from './begin.ts';
+import { lockPost, statusOf } from './begin.ts';
 import { leavePlace, placeValues } from './server-place.ts';
 import type { PublishTarget } from './target.ts';
 
@@ -19,7 +19,7 @@ export async function recordWait(
 ): Promise<boolean> {
   const waits = await ask<{ id: string }>(
     deps.orm.em.fork(),
-    `with ${lockPublishing('id = $1 and workspace_id = $2 and revision = $3')},
+    `with ${lockPost(statusOf(target), 'id = $1 and workspace_id = $2 and revision = $3')},
      place as (${leavePlace(8, 'false')})
      update post_channels pc set status = 'retrying', error = $4, error_code = $7, retry_at = $5
      from post p

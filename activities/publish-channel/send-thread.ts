@@ -1,11 +1,12 @@
 import { NetworkError, type SentPart, type Step } from '../../networks/network.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
-import { findSettled, findStep, settleStep, type Try } from './find-step.ts';
-import { asReady, openLedger, type Entry } from './ledger.ts';
+import { findSettled, findStep, settleOpen, type Try } from './find-step.ts';
+import { asReady, openLedger, readLedger, sentParts, type Entry } from './ledger.ts';
 import { markNotTaken, markSent } from './ledger-marks.ts';
 import { markSending } from './mark-sending.ts';
+import { mustGoOut } from './must-go-out.ts';
 import type { Live } from './record-published.ts';
-import { SupersededError } from './setback.ts';
+import { StoppedError, SupersededError } from './setback.ts';
 
 /**
  * Brings every part of the thread onto the network, each exactly once. Starts at the ledger: what is sent stays sent, and
@@ -18,7 +19,7 @@ import { SupersededError } from './setback.ts';
  */
 export async function sendThread(attempt: Try, known: readonly Entry[]): Promise<Live> {
   const { deps, target, network } = attempt;
-  let entries = await openLedger(deps, target, attempt, known);
+  let entries = await prepare(attempt, await settleOpen(attempt, known));
   for (;;) {
     const sent = sentParts(entries);
     const remaining = entries.filter((entry) => entry.sent === null);
@@ -34,8 +35,7 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
       before: entries.filter(isSent),
     });
     if (created === null) {
-      // Opened anew: an intent of an earlier run that came to nothing leaves its part to this run.
-      entries = await openLedger(deps, target, attempt);
+      entries = await prepare(attempt, await settleOpen(attempt, await readLedger(deps, target)));
       continue;
     }
 
@@ -49,6 +49,28 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
   }
 }
 
+/**
+ * The ledger with an entry for each part that is to go out. What a cancel lets finish is the thread as it was sent:
+ * nothing is added, and where it was scheduled anew in between nothing more goes out.
+ *
+ * @throws StoppedError
+ */
+async function prepare(attempt: Try, entries: readonly Entry[]): Promise<readonly Entry[]> {
+  const { deps, target } = attempt;
+  if (!target.isFinishing) {
+    return openLedger(deps, target, attempt, entries);
+  }
+
+  const run = Math.max(0, ...entries.map((entry) => entry.run));
+  const whole = run === target.run ? entries : await readLedger(deps, { ...target, run });
+  const isWhole = whole.length > 0 && whole.every(({ state }) => state === 'sent');
+  if (run !== target.run && !isWhole) {
+    throw new StoppedError('The post was cancelled, and was another one in between.');
+  }
+
+  return whole;
+}
+
 type Progress = {
   readonly remaining: readonly Entry[];
   /** Those of them that go out next. */
@@ -60,25 +82,18 @@ type Progress = {
 
 /** @returns the posts that were created just now, or null when only the ledger knows what there is. */
 async function advance(attempt: Try, progress: Progress): Promise<readonly SentPart[] | null> {
-  const { remaining, step, sent } = progress;
+  const { remaining, sent } = progress;
   const settled = remaining.find(({ state }) => state === 'sent');
   if (settled) {
     await findSettled(attempt, settled, sent);
     return null;
   }
 
-  if (step.some(({ state }) => state === 'sending' || state === 'unknown')) {
-    await settleStep(attempt, step, sent);
-    return null;
-  }
-
+  mustGoOut(attempt, sent);
   return sendStep(attempt, progress);
 }
 
 const isSent = ({ sent }: Entry): boolean => sent !== null;
-
-const sentParts = (entries: readonly Entry[]): SentPart[] =>
-  entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
 
 /** The entries now that those of a step are sent. */
 const withSent = (

@@ -23,6 +23,11 @@ export class SupersededError extends Error {
   override readonly name = 'SupersededError';
 }
 
+/** The post was cancelled, and a look said that nothing of it is out: it is not sent any more. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError';
+}
+
 /** PostgreSQL undid the transaction because of another one; the same again goes through. */
 const isConflict = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01');

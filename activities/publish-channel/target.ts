@@ -12,7 +12,7 @@ import {
   type SealedAccount,
 } from './sealed-account.ts';
 import { beginOnTime } from './begin.ts';
-import { entriesOf, ledgerRows, type Entry, type LedgerRow } from './ledger.ts';
+import { entriesOf, isOpen, ledgerRows, type Entry, type LedgerRow } from './ledger.ts';
 import { mediaColumn, mediaOf, type MediaRow } from './media.ts';
 import { parkColumns, parkJoins, parkOf, type Park, type ParkRow } from './park.ts';
 import {
@@ -43,11 +43,18 @@ export type PublishTarget = {
   readonly run: number;
   /** Whether the post was publishing when its texts and files were read: before that they may still be edited. */
   readonly isPublishing: boolean;
+  /**
+   * The post was cancelled while this channel was being sent, and part of it is on the network or may be: that is looked
+   * for, and the rest of a thread sent.
+   */
+  readonly isFinishing: boolean;
+  /** A part may be on the network, and nobody knows. */
+  readonly isInDoubt: boolean;
   /** Of the post at that moment. */
   readonly revision: number;
   /** How often this channel was tried in this run, waits imposed by rate limits not counted. */
   readonly tries: number;
-  /** From when the channel has a day: the post's time, or that of the last retry. */
+  /** From when the channel has a day: the post's time, or that of the last retry; of a cancelled post its first send. */
   readonly dueAt: Date;
   readonly status: ChannelStatus;
   readonly errorCode: ChannelErrorCode | null;
@@ -132,6 +139,12 @@ function targetOf(deps: ActivityDeps, request: PublishRequest, row: Row): Publis
   const threads = deps.networks[row.platform]?.rules.threads ?? true;
   const texts = textsForChannel(row, row.override, threads);
   const media = mediaOf(deps, row.media);
+  const ledger = entriesOf(media, row.ledger ?? []);
+  const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
+  const isFinishing =
+    row.post_status === 'draft' &&
+    isBeingSent &&
+    ledger.some((entry) => entry.state === 'sent' || isOpen(entry));
   return {
     ...request,
     channelId: row.channel_id,
@@ -139,10 +152,11 @@ function targetOf(deps: ActivityDeps, request: PublishRequest, row: Row): Publis
     baseUrl: row.base_url,
     run: row.run,
     isPublishing: row.post_status === 'publishing',
+    isFinishing,
+    isInDoubt: ledger.some(isOpen),
     revision: row.revision,
     tries: row.tries,
-    // A post that was cancelled meanwhile has no time any more; what had begun goes on.
-    dueAt: row.due_at === null ? deps.now() : new Date(row.due_at),
+    dueAt: row.due_at === null ? (firstSendOf(ledger) ?? deps.now()) : new Date(row.due_at),
     status: row.status,
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],
@@ -150,6 +164,11 @@ function targetOf(deps: ActivityDeps, request: PublishRequest, row: Row): Publis
     account: accountOf(row),
     park: parkOf(row),
     server: serverOf(row),
-    begun: row.has_begun ? entriesOf(media, row.ledger ?? []) : null,
+    begun: row.has_begun ? ledger : null,
   };
+}
+
+function firstSendOf(ledger: readonly Entry[]): Date | undefined {
+  const times = ledger.flatMap(({ sendingAt }) => sendingAt ?? []);
+  return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
 }

@@ -18,13 +18,16 @@ const ahead: Stretch = { fromMs: -graceMs, untilMs: 3_600_000, restMs: 10 * 60_0
 /** From its claim, a post may wait so long for workers that are busy with others. */
 const publishingMs = 5 * 60_000;
 
+/** From a cancel, its workflow has so long to finish what was being sent, in milliseconds. */
+const finishingMs = 30_000;
+
 /** An overdue post that Temporal knows of is written down, and told of again, this often at most. */
 const foundRestMs = 10 * 60_000;
 
 type Row = {
   id: string;
   workspace_id: string;
-  status: 'scheduled' | 'publishing';
+  status: 'scheduled' | 'publishing' | 'draft';
   revision: number;
   /** It was overdue already the last time: not for the moment only, as all are right after an outage. */
   is_late: boolean;
@@ -33,7 +36,7 @@ type Row = {
 export type PostFinds = LookedThrough & { readonly overdue: number };
 
 /**
- * Looks for posts that nothing in Temporal would publish, and for posts whose time has passed without a reason. However
+ * Looks for posts that nothing in Temporal would publish or finish, and for posts whose time has passed without a reason. However
  * many are overdue, those that sleep have their share of the sweep, and the other way round.
  *
  * @param shareMs How long each may take.
@@ -44,11 +47,16 @@ export async function sweepPosts(
   shareMs: number,
 ): Promise<PostFinds> {
   const finds = { looked: 0, unanswered: 0, lost: 0, overdue: 0, isCutShort: false };
-  for (const stretch of [overdue, ahead]) {
+  const takes = [
+    (limit: number) => takePosts(deps, sweeping, overdue, limit),
+    (limit: number) => takePosts(deps, sweeping, ahead, limit),
+    (limit: number) => takeUnfinished(deps, sweeping, limit),
+  ];
+  for (const take of takes) {
     const { looked, unanswered, lost, isCutShort } = await lookThrough<Row>({
       sweeping,
       untilMs: performance.now() + shareMs,
-      take: (limit) => takePosts(deps, sweeping, stretch, limit),
+      take,
       letGo: (rows) => letGo(deps, rows),
       list: (ids) => deps.workflows.listPosts(ids),
       ask: ({ id }) => deps.workflows.ofPost(id),
@@ -94,6 +102,27 @@ async function takePosts(
        coalesce(picked.checked_at > greatest(${dueAt}, p.wakes_at) + interval '${graceMs} milliseconds', false)
        and (p.status = 'scheduled' or p.updated_at < ?) as is_late`,
     [at(fromMs), at(untilMs), isAlarm ? beganAt : at(-restMs), limit, at(0), at(-publishingMs)],
+  );
+}
+
+/** Posts that were cancelled in the middle of a send, and of which a cancel lets channels finish. */
+function takeUnfinished(
+  { orm, now }: ActivityDeps,
+  { beganAt, isAlarm }: Sweeping,
+  limit: number,
+): Promise<Row[]> {
+  const nowMs = now().getTime();
+  const restedAt = isAlarm ? beganAt : new Date(nowMs - overdue.restMs);
+  return orm.em.fork().execute<Row[]>(
+    `with picked as materialized (
+       select p.id from posts p
+       where p.id in (select post_id from post_channels where status in ('publishing', 'retrying'))
+         and p.status = 'draft' and p.synced_revision = p.revision and p.updated_at < ?
+         and (p.checked_at is null or p.checked_at < ?)
+       order by p.checked_at nulls first limit ? for update of p skip locked)
+     update posts p set checked_at = ? from picked where p.id = picked.id
+     returning p.id, p.workspace_id, p.status, p.revision, false as is_late`,
+    [new Date(nowMs - finishingMs), restedAt, limit, new Date(nowMs)],
   );
 }
 

@@ -7,9 +7,10 @@ type Scope = { readonly workspaceId: string; readonly postId: string };
 
 /**
  * Makes a scheduled or publishing post a draft. Channels that have not begun, and those that wait for an automatic
- * retry, become drafts; those that are being sent finish and keep their result.
+ * retry, become drafts; those that are being sent finish and keep their result, and so do those that the network may
+ * have: they are looked for.
  *
- * @returns how many are being sent.
+ * @returns how many finish.
  * @throws AppError `not_found` or `post_not_cancellable`.
  */
 export async function cancelPost(deps: ApiDeps, scope: Scope): Promise<number> {
@@ -46,10 +47,12 @@ export async function cancelPost(deps: ApiDeps, scope: Scope): Promise<number> {
     );
     return {
       revision: row?.revision ?? 0,
-      stillSending: after.filter((status) => status === 'publishing').length,
+      stillSending: after.filter((status) => status === 'publishing' || status === 'retrying')
+        .length,
     };
   });
-  deps.tellTemporal({ workspaceId, postId, status: 'draft', revision, dueAt: null });
+  const isUnfinished = stillSending > 0;
+  deps.tellTemporal({ workspaceId, postId, status: 'draft', revision, dueAt: null, isUnfinished });
   return stillSending;
 }
 
@@ -62,20 +65,15 @@ async function channelStatuses(em: Em, { workspaceId, postId }: Scope): Promise<
 }
 
 /**
- * Each channel's row lock keeps this and the start of a send apart. A channel waiting for a retry whose last send is
- * still in doubt stays in doubt: as a draft it could be sent a second time.
+ * Each channel's row lock keeps this and the start of a send apart. A channel whose last send is in doubt goes on being
+ * looked for: as a draft it could be sent a second time.
  */
 async function stopChannels(em: Em, { workspaceId, postId }: Scope): Promise<void> {
   await em.execute(
-    `update post_channels pc set status = 'unconfirmed', error_code = 'unconfirmed', retry_at = null,
-       error = 'The network was asked to publish and did not answer, and the post was cancelled before it could be asked again. Look at the account, then settle this channel.'
-     where post_id = ? and workspace_id = ? and status = 'retrying' and exists (select 1 from publish_attempts a
-       where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and a.state in ('sending', 'unknown'))`,
-    [postId, workspaceId],
-  );
-  await em.execute(
-    `update post_channels set status = 'draft', retry_at = null, error = null, error_code = null
-     where post_id = ? and workspace_id = ? and status in ('scheduled', 'retrying')`,
+    `update post_channels pc set status = 'draft', retry_at = null, error = null, error_code = null
+     where post_id = ? and workspace_id = ? and (status = 'scheduled' or status = 'retrying' and not exists (
+       select 1 from publish_attempts a where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
+         and a.state in ('sending', 'unknown')))`,
     [postId, workspaceId],
   );
 }

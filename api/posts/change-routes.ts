@@ -53,7 +53,7 @@ export const cancelCall = (deps: ApiDeps): Route => ({
   tag: 'Posts',
   summary: 'Stop a scheduled or publishing post',
   description:
-    'The post becomes a draft. Channels that are being sent at this moment finish and keep their result.',
+    'The post becomes a draft. Channels that are being sent at this moment finish and keep their result; so do those that the network may have, which are looked for, and threads of which a part is live. Of a channel that has not ended, `url` and `warning` say what is live.',
   answers: {
     200: {
       description: 'The post is a draft.',
@@ -63,7 +63,7 @@ export const cancelCall = (deps: ApiDeps): Route => ({
         still_sending: {
           type: 'integer',
           minimum: 0,
-          description: 'How many channels are being sent and will finish.',
+          description: 'How many channels are being sent, or looked for, and will finish.',
         },
       }),
       examples: { cancelled },

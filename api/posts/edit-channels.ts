@@ -47,7 +47,7 @@ export async function editChannels(
   const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
   mustBeChosen(order, request.channel_bodies ?? {});
   const byChannel = new Map(kept.map((row) => [row.channelId, row]));
-  const sending = rows.filter(({ status }) => status === 'publishing');
+  const sending = rows.filter(({ status }) => status === 'publishing' || status === 'retrying');
   return {
     sending: sending.length
       ? await chooseChannels(

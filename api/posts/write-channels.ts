@@ -42,8 +42,13 @@ export async function writeChannels(
 
   for (const row of kept.values()) {
     row.position = order.indexOf(row.channelId);
-    if (row.status === 'publishing') {
+    if (row.status === 'publishing' || row.status === 'retrying') {
       row.body = edit.overrides[row.channelId] ?? null; // For when nothing comes of what is being sent.
+    }
+
+    if (row.status === 'retrying' && edit.status === 'scheduled') {
+      // It waited to be finished; now it is when the post is due, and begins with a look at what is in doubt.
+      Object.assign(row, { status: edit.status, error: null, errorCode: null, retryAt: null });
     }
   }
 

@@ -16,6 +16,10 @@ const PostChannelSchema = defineEntity({
       expression: `create index "post_channels_open" on "post_channels" ("channel_id") where "status" in ('scheduled', 'publishing', 'retrying')`,
     },
     {
+      name: 'post_channels_being_sent',
+      expression: `create index "post_channels_being_sent" on "post_channels" ("post_id") where "status" in ('publishing', 'retrying')`,
+    },
+    {
       name: 'post_channels_unconfirmed',
       expression: `create index "post_channels_unconfirmed" on "post_channels" ("post_id") where "status" = 'unconfirmed'`,
     },

@@ -2,6 +2,7 @@ import { Migration0001Initial } from './migration-0001-initial.ts';
 import { Migration0002WholeApi } from './migration-0002-whole-api.ts';
 import { Migration0003LifeOfAPost } from './migration-0003-life-of-a-post.ts';
 import { Migration0004Webhooks } from './migration-0004-webhooks.ts';
+import { Migration0007OpenSends } from './migration-0007-open-sends.ts';
 import { Migration0008Servers } from './migration-0008-servers.ts';
 import { Migration0009DeliveryAttempts } from './migration-0009-delivery-attempts.ts';
 import { Migration0010MediaAndAnalytics } from './migration-0010-media-and-analytics.ts';
@@ -13,6 +14,7 @@ export const migrations = [
   { name: 'migration-0002-whole-api', class: Migration0002WholeApi },
   { name: 'migration-0003-life-of-a-post', class: Migration0003LifeOfAPost },
   { name: 'migration-0004-webhooks', class: Migration0004Webhooks },
+  { name: 'migration-0007-open-sends', class: Migration0007OpenSends },
   { name: 'migration-0008-servers', class: Migration0008Servers },
   { name: 'migration-0009-delivery-attempts', class: Migration0009DeliveryAttempts },
   { name: 'migration-0010-media-and-analytics', class: Migration0010MediaAndAnalytics },

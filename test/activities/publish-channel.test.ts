@@ -51,27 +51,6 @@ test('a send that seems to have vanished is repeated, with the same key, only wh
   t.like(await post.row(), { error: null, errorCode: null, retryAt: null });
 });
 
-test('a post that nobody can find out about ends unconfirmed and is never sent again', async (t) => {
-  const network = fakeNetwork();
-  const channel = await newChannel(t, network);
-  const post = await channel.newPost(['Hello']);
-  network.fates.push({ kind: 'lost' });
-  network.blind = down;
-
-  for (const wait of [0.5, 2, 10, 30]) {
-    t.like(await post.attempt(), { kind: 'again', inMs: wait * minute });
-    channel.pass(wait * minute);
-  }
-
-  t.like(await post.attempt(), { kind: 'done', status: 'unconfirmed' });
-  network.blind = undefined;
-  t.like(await post.attempt(), { kind: 'done', status: 'unconfirmed' });
-  t.is(network.sends.length, 1);
-  const row = await post.row();
-  t.is(row.errorCode, 'unconfirmed');
-  t.regex(row.error ?? '', /may or may not/v);
-});
-
 test('a thread resumes at the part that is missing', async (t) => {
   const network = fakeNetwork();
   const channel = await newChannel(t, network);

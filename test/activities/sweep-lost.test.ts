@@ -58,10 +58,7 @@ test.serial(
     t.is((await client.finalPost(id)).status, 'published');
     t.is(network.live.length, 1);
     t.is(network.sends.length, 1);
-    const events = await sweeps.punctual.orm.em
-      .fork()
-      .execute<unknown[]>('select id from events where post_id = ?', [id]);
-    t.is(events.length, 1);
+    t.is(await countEvents(id), 1);
   },
 );
 
@@ -87,6 +84,63 @@ test.serial(
     t.is(network.sends.length, 1);
   },
 );
+
+test.serial(
+  'a post whose workflow was terminated while it was sent, and that was cancelled then, ends with one event',
+  async (t) => {
+    const network = heldNetwork();
+    const { client, schedule } = await newWorkspace(t, network);
+    const id = await schedule(0);
+    await network.held();
+    await postHandle(id).terminate('lost');
+    t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
+    network.release();
+
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.is(await countEvents(id), 1);
+  },
+);
+
+test.serial(
+  'a cancelled post that waits to be looked for, and whose workflow was terminated, is looked for and ends',
+  async (t) => {
+    const network = fakeNetwork();
+    const workspace = await newWorkspace(t, network);
+    network.fates.push({ kind: 'lost' });
+    network.blind = new NetworkError('network_unavailable', 'Down.', {
+      taken: 'no',
+      retryAtMs: Date.now() + 60 * minutes,
+    });
+    const id = await workspace.schedule(0);
+    await untilChannelIs(workspace, id, 'retrying');
+    t.is((await workspace.client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
+    await untilHeard(id); // Or the cancel itself would start another one.
+    await postHandle(id).terminate('lost');
+    network.blind = undefined;
+
+    t.like(await sweep(minutes), { workflowGone: 1 });
+
+    t.is((await workspace.client.finalPost(id)).status, 'published');
+    t.is(network.sends.length, 1);
+    t.is(await countEvents(id), 1);
+    t.like(await sweep(5 * minutes), { looked: 0, workflowGone: 0 });
+  },
+);
+
+const untilHeard = (postId: string) =>
+  poll(
+    () => {
+      const sql = 'select id from posts where id = ? and synced_revision < revision';
+      return sweeps.punctual.orm.em.fork().execute<unknown[]>(sql, [postId]);
+    },
+    (untold) => untold.length === 0,
+  );
+
+const countEvents = async (postId: string): Promise<number> => {
+  const sql = 'select id from events where post_id = ?';
+  return (await sweeps.punctual.orm.em.fork().execute<unknown[]>(sql, [postId])).length;
+};
 
 test.serial('a retry whose workflow was terminated is made', async (t) => {
   const network = fakeNetwork();

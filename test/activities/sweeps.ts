@@ -109,6 +109,7 @@ async function putAway({ orm }: Punctual, workspaceId: string): Promise<void> {
   const em = orm.em.fork();
   for (const sql of [
     `update posts set status = 'draft', synced_revision = revision where workspace_id = ?`,
+    `update post_channels set status = 'draft' where workspace_id = ? and status in ('publishing', 'retrying')`,
     `update deliveries set status = 'delivered', synced_round = round where workspace_id = ?`,
     `delete from sweep_finds where workspace_id = ?`,
   ]) {

@@ -232,6 +232,7 @@ const channel: ChannelFacts = {
   warning: null,
   retryAt: null,
   metrics: null,
+  live: null,
 };
 
 test('a channel shows the text that it gets: its own, else the thread’s first part, else the body', (t) => {
@@ -256,6 +257,16 @@ test('a published channel goes on showing the text that went out, whatever the p
     { ...channel, status: 'published', sentText: 'as it went out' },
   ]).channels;
   t.is(result?.body, 'as it went out');
+});
+
+test('a channel that has not ended says how much of its thread is live, and where', (t) => {
+  const facts = { ...post, thread: ['one', 'two', 'three'] };
+  const shown = (parts: number, warning: string | null) =>
+    viewPost(facts, [{ ...channel, warning, live: { parts, url: 'https://a/1' } }]).channels[0];
+  const one = '1 of 3 parts of the thread is live, from https://a/1 on.';
+  t.like(shown(1, null), { url: 'https://a/1', warning: one });
+  t.is(shown(1, 'Long.')?.warning, `Long. ${one}`);
+  t.is(shown(2, null)?.warning, '2 of 3 parts of the thread are live, from https://a/1 on.');
 });
 
 test('a post links to its files', (t) => {

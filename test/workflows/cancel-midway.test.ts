@@ -165,21 +165,6 @@ test('a channel that waits for an automatic retry is a draft after a cancel, and
   t.is(network.live.length, 0);
 });
 
-test('a channel whose last send is in doubt stays so after a cancel, and is never sent again', async (t) => {
-  const network = fakeNetwork();
-  network.fates.push({ kind: 'lost' });
-  network.blind = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
-  const { client, id, shown, untilChannel, result } = await post({ network });
-  await untilChannel(0, 'retrying');
-
-  await client.post(`/posts/${id}/cancel`);
-
-  t.is(await result(), 'failed');
-  const { channels } = await shown();
-  t.like(channels[0], { status: 'unconfirmed', error_code: 'unconfirmed' });
-  t.is(network.sends.length, 1);
-});
-
 test('a retry sends again where it failed and nowhere else, and its outcome is a new event', async (t) => {
   const [good, bad] = [fakeNetwork(), failing('content_refused')];
   const { client, id, shown, channels, eventTypes } = await post({ good, bad });

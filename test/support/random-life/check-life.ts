@@ -52,8 +52,8 @@ export async function lookAt({ deps, workspaceId }: PostSteps, post: string): Pr
 
 /** What a channel may be, by what its post is. */
 const legal: Readonly<Record<PostStatus, readonly ChannelStatus[]>> = {
-  draft: ['draft', 'publishing', 'published', 'failed', 'unconfirmed'],
-  scheduled: ['scheduled', 'publishing', 'published', 'failed', 'unconfirmed'],
+  draft: ['draft', 'publishing', 'retrying', 'published', 'failed', 'unconfirmed'],
+  scheduled: ['scheduled', 'publishing', 'retrying', 'published', 'failed', 'unconfirmed'],
   publishing: ['scheduled', 'publishing', 'retrying', 'published', 'failed', 'unconfirmed'],
   published: ['published'],
   failed: ['published', 'failed', 'unconfirmed'],
@@ -85,8 +85,15 @@ export function faultsOf(
     ),
     ...must(
       !channels.some((channel) => channel.status === 'publishing') ||
-        (workflow.run?.sending ?? null) !== null,
+        (workflow.run?.sending ?? null) !== null ||
+        (status === 'draft' && workflow.run !== null), // It is about to be claimed once more.
       'A channel is being sent by nobody.',
+    ),
+    ...must(
+      status !== 'draft' ||
+        !channels.some((channel) => channel.status === 'retrying') ||
+        workflow.run !== null,
+      'What a cancel lets finish is finished by nobody.',
     ),
     ...channels.flatMap((channel) => channelFaults(status, channel, networks[channel.platform])),
   ];

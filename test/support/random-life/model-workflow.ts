@@ -34,8 +34,10 @@ export class ModelWorkflow {
   }
 
   /** As `temporal/sync-post.ts` does. */
-  hear({ status, revision, dueAt }: PostToSync): void {
-    if (status === 'draft') {
+  hear({ status, revision, dueAt, isUnfinished }: PostToSync): void {
+    if (status === 'draft' && isUnfinished && !this.run) {
+      this.run = { heard: revision, dueAtMs: 0, canceled: false, sending: null };
+    } else if (status === 'draft') {
       this.#news(revision, null);
     } else if (dueAt !== null && (status === 'scheduled' || status === 'publishing')) {
       const dueAtMs = Date.parse(dueAt);
@@ -156,12 +158,14 @@ export class ModelWorkflow {
   async #end(run: Run, random: Random | null): Promise<void> {
     const { claim, stopped } = run.sending as NonNullable<Run['sending']>;
     const canceled = stopped && run.canceled;
-    await this.#life.finalize(this.#post, claim, { canceled, heard: run.heard });
+    const end = await this.#life.finalize(this.#post, claim, { canceled, heard: run.heard });
     if (random?.chance(0.35)) {
       return; // The worker died; another writes the end again.
     }
 
-    if (run.canceled || run.heard === claim.revision) {
+    if (end.unfinished) {
+      Object.assign(run, { canceled: false, sending: null });
+    } else if (run.canceled || run.heard === claim.revision) {
       this.run = null;
     } else {
       run.sending = null;

@@ -1,0 +1,102 @@
+import { NetworkError } from '../../networks/network.ts';
+import { postWorkflowId } from '../../workflows/messages.ts';
+import { needs } from '../support/needs.ts';
+import { fakeNetwork, heldNetwork, type FakeNetwork } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { sharedWebhooks } from '../support/webhooks.ts';
+
+const test = needs('temporal');
+const api = sharedWebhooks(test, { workers: true });
+
+/** A thread that is due now, on one channel. */
+async function post(network: FakeNetwork, thread: readonly string[]) {
+  const client = await api.newClient();
+  const channel = await fakeChannel(api.punctual, client.workspaceId, network);
+  const content = { thread, channel_ids: [channel], schedule_in_minutes: 0 };
+  const id: string = (await client.post('/posts', content)).body.post.id;
+  const shown = async () => (await client.get(`/posts/${id}`)).body.post;
+  return {
+    client,
+    id,
+    shown,
+    untilChannel: (wanted: string) =>
+      poll(
+        async () => (await shown()).channels[0]?.status,
+        (found) => found === wanted,
+      ),
+    result: () => api.punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).result(),
+    eventTypes: async () => {
+      const sql = 'select type from events where post_id = ? order by id';
+      const rows = await api.punctual.orm.em.fork().execute<{ type: string }[]>(sql, [id]);
+      return rows.map(({ type }) => type);
+    },
+  };
+}
+
+test('a post that is in doubt when it is cancelled is looked for, found, and ends with its event', async (t) => {
+  const network = fakeNetwork();
+  network.fates.push({ kind: 'lost' });
+  network.blind = new NetworkError('network_unavailable', 'Down.', {
+    taken: 'unknown',
+    retryAtMs: Date.now() + 3_600_000,
+  });
+  const { client, id, result, untilChannel, eventTypes } = await post(network, ['Hello']);
+  await untilChannel('retrying');
+  network.blind = undefined;
+
+  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
+
+  t.is(await result(), 'published');
+  t.is(network.sends.length, 1);
+  t.deepEqual(await eventTypes(), ['post.published']);
+});
+
+test('a thread that is cancelled midway and meets a rate limit shows what is live, and goes on when the limit is over', async (t) => {
+  const slow = heldNetwork();
+  const { client, id, shown, result, untilChannel, eventTypes } = await post(slow, ['One', 'Two']);
+  await slow.held();
+  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
+  const retryAtMs = Date.now() + 5000;
+  const error = new NetworkError('rate_limited', 'Slowly.', { taken: 'no', retryAtMs });
+  slow.fates.push({ kind: 'taken' }, { kind: 'fails', error });
+  slow.release();
+
+  await untilChannel('retrying');
+  const waiting = await shown();
+  t.like(waiting, { status: 'draft', scheduled_at: null });
+  t.is(waiting.channels[0].url, slow.live[0]?.sent.url);
+  t.regex(waiting.channels[0].warning, /^1 of 2 parts/v);
+  t.is(await result(), 'published');
+  t.is((await shown()).status, 'published');
+  t.deepEqual(
+    slow.live.map(({ text }) => text),
+    ['One', 'Two'],
+  );
+  t.deepEqual(await eventTypes(), ['post.published']);
+});
+
+test('what a cancel lets finish waits for the new time of a post that is scheduled anew', async (t) => {
+  const slow = heldNetwork();
+  const { client, id, untilChannel, shown } = await post(slow, ['One', 'Two']);
+  await slow.held();
+  await client.post(`/posts/${id}/cancel`);
+  const error = new NetworkError('rate_limited', 'Slowly.', {
+    taken: 'no',
+    retryAtMs: Date.now() + 3_600_000,
+  });
+  slow.fates.push({ kind: 'taken' }, { kind: 'fails', error });
+  slow.release();
+  await untilChannel('retrying');
+
+  const edited = await client.patch(`/posts/${id}`, { schedule_in_minutes: 600 });
+  t.like(edited.body.post.channels[0], { status: 'scheduled', retry_at: null, error: null });
+  t.is(edited.body.post.channels[0].url, slow.live[0]?.sent.url);
+  const handle = api.punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
+  await poll(
+    async () => ((await handle.describe()).raw.pendingActivities ?? []).length,
+    (pending) => pending === 0,
+  );
+  t.like(await shown(), { status: 'scheduled' });
+  t.is(slow.live.length, 1);
+});
