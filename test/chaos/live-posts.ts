@@ -13,6 +13,7 @@ import { aimAt, setTrap } from './parts/traps.ts';
 import { untilAllCameAbout, type Seen } from './plan/plan-anew.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { readNetworks } from './read-networks.ts';
+import { settleForgotten } from './settle.ts';
 import { watchWorkers } from './watch-workers.ts';
 import { prepareFaults, terminate, type World } from './world.ts';
 
@@ -70,6 +71,10 @@ export async function livePosts(
   // What was over before the restore may not be so after it.
   const again = lived.filter(({ restores, isGone }) => restores > 0 && !isGone);
   await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(stage, each))));
+  const found = again.length > 0 ? await readNetworks(world.networks, world.channels) : [];
+  for (const each of again) {
+    await attempt(each.plan.marker, () => settleForgotten(stage, each, found));
+  }
   await untilHeard(world, lived);
   for (const each of lived.filter(({ end }) => end !== null)) {
     each.end = await showPost(world.client, each.id);

@@ -39,6 +39,8 @@ export type Lived = {
   readonly acts: Promise<void>[];
   /** How often the database was restored to a time at which the post was, or may have been, another one. */
   restores: number;
+  /** How many of its channels its user has settled, each of which ended the post anew. */
+  settled: number;
   /** The restored database has never heard of it. */
   isGone: boolean;
 };
@@ -61,6 +63,7 @@ export const unborn = (plan: PostPlan): Lived => ({
   calledAtMs: 0,
   acts: [],
   restores: 0,
+  settled: 0,
   isGone: false,
 });
 

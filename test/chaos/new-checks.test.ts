@@ -128,4 +128,8 @@ test('a post that a restore may have taken the event of needs none, and may have
   forget(lived, { backupAtMs: 1000, restoredAtMs: 5000 });
   t.deepEqual(eventsDue(lived), { least: 0, most: 2 });
   t.deepEqual(await checkEvents({ ...evidenceOf(), lived: [lived] }), []);
+  // Its user has settled a channel since.
+  lived.settled = 1;
+  const [violation] = await checkEvents({ ...evidenceOf(), lived: [lived] });
+  t.is(violation?.invariant, 'events missing');
 });

@@ -50,12 +50,16 @@ async function inTurn(hand: Stagehand): Promise<void> {
   }
 }
 
-async function takeBack(hand: Stagehand, { atMs }: Outage, backupAtMs: number): Promise<void> {
+async function takeBack(
+  hand: Stagehand,
+  { atMs, dies }: Outage,
+  backupAtMs: number,
+): Promise<void> {
   await until(hand, backupAtMs);
   const backup = await backUp(hand);
   await until(hand, atMs);
   hand.journal.disturbed();
-  await restore(hand, backup);
+  await restore(hand, backup, dies);
 }
 
 async function takeAway(hand: Stagehand, { what, atMs, forMs, dies }: Outage): Promise<void> {

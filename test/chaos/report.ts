@@ -60,7 +60,7 @@ export function report(
     '',
     `${evidence.lived.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
     `${evidence.found.length} posts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
-    `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.lived.filter(({ restores }) => restores > 0).length} may have been changed by a restore.`,
+    `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.lived.filter(({ restores }) => restores > 0).length} may have been changed by a restore, and of these ${evidence.lived.reduce((sum, { settled }) => sum + settled, 0)} channels were settled by their users.`,
     ...(added.length > 0
       ? [`Added for faults that had missed their posts: ${markersOf(added)}.`]
       : []),

@@ -24,13 +24,23 @@ export async function backUp({ database, journal }: Restorable): Promise<Backup>
   return { atMs, putBack };
 }
 
-/** Loses the database, and does what the operators' page says. Nothing that was committed since the backup is left. */
-export async function restore(hand: Restorable, backup: Backup): Promise<void> {
+/**
+ * Loses the database, and does what the operators' page says. Nothing that was committed since the backup is left.
+ *
+ * @param suddenly API and workers die, too; otherwise they are told to stop before.
+ */
+export async function restore(hand: Restorable, backup: Backup, suddenly: boolean): Promise<void> {
   const { database, processes, temporalClient, journal, living } = hand;
+  if (!suddenly) {
+    const [api, ...workers] = processes;
+    await api?.hold('SIGTERM');
+    await Promise.all(workers.map((each) => each.hold('SIGTERM')));
+  }
+
   journal.note('', 'PostgreSQL is lost, with all that it had');
   await database.gate.close();
   await database.kill();
-  await Promise.all(processes.map((each) => each.hold()));
+  await Promise.all(processes.map((each) => each.hold('SIGKILL')));
   await sleep(1000); // Temporal's list of workflows is that much behind.
   const backupAt = new Date(backup.atMs);
   const ended: string[] = [];

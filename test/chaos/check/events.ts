@@ -30,7 +30,7 @@ export async function checkEvents(evidence: Evidence): Promise<Violation[]> {
 }
 
 /** How many final events a post must have had: one for each time that it ended. */
-export function eventsDue({ end, retries, unsureRetries, restores }: Lived): {
+export function eventsDue({ end, retries, unsureRetries, restores, settled }: Lived): {
   least: number;
   most: number;
 } {
@@ -39,7 +39,7 @@ export function eventsDue({ end, retries, unsureRetries, restores }: Lived): {
   // One that was still on its way may have ended since.
   const most = due + unsureRetries + (end === null ? 1 : 0);
   // A restore takes events that were recorded since its backup, heard or not, and makes posts end of which none tells.
-  return restores > 0 ? { least: 0, most: most + restores } : { least: due, most };
+  return restores > 0 ? { least: settled, most: most + restores + settled } : { least: due, most };
 }
 
 /** The ids of final events that were taken, by post. */

@@ -77,6 +77,7 @@ function livedWell({ lived, end, channel }: Changes): Lived {
     calledAtMs: 0,
     acts: [],
     restores: 0,
+    settled: 0,
     isGone: false,
     // The checks look at no other field of a post.
     end: { status: 'published', channels: [result], ...end } as PostView,

@@ -43,7 +43,11 @@ export function checkStatuses(evidence: Evidence): Violation[] {
     const isForgotten = lived.restores > 0;
     if (result.status === 'unconfirmed' && !isDoomed && !isHalted && !isForgotten) {
       complain('unconfirmed although somebody could tell', String(result.error));
-    } else if (result.status === 'failed' && !(isDoomed && result.error_code === 'access_lost')) {
+    } else if (
+      result.status === 'failed' &&
+      !(isDoomed && result.error_code === 'access_lost') &&
+      !(isForgotten && result.error_code === 'not_published')
+    ) {
       complain('posts that were lost', `it failed: ${result.error}`);
     } else if (sent.post.status === 'draft' && !lived.isDraft && !isForgotten) {
       complain('posts that were lost', 'it is a draft, and its last word was not a cancel');

@@ -10,8 +10,8 @@ export type Supervised = {
   readonly restarts: () => number;
   /** SIGKILL. */
   kill(): void;
-  /** SIGKILL, and it stays down until `resume`. Resolves when it is gone. */
-  hold(): Promise<void>;
+  /** Ends it, and it stays down until `resume`. Resolves when it is gone. */
+  hold(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   resume(): void;
   /** Lets it be, so that it stays down when it ends. */
   release(): void;
@@ -49,21 +49,21 @@ export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Sup
     }
   };
   void keep().catch((error: unknown) => stage.say(`${name} cannot be started: ${String(error)}`));
-  const kill = (): void => {
+  const end = (signal: NodeJS.Signals): void => {
     // Of a process that is gone the number may be another's by now.
     if (part && part.pid > 0) {
-      process.kill(part.pid, 'SIGKILL');
+      process.kill(part.pid, signal);
     }
   };
   return {
     name,
     restarts: () => restarts,
-    kill,
-    hold: async () => {
-      held = Promise.withResolvers();
-      // One that is just about to start is killed once it has.
+    kill: () => end('SIGKILL'),
+    hold: async (signal) => {
+      held ??= Promise.withResolvers();
+      // One that is just about to start is ended once it has.
       for (let isStarting = true; isStarting; isStarting = part !== undefined) {
-        kill();
+        end(signal);
         await part?.ended;
         await sleep(50);
       }
