@@ -61,25 +61,40 @@ const [shortestLookMs, longestLookMs] = [200, 60_000];
 /** Of very many that wait, one looks so often, in milliseconds: and a look costs some 30 of CPU time in all. */
 const oneLookMs = 100;
 
+/** Of all that wait for any of the endpoints that hang, where there are many of these, one looks so often. */
+const oneLookOfAllMs = 250;
+
+/** To all endpoints that hang together, one request goes out so often, in milliseconds. */
+const oneRequestMs = 500;
+
+/**
+ * After a request without an answer its place rests for so long, in milliseconds, for each endpoint that hangs, less the
+ * time that the request took: few requests go to many that hang, and one that hangs alone waits for nothing.
+ */
+export const restPerHungMs = placesPerEndpoint * oneRequestMs;
+
 /** An endpoint that has no free place. */
 export type BusyEndpoint = {
   /** How many of its deliveries are due and not over. */
   readonly waiting: number;
   /** For how long the place that was taken first has been held, in milliseconds. */
   readonly heldMs: number;
+  /** How many endpoints hang, over all workspaces. */
+  readonly hung: number;
 };
 
 /**
  * How long a delivery waits that found all places of its endpoint taken. Nobody keeps a line, but all who wait look
  * about as often as a place comes free: one that answers soon is soon looked at again, and a thousand that wait for
- * one that hangs do not keep a worker busy with looking.
+ * one that hangs do not keep a worker busy with looking. Endpoints that hang share what looking may cost.
  *
  * @param random From 0 up to 1. Looks are spread evenly: who comes right behind a request finds its place.
  * @returns milliseconds.
  */
-export function placeWaitMs({ waiting, heldMs }: BusyEndpoint, random: number): number {
+export function placeWaitMs({ waiting, heldMs, hung }: BusyEndpoint, random: number): number {
   const turnMs = (waiting * heldMs) / placesPerEndpoint;
-  const longestMs = Math.max(longestLookMs, 2 * oneLookMs * waiting); // Half of it passes on average.
+  const lookMs = Math.max(oneLookMs, oneLookOfAllMs * (hung - 1));
+  const longestMs = Math.max(longestLookMs, 2 * lookMs * waiting); // Half of it passes on average.
   const withinMs = Math.min(Math.max(turnMs, shortestLookMs), longestMs);
   return Math.ceil(shortestLookMs / 2 + withinMs * random);
 }

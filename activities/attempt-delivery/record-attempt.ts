@@ -5,7 +5,7 @@ import type { WebhookResult } from '../../runtime/webhook-request.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { BegunAttempt } from './begin-attempt.ts';
 import type { LoadedDelivery } from './load-delivery.ts';
-import { leavePlace } from './places.ts';
+import { leavePlaceAfter } from './places.ts';
 
 export type AttemptOutcome =
   | { readonly status: 'delivered' | 'failed' | 'gone' }
@@ -69,7 +69,7 @@ function follows(
 const statement = `with endpoint as (
     update webhook_endpoints set failing_since = case when $12::text is null then null else $9::timestamptz end
     where id = $2 and workspace_id = $4 and (failing_since is null) <> ($12::text is null) returning id),
-  place as (${leavePlace} and (select count(*) from endpoint) >= 0 returning place),
+  ${leavePlaceAfter},
   delivery as (
     update deliveries d set status = $5, next_attempt_at = clock_timestamp() + $6::int * interval '1 millisecond', error = null
     from delivery_attempts a

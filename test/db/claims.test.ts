@@ -4,6 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Orm } from '../../db/orm.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import { beforeTests } from '../support/before-tests.ts';
+import { heldClock } from '../support/database-clock.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const database = beforeTests(test, freshDatabase);
@@ -123,6 +124,39 @@ test('a run of a post has one final event, however often and by how many it is r
     .fork()
     .execute('select run from events where post_id = ? order by run', [postId]);
   t.deepEqual(events, [{ run: 1 }, { run: 2 }]);
+});
+
+test('events of a post never go backwards, also when the database’s clock does', async (t) => {
+  const { orm, workspaceId, postId } = await claimedPost();
+  const clock = await heldClock(t, database().url, Date.now());
+  for (const [run, passedMs] of [
+    [1, 0],
+    [2, -3_600_000],
+    [3, 3_600_001],
+  ] as const) {
+    clock.pass(passedMs);
+    await clock.caughtUp();
+    await clock.orm.em.fork().transactional((em) =>
+      recordEvent(em, {
+        workspaceId,
+        type: 'post.published',
+        data: {},
+        final: { postId, run },
+      }),
+    );
+  }
+
+  const rows = await orm.em
+    .fork()
+    .execute<{ at: string; body: string }[]>(
+      'select created_at as at, body from events where post_id = ? order by run',
+      [postId],
+    );
+  const [first = 0, ...later] = rows.map(({ at }) => new Date(at).getTime());
+  t.deepEqual(later, [first, first + 1]);
+  for (const { at, body } of rows) {
+    t.is(JSON.parse(body).created_at, new Date(at).toISOString());
+  }
 });
 
 const insertEndpoint = (orm: Orm, workspaceId: string, events: string[]): Promise<unknown> =>

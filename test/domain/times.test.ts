@@ -236,8 +236,8 @@ test('a Retry-After is read as seconds or as an HTTP date, and anything else is 
 });
 
 test('who finds no free place of an endpoint looks again within the time in which all who wait get theirs; of very many ten look in a second', (t) => {
-  const waits = (waiting: number, heldMs: number) =>
-    [0, almostOne].map((random) => placeWaitMs({ waiting, heldMs }, random));
+  const waits = (waiting: number, heldMs: number, hung = 1) =>
+    [0, almostOne].map((random) => placeWaitMs({ waiting, heldMs, hung }, random));
   t.deepEqual(waits(100, 0), [100, 300]); // Taken just now: nobody knows whether it hangs.
   t.deepEqual(waits(5, 20), [100, 300]);
   t.deepEqual(waits(100, 200), [100, 5100]); // 4 at a time, 0.2 s each.
@@ -245,6 +245,8 @@ test('who finds no free place of an endpoint looks again within the time in whic
   t.deepEqual(waits(200, 9000), [100, 60_100]);
   t.deepEqual(waits(5000, 9000), [100, 1_000_100]); // Half of 1,000 s on average: 10 a second.
   t.deepEqual(waits(5000, 20), [100, 25_100]); // It is well again.
+  t.deepEqual(waits(5000, 20, 100), [100, 25_100]); // Others hang, which is nothing to it.
+  t.deepEqual(waits(400, 210_000, 101), [100, 20_000_100]); // Four a second for all that hang.
 });
 
 test('only 2xx is a delivery, and a redirect is told apart', (t) => {

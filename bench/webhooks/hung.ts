@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { costsOf, spent } from '../whole/cost.ts';
+import { verdict } from '../verdict.ts';
+import { punctual } from './contenders.ts';
+import { seedDeliveries } from './seed.ts';
+import { onStand, tellAll, type Stand } from './stand.ts';
+import type { World } from './world.ts';
+
+export type HungPlan = {
+  /** Endpoints that never answer, of a workspace each. */
+  readonly endpoints: number;
+  /** Deliveries to each. */
+  readonly waiting: number;
+};
+
+/** Processor time of worker, Temporal and PostgreSQL together, in cores. */
+const targetCores = 0.3;
+
+/** From then on all have looked for a place since it was known how many hang. In milliseconds. */
+const settledAfterMs = 120_000;
+const measuredMs = 60_000;
+
+/**
+ * What endpoints that hang cost while nothing is delivered: first one, then many beside it, in the same run.
+ *
+ * @returns whether the many stay under the target.
+ */
+export async function measureHung(world: World, plan: HungPlan): Promise<boolean> {
+  const { endpoints, waiting } = plan;
+  const { say } = world.stage;
+  say(`\nEndpoints that hang, with ${waiting} deliveries each that wait for their places:`);
+  const { result } = await onStand(world, punctual, async (stand) => {
+    await hang(stand, { endpoints: 1, waiting });
+    const one = await coresOf(stand);
+    await hang(stand, { endpoints: endpoints - 1, waiting });
+    return { one, many: await coresOf(stand) };
+  });
+  say(`one: ${inCores(result.one)}`);
+  const total = sum(result.many);
+  return verdict(
+    say,
+    `${endpoints}: ${inCores(result.many)}; the target is ${targetCores} in all`,
+    total <= targetCores,
+  );
+}
+
+async function hang(stand: Stand, { endpoints, waiting }: HungPlan): Promise<void> {
+  const deliveries = await seedDeliveries(stand.world, {
+    workspaces: endpoints,
+    endpoints: 1,
+    deliveries: endpoints * waiting,
+    answer: 'hang',
+  });
+  await tellAll(stand, deliveries);
+  await sleep(settledAfterMs, undefined, { signal: stand.world.stage.signal });
+}
+
+type Cores = Readonly<Record<'worker' | 'temporal' | 'postgres', number>>;
+
+async function coresOf({ world, worker, server }: Stand): Promise<Cores> {
+  const pids = { worker: [worker.pid], temporal: [server.pid], postgres: [world.postgresPid] };
+  const before = await costsOf(pids);
+  const beganMs = performance.now();
+  await sleep(measuredMs, undefined, { signal: world.stage.signal });
+  const seconds = (performance.now() - beganMs) / 1000;
+  const cpu = spent(await costsOf(pids), before);
+  return {
+    worker: cpu.worker / seconds,
+    temporal: cpu.temporal / seconds,
+    postgres: cpu.postgres / seconds,
+  };
+}
+
+const sum = ({ worker, temporal, postgres }: Cores): number => worker + temporal + postgres;
+
+const inCores = (cores: Cores): string =>
+  `${sum(cores).toFixed(2)} cores (worker ${cores.worker.toFixed(2)}, Temporal ${cores.temporal.toFixed(2)}, PostgreSQL ${cores.postgres.toFixed(2)})`;
