@@ -11,16 +11,45 @@ export const deliveryMutations: readonly Mutation[] = [
     [
       [
         'a replay has the attempts that were left',
-        'outcomeOf(result, number - attemptsBefore,',
-        'outcomeOf(result, number,',
+        'begun.number - delivery.attemptsBefore',
+        'begun.number',
       ],
       [
         'a success does not begin the five days anew',
         'is null then null else $9::timestamptz end',
         'is null then failing_since else $9::timestamptz end',
       ],
+      [
+        'the failure of a try that was given up counts',
+        "d.status = 'pending' and a.begun = $8 and not exists",
+        "d.status = 'pending' and not exists",
+      ],
     ],
   ),
+  ...mutationsOf('activities/attempt-delivery/begin-attempt.ts', webhooks, [
+    [
+      'a request without an end is begun again for ever',
+      ' where under_way and begun >= ${mostInterrupted}',
+      ' where false',
+    ],
+    [
+      'a wrong clock parks a delivery for a year',
+      "d.next_attempt_at > clock_timestamp() + interval '${longestWaitMs} milliseconds'",
+      'false',
+    ],
+  ]),
+  ...mutationsOf('activities/attempt-delivery/places.ts', webhooks, [
+    [
+      'an endpoint that answers again goes on resting',
+      "$12::text is distinct from 'timeout'",
+      'false',
+    ],
+    [
+      'the place of a request without an answer never rests',
+      '(${hung}) * ${restPerHungMs}',
+      '0 * (${hung}) * ${restPerHungMs}',
+    ],
+  ]),
   ...mutationsOf('activities/attempt-delivery/attempt-delivery.ts', webhooks, [
     [
       'an endpoint is disabled by one bad request after days of silence',
@@ -29,8 +58,13 @@ export const deliveryMutations: readonly Mutation[] = [
     ],
     [
       'a fault of ours keeps the place of its attempt',
-      'await giveBack(deps, delivery).catch(() => undefined);',
-      '',
+      'isSent ? giveBack(deps, delivery, begun.place) :',
+      'isSent ? Promise.resolve() :',
+    ],
+    [
+      'what cannot be written down at once is requested again',
+      'await insist(record, untilMs)',
+      'await record()',
     ],
   ]),
   ...mutationsOf('domain/endpoint-health.ts', webhooks, [
@@ -69,8 +103,24 @@ export const deliveryMutations: readonly Mutation[] = [
     [
       [
         'an event goes to the endpoints of all workspaces',
-        'where w.workspace_id = $2 order by w.id',
-        'order by w.id',
+        'where workspace_id = $1 and events',
+        'where $1::uuid is not null and events',
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'db/record-event.ts',
+    ['test/api/webhooks', 'test/db'],
+    [
+      [
+        'an event of the moment in which its endpoint changes is lost',
+        'order by id for share',
+        'order by id',
+      ],
+      [
+        'events of a post go backwards',
+        '`greatest(clock_timestamp(), (',
+        '`coalesce(clock_timestamp(), (',
       ],
     ],
   ),
