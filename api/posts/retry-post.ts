@@ -14,6 +14,7 @@ type PostRow = { status: string };
  * Sends a finished post again to the channels that failed, and to no other.
  *
  * @param only Of the failed channels those with one of these codes; all of them when left out.
+ * @param at When it goes out; now when left out.
  * @returns the ids of those channels.
  * @throws AppError `plan_required`, `not_found` or `nothing_to_retry`.
  */
@@ -21,7 +22,10 @@ export async function retryPost(
   deps: RetryDeps,
   caller: Caller,
   postId: string,
-  only: readonly ChannelErrorCode[] = channelErrorCodes,
+  {
+    only = channelErrorCodes,
+    at = deps.now(),
+  }: { readonly only?: readonly ChannelErrorCode[]; readonly at?: Date } = {},
 ): Promise<string[]> {
   mustHavePlan(caller);
   const { workspaceId } = caller;
@@ -55,12 +59,12 @@ export async function retryPost(
     const [changed] = await em.execute<{ revision: number; networks: string[] }[]>(
       `update posts set status = 'publishing', run = run + 1, retried_at = ?, revision = revision + 1, updated_at = ?
        where id = ? and workspace_id = ? returning revision, ${networksOfPost} as networks`,
-      [now, now, postId, workspaceId],
+      [at, now, postId, workspaceId],
     );
     const { revision: raised = 0, networks: all = [] } = changed ?? {};
     return { revision: raised, networks: all, retrying: channels.map((row) => row.channel_id) };
   });
-  const dueAt = now.toISOString();
+  const dueAt = at.toISOString();
   deps.tellTemporal({ workspaceId, postId, status: 'publishing', revision, dueAt, networks });
   return retrying;
 }

@@ -16,10 +16,12 @@ export type FailedPost = {
   /** The codes of its failed channels that are among those that were asked for, and of the others. */
   readonly retried: readonly string[];
   readonly leftOut: readonly string[];
+  /** Those that are retried. */
+  readonly channelIds: readonly string[];
 };
 
 type PostRow = { id: string; workspace_id: string; plan: string | null };
-type ChannelRow = { post_id: string; code: string };
+type ChannelRow = { post_id: string; channel_id: string; code: string };
 
 /** In one go. */
 const pageSize = 500;
@@ -42,7 +44,8 @@ export async function* failedPosts(orm: Orm, window: Window): AsyncGenerator<Fai
     const page = posts.slice(from, from + pageSize);
     const channels = await failedChannels(em, page);
     for (const { id, workspace_id: owner, plan } of page) {
-      const codes = (channels.get(id) ?? []).map(({ code }) => code);
+      const failed = channels.get(id) ?? [];
+      const codes = failed.map(({ code }) => code);
       const isAsked = (code: string): boolean => window.codes.some((asked) => asked === code);
       yield {
         postId: id,
@@ -50,6 +53,7 @@ export async function* failedPosts(orm: Orm, window: Window): AsyncGenerator<Fai
         plan,
         retried: codes.filter(isAsked),
         leftOut: codes.filter((code) => !isAsked(code)),
+        channelIds: failed.filter(({ code }) => isAsked(code)).map((row) => row.channel_id),
       };
     }
   }
@@ -60,7 +64,7 @@ async function failedChannels(
   posts: readonly PostRow[],
 ): Promise<Map<string, ChannelRow[]>> {
   const rows = await em.execute<ChannelRow[]>(
-    `select post_id, coalesce(error_code, 'internal') as code from post_channels
+    `select post_id, channel_id, coalesce(error_code, 'internal') as code from post_channels
      where post_id in (?) and status in ('failed', 'unconfirmed') order by position`,
     [posts.map(({ id }) => id)],
   );

@@ -2,6 +2,7 @@ import { retryPost } from '../../api/posts/retry-post.ts';
 import { canRetryLater, channelErrorCodes } from '../../domain/channel-error.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
+import { lateSpacingMs } from '../../domain/late-posts.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
 import { mustExist } from '../workspaces.ts';
@@ -22,15 +23,19 @@ const listed = 50;
 
 /**
  * Retries what failed in an outage: of every post that ended in that time the channels that failed for a reason that a
- * repeat can help, in the order in which the posts were due. Unconfirmed channels are never sent again. Begun twice, it
+ * repeat can help, in the order in which the posts were due, and on each channel one after the other. Unconfirmed channels are never sent again. Begun twice, it
  * finds on their way what it has retried already, and passes it over.
  */
 export async function replayPosts(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
   const window = await readWindow(deps, values);
   const isDry = values['dry-run'] !== undefined;
   const outcomes: Outcome[] = [];
+  const turnOf = turns(deps.now());
   for await (const post of failedPosts(deps.orm, window)) {
-    const said = post.retried.length === 0 || isDry ? null : await retry(deps, post, window.codes);
+    const said =
+      post.retried.length === 0 || isDry
+        ? null
+        : await retry(deps, post, window.codes, turnOf(post.channelIds));
     outcomes.push({ post, said });
   }
 
@@ -73,15 +78,34 @@ function readCode(given: string): ChannelErrorCode {
   return code;
 }
 
-/** @returns null when it is sent again; otherwise why not. */
+/**
+ * Retries have a time of their own, so that none of them is late, and late posts alone take turns: told to go at once, a
+ * thousand would go out at once.
+ *
+ * @returns what gives each post its time: on none of its channels sooner after the one before than late posts are.
+ */
+function turns(now: Date): (channelIds: readonly string[]) => Date {
+  const nextMs = new Map<string, number>();
+  return (channelIds) => {
+    const atMs = Math.max(now.getTime(), ...channelIds.map((id) => nextMs.get(id) ?? 0));
+    for (const id of channelIds) {
+      nextMs.set(id, atMs + lateSpacingMs);
+    }
+
+    return new Date(atMs);
+  };
+}
+
+/** @param at When it goes out. @returns null when it is sent again; otherwise why not. */
 async function retry(
   { orm, now }: CommandDeps,
   { postId, workspaceId, plan }: FailedPost,
   codes: readonly ChannelErrorCode[],
+  at: Date,
 ): Promise<string | null> {
   try {
     const caller = { workspaceId, plan };
-    await retryPost({ orm, now, tellTemporal: leftToRelay }, caller, postId, codes);
+    await retryPost({ orm, now, tellTemporal: leftToRelay }, caller, postId, { only: codes, at });
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code !== 'unavailable') {

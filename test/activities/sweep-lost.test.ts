@@ -114,8 +114,9 @@ test.serial(
     });
     const id = await workspace.schedule(0);
     await untilChannelIs(workspace, id, 'retrying');
+    const first = await untilTriedAgainLater(id);
     t.is((await workspace.client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
-    await untilHeard(id); // Or the cancel itself would start another one.
+    await untilTriedAgainLater(id, first); // It has heard, and has looked once more.
     await postHandle(id).terminate('lost');
     network.blind = undefined;
 
@@ -128,14 +129,14 @@ test.serial(
   },
 );
 
-const untilHeard = (postId: string) =>
-  poll(
-    () => {
-      const sql = 'select id from posts where id = ? and synced_revision < revision';
-      return sweeps.punctual.orm.em.fork().execute<unknown[]>(sql, [postId]);
-    },
-    (untold) => untold.length === 0,
+/** Waits until a post's activity waits for its second try. @param before Not this one. @returns which it is. */
+async function untilTriedAgainLater(postId: string, before?: string): Promise<string> {
+  const [activity] = await poll(
+    async () => (await postHandle(postId).describe()).raw.pendingActivities ?? [],
+    ([pending]) => (pending?.attempt ?? 0) > 1 && pending?.activityId !== before,
   );
+  return activity?.activityId ?? '';
+}
 
 const countEvents = async (postId: string): Promise<number> => {
   const sql = 'select id from events where post_id = ?';

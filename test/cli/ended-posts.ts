@@ -60,14 +60,14 @@ export async function workspaceOfFailures(punctual: Punctual) {
   const { call } = adminOf(punctual);
   const client = await newClient(punctual);
   const { workspaceId } = client;
-  /** A post that failed for these reasons, so many minutes ago. */
+  /** A post that failed for these reasons, so many minutes ago. @param on Its one channel, instead of new ones. */
   const failed = async (
     codes: readonly ChannelErrorCode[],
-    { minutesAgo = 5, by = client }: { minutesAgo?: number; by?: Client } = {},
+    { minutesAgo = 5, by = client, on }: { minutesAgo?: number; by?: Client; on?: string } = {},
   ): Promise<string> => {
     const outcomes = new Map<string, 'failed' | 'unconfirmed'>();
     for (const code of codes) {
-      const channel = await storeChannel(punctual, by.workspaceId);
+      const channel = on ?? (await storeChannel(punctual, by.workspaceId));
       outcomes.set(channel, code === 'unconfirmed' ? 'unconfirmed' : 'failed');
     }
 

@@ -197,6 +197,28 @@ test('a code that is named is sent again, and no other', async (t) => {
   t.deepEqual(await statuses(post), ['scheduled', 'failed']);
 });
 
+test('what an outage left behind goes out again one after the other on each channel, and not all at once', async (t) => {
+  const { failed, replay, em, client } = await workspaceOfFailures(shared());
+  const on = await storeChannel(shared(), client.workspaceId);
+  const one = [
+    await failed(['too_late'], { minutesAgo: 9, on }),
+    await failed(['rate_limited'], { minutesAgo: 8, on }),
+    await failed(['too_late'], { minutesAgo: 7, on }),
+  ];
+  const other = await failed(['too_late'], { minutesAgo: 6 });
+  await replay('--since', '1h');
+  const rows = await em.execute<{ id: string; at_ms: number }[]>(
+    `select id, (extract(epoch from retried_at - min(retried_at) over ()) * 1000)::int as at_ms
+     from posts where workspace_id = ?`,
+    [client.workspaceId],
+  );
+  const atMs = new Map(rows.map((row) => [row.id, row.at_ms]));
+  const [first = 0, second = 0, third = 0] = one.map((id) => atMs.get(id));
+  t.is(first, 0);
+  t.true(second >= 2000 && third >= second + 2000, `${second} ${third}`);
+  t.true((atMs.get(other) ?? 0) < second); // Another channel waits for none of them.
+});
+
 // A database of its own: in the end all workspaces are replayed.
 test('an end of the time and a workspace leave out the rest', async (t) => {
   const punctual = await startApi(t);
