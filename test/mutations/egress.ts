@@ -45,7 +45,6 @@ export const egressMutations: readonly Mutation[] = [
       'if (socket !== outcome) {',
       'if (socket === outcome) {',
     ],
-    ['the next address waits for the one before', 'setTimeout(next, attemptDelayMs)', 'undefined'],
   ]),
   ...mutationsOf('runtime/egress/own-host.ts', egress, [
     [
