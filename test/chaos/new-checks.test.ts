@@ -133,3 +133,13 @@ test('a post that a restore may have taken the event of needs none, and may have
   const [violation] = await checkEvents({ ...evidenceOf(), lived: [lived] });
   t.is(violation?.invariant, 'events missing');
 });
+
+test('the chaos suite finds a channel that a cancel in mid-send left unconfirmed', (t) => {
+  const cancels = [{ ackAtMs: dueMs + 200, stillSending: 1, untilMs: Infinity }];
+  const error = { error_code: 'unconfirmed', error: 'Look.', url: null } as const;
+  const cancelled = evidenceOf({
+    lived: { cancels },
+    channel: { status: 'unconfirmed', ...error },
+  });
+  t.deepEqual(findings(cancelled), ['unconfirmed although somebody could tell']);
+});

@@ -39,9 +39,8 @@ export function checkStatuses(evidence: Evidence): Violation[] {
     }
 
     const isDoomed = evidence.plan.channels[sent.channel]?.revokedAtMs !== null;
-    const isHalted = lived.cancels.length > 0;
     const isForgotten = lived.restores > 0;
-    if (result.status === 'unconfirmed' && !isDoomed && !isHalted && !isForgotten) {
+    if (result.status === 'unconfirmed' && !isDoomed && !isForgotten) {
       complain('unconfirmed although somebody could tell', String(result.error));
     } else if (
       result.status === 'failed' &&
