@@ -6,6 +6,7 @@ import { finalEventType } from '../domain/events.ts';
 import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
+import { doubtForgotten } from './doubt-forgotten.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { endOpenChannels, type Why } from './end-open-channels.ts';
 import { endsIn, hasMovedOn, type Finalized, type FinalizeRequest } from './post-end.ts';
@@ -39,6 +40,7 @@ export async function finalizePost(
       return { status: 'gone', deliveryIds: [] };
     }
 
+    await doubtForgotten(em, scope, request.published ?? []);
     if (hasMovedOn(post, request)) {
       if (post.status === 'scheduled') {
         await endOpenChannels(em, scope, 'scheduled anew');

@@ -11,6 +11,8 @@ export type FinalizeRequest = {
   readonly canceled: boolean;
   /** The post's revision when the workflow claimed what it ends now. Older workflows do not say. */
   readonly claimed?: number;
+  /** Channels of the post of which the workflow knows that they have it, by their rows' ids. Older workflows do not say. */
+  readonly published?: readonly string[];
 };
 
 export type Finalized = {

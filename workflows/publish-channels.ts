@@ -20,12 +20,13 @@ export type Target = {
  * is in the database, and `finalizePost` reads it there.
  *
  * @param show Called with what is known of all channels, at first and whenever more is.
+ * @returns the targets that have their post.
  */
-export function publishChannels(
+export async function publishChannels(
   input: PublishPostInput,
   targets: readonly Target[],
   show: (channels: readonly ChannelState[]) => void,
-): Promise<unknown> {
+): Promise<Target[]> {
   const channels = targets.map(({ channelId, network }): ChannelState => {
     return { channelId, network, status: 'under way' };
   });
@@ -34,9 +35,10 @@ export function publishChannels(
     Object.assign(channels[index] ?? {}, outcome);
     show(channels);
   };
-  return Promise.all(
+  await Promise.all(
     targets.map((target, index) => publishTo(input, target, tell.bind(null, index))),
   );
+  return targets.filter((_, index) => channels[index]?.status === 'published');
 }
 
 async function publishTo(

@@ -1,4 +1,5 @@
 import { CancellationScope, isCancellation, setCurrentDetails } from '@temporalio/workflow';
+import type { FinalizeRequest } from '../activities/post-end.ts';
 import { ended, publishing, stopped, type ChannelState } from './details.ts';
 import { markEnd } from './mark-end.ts';
 import type { PublishPostInput } from './messages.ts';
@@ -40,6 +41,7 @@ export async function publishPost(input: PublishPostInput): Promise<PublishPostR
 
 async function followSchedule(input: PublishPostInput, schedule: Schedule): Promise<End> {
   const pace: Pace = { claims: 0, notBeforeMs: 0 };
+  const published = new Set<string>();
   for (;;) {
     await untilDue(input, schedule);
     if (schedule.canceled) {
@@ -71,31 +73,45 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       continue;
     }
 
-    const end = await publish(input, schedule, claim.revision ?? heard, claim.targets);
+    // A database that was restored or failed over may have forgotten that a channel has its post.
+    const targets = claim.targets.filter(({ postChannelId }) => !published.has(postChannelId));
+    const claimed = { revision: claim.revision ?? heard, targets, published };
+    const end = await publish(input, schedule, claimed);
     if (end) {
       return end;
     }
   }
 }
 
+type Claimed = {
+  /** The post's at the claim. */
+  readonly revision: number;
+  readonly targets: readonly Target[];
+  /** Of which channels this workflow knows that they have their post. It adds those that get it. */
+  readonly published: Set<string>;
+};
+
 /**
- * @param claimed The post's revision at the claim.
  * @returns null when this was not its end: this workflow is the one that was told what comes next.
  */
 async function publish(
   input: PublishPostInput,
   schedule: Schedule,
-  claimed: number,
-  targets: readonly Target[],
+  { revision: claimed, targets, published }: Claimed,
 ): Promise<End | null> {
   const sending = untilNews(schedule, claimed);
   const show = (channels: readonly ChannelState[]): void =>
     setCurrentDetails(publishing(input, claimed, channels));
-  await sending.run(() => publishChannels(input, targets, show));
+  const sent = await sending.run(() => publishChannels(input, targets, show));
+  for (const { postChannelId } of sent) {
+    published.add(postChannelId);
+  }
+
   // A post that was scheduled anew meanwhile is not cancelled any more.
   const canceled = sending.consideredCancelled && schedule.canceled;
   const heard = schedule.revision;
-  const end = await settle(input, schedule, canceled, claimed);
+  const known = { claimed, published: [...published] };
+  const end = await settle(input, schedule, canceled, known);
   if (end?.isUnfinished) {
     // What was being sent when it was cancelled is claimed once more: at once, unless there is another time by now.
     if (schedule.canceled) {
@@ -136,7 +152,7 @@ async function settle(
   input: PublishPostInput,
   { revision }: Schedule,
   canceled: boolean,
-  claimed?: number,
+  known: Pick<FinalizeRequest, 'claimed' | 'published'> = {},
 ): Promise<End | null> {
   const { workspaceId, postId } = input;
   const request = {
@@ -144,7 +160,7 @@ async function settle(
     postId,
     revision,
     canceled,
-    ...(claimed !== undefined && { claimed }),
+    ...known,
   };
   // Older histories say nothing of channels.
   const { status, deliveryIds, channels = [], unfinished = false } = await finalizePost(request);

@@ -1,0 +1,273 @@
+import { readFileSync } from 'node:fs';
+import type { ExecutionContext } from 'ava';
+import { isDatabaseAway } from '../../db/is-away.ts';
+import { createOrm } from '../../db/orm.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { postWorkflowId } from '../../workflows/messages.ts';
+import { status } from '../support/answers.ts';
+import { currentDetails } from '../support/current-details.ts';
+import { patience } from '../support/database.ts';
+import { env } from '../support/env.ts';
+import { needs } from '../support/needs.ts';
+import { fakeNetwork, liveTexts } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { startWorkers, type Punctual } from '../support/punctual.ts';
+import { fakeChannel } from '../support/seed.ts';
+import { visible } from '../support/visible.ts';
+import { startWebhooks } from '../support/webhooks.ts';
+
+const test = needs('temporal');
+const second = 1000;
+const hour = 3600 * second;
+
+const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const chapter = /\n## Backups.*?(?=\n## )/sv.exec(page)?.[0] ?? '';
+const statements = [...chapter.matchAll(/```sql\n(?<sql>.*?)```/gsv)].map((m) => m[1] ?? '');
+const query = /--query "(?<query>[^"]*)"/v.exec(chapter)?.[1] ?? '';
+
+/** A database that can be copied and put back, as a backup is. On the server, and not on the database itself. */
+async function backups(t: ExecutionContext, { databaseUrl }: Punctual) {
+  const server = createOrm(env('PUNCTUAL_TEST_DATABASE_URL'), { poolSize: 1, ...patience });
+  const run = (sql: string): Promise<unknown> => server.em.fork().execute(sql);
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const copy = `${name}_copy`;
+  t.teardown(async () => {
+    await run(`drop database if exists ${copy} with (force)`);
+    await server.close();
+  });
+  return {
+    /** Nobody may be connected meanwhile: whoever is, finds the database away for a moment. */
+    take: async (): Promise<void> => {
+      await run(`drop database if exists ${copy} with (force)`);
+      await run(`alter database ${name} with allow_connections false`);
+      await run(
+        `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name}'`,
+      );
+      await run(`create database ${copy} template ${name}`);
+      await run(`alter database ${name} with allow_connections true`);
+    },
+    putBack: async (): Promise<void> => {
+      await run(`drop database ${name} with (force)`);
+      await run(`create database ${name} template ${copy}`);
+    },
+  };
+}
+
+function nullWhileAway(error: unknown): null {
+  if (isDatabaseAway(error)) {
+    return null;
+  }
+
+  throw error;
+}
+
+/** A Punctual with a workspace, two channels and an endpoint, and what a test does there. */
+async function world(t: ExecutionContext) {
+  const api = await startWebhooks(t);
+  const { punctual } = api;
+  const stop = await startWorkers(t, punctual);
+  const client = await api.newClient();
+  const receiver = api.receiver(status(204));
+  await client.post('/webhooks', { url: receiver.url, events: ['post.published'] });
+  const [network, other] = [fakeNetwork(), fakeNetwork()];
+  const channel = await fakeChannel(punctual, client.workspaceId, network);
+  const both = [channel, await fakeChannel(punctual, client.workspaceId, other)];
+  const at = (inMs: number): string => new Date(Date.now() + inMs).toISOString();
+  /** The first call after the database was away may fail. */
+  const call = async (make: () => ReturnType<typeof client.post>) =>
+    (await poll(make, ({ status: code }) => code < 500)).body.post;
+  const show = (id: string) => call(() => client.get(`/posts/${id}`));
+  type Rows = Record<string, unknown>[];
+  const execute = (statement: string, values: readonly unknown[]): Promise<Rows | null> =>
+    punctual.orm.em
+      .fork()
+      .execute<Rows>(statement, [...values])
+      .catch(nullWhileAway);
+  const sql = async (statement: string, values: readonly unknown[] = []): Promise<Rows> =>
+    (await poll(
+      () => execute(statement, values),
+      (rows) => rows !== null,
+    )) ?? [];
+  return {
+    punctual,
+    stop,
+    client,
+    network,
+    other,
+    at,
+    show,
+    call,
+    handleOf: (id: string) => punctual.temporal.client.workflow.getHandle(postWorkflowId(id)),
+    /** @returns the id of a post that says what it is. */
+    make: async (body: string, inMs: number | null, channel_ids = [channel]): Promise<string> => {
+      const time = inMs === null ? {} : { scheduled_at: at(inMs) };
+      return (await call(() => client.post('/posts', { body, channel_ids, ...time }))).id;
+    },
+    both,
+    move: (id: string, inMs: number) =>
+      call(() => client.patch(`/posts/${id}`, { scheduled_at: at(inMs) })),
+    /** Waits until a post is published. */
+    out: (id: string) =>
+      poll(
+        () => show(id),
+        (post) => post.status === 'published',
+      ),
+    sql,
+    eventTypes: async (id: string) =>
+      (await sql('select type from events where post_id = ?', [id])).map(({ type }) => type),
+  };
+}
+
+type World = Awaited<ReturnType<typeof world>>;
+
+/** The posts of which the backup knows, by what becomes of them after it. */
+async function postsOfBackup({ make, network, sql, show, out, both }: World) {
+  const failed = new NetworkError('content_refused', 'Not this.', { taken: 'no' });
+  network.fates.push({ kind: 'fails', error: failed });
+  const retried = await make('retried since', 0);
+  await poll(
+    () => show(retried),
+    (post) => post.status === 'failed',
+  );
+  const everywhere = await make('published everywhere', 0);
+  const before = await make('before', 0);
+  await out(everywhere);
+  await out(before);
+  // As it is between the end of its last channel and its own.
+  await sql(
+    `with gone as (delete from deliveries d using events e where e.id = d.event_id and e.post_id = ?)
+     update posts set status = 'publishing' where id = ?`,
+    [everywhere, everywhere],
+  );
+  await sql('delete from events where post_id = ?', [everywhere]);
+  return {
+    retried,
+    everywhere,
+    before,
+    untouched: await make('untouched', hour),
+    movedLater: await make('moved later', 2 * hour),
+    movedEarlier: await make('moved earlier', hour),
+    cancelled: await make('cancelled', hour),
+    midway: await make('midway', hour, both),
+    draft: await make('draft', null),
+  };
+}
+
+/** Takes the backup while one more post is scheduled that goes out before the restore. @returns its id. */
+async function backUp({ make, show }: World, take: () => Promise<void>): Promise<string> {
+  // Where this machine was too slow, another one, which has twice as long.
+  for (let inMs = 20 * second; ; inMs *= 2) {
+    const id = await make('between', inMs);
+    await take();
+    if ((await show(id)).status === 'scheduled') {
+      return id;
+    }
+  }
+}
+
+type Posts = Awaited<ReturnType<typeof postsOfBackup>> & { readonly between: string };
+
+/** What happens after the backup, and is forgotten. @returns the posts whose workflows ended. */
+async function liveOn(my: World, posts: Posts) {
+  const { client, call, make, move, out, show, other, handleOf } = my;
+  await move(posts.movedLater, 3 * hour);
+  await move(posts.movedEarlier, 0);
+  await move(posts.draft, 0);
+  await call(() => client.post(`/posts/${posts.cancelled}/cancel`));
+  await call(() => client.post(`/posts/${posts.retried}/retry`));
+  const made = await make('made since', hour);
+  const busy = { taken: 'no', retryAtMs: Date.now() + hour } as const;
+  other.fates.push({ kind: 'fails', error: new NetworkError('network_unavailable', 'No.', busy) });
+  await move(posts.midway, 0);
+  await poll(
+    () => show(posts.midway),
+    ({ channels: [first, next] }) => first.status === 'published' && next.status === 'retrying',
+  );
+  const published = [posts.movedEarlier, posts.draft, posts.retried, posts.between];
+  await Promise.all(published.map(out));
+  const ended = [...published, posts.cancelled];
+  await Promise.all(ended.map((id) => handleOf(id).result()));
+  return { made, ended };
+}
+
+/** The steps of the page. @param beganAt When the backup began. @param since Posts that have ended since. */
+async function restore(
+  { punctual, stop, sql }: World,
+  putBack: () => Promise<void>,
+  { beganAt, since }: { readonly beganAt: string; readonly since: readonly string[] },
+): Promise<void> {
+  await stop();
+  const asked = query.replace('2027-03-01T03:00:00Z', beganAt);
+  const ended = await poll(
+    () => visible(punctual.temporal, asked, since.length), // Temporal's lists lag behind.
+    (found) => since.every((id) => found.includes(postWorkflowId(id))),
+  );
+  await putBack();
+  for (const statement of statements) {
+    const ids = ended.map((id) => id.replace('post-', '')).join();
+    await sql(statement.replace(`'{}'`, `'{${ids}}'`));
+  }
+}
+
+/** Waits until a post's workflow has heard anew, and sleeps until the time that its row has. */
+async function mustSleep(t: ExecutionContext, { show, handleOf }: World, id: string) {
+  const { scheduled_at, body } = await show(id);
+  const shown = await poll(
+    () => currentDetails(handleOf(id)).catch(() => ''), // The worker that knew it best is gone.
+    (details) => details.includes('revision 1000001'),
+  );
+  t.true(shown.includes(scheduled_at), body);
+}
+
+test('after the steps of the page over a restored backup no post is sent twice, none is lost, and none is early', async (t) => {
+  t.timeout(600_000);
+  t.is(statements.length, 4);
+  t.true(query.includes('2027-03-01T03:00:00Z'));
+  const my = await world(t);
+  const { show, out, network, other } = my;
+  const { take, putBack } = await backups(t, my.punctual);
+  const known = await postsOfBackup(my);
+  const beganAt = my.at(0);
+  const posts = { ...known, between: await backUp(my, take) };
+  const { made, ended } = await liveOn(my, posts);
+  const texts = liveTexts(network);
+  await restore(my, putBack, { beganAt, since: ended });
+
+  await startWorkers(t, my.punctual);
+
+  for (const id of ended) {
+    const post = await show(id);
+    t.is(post.status, 'failed', post.body);
+    t.is(post.channels[0].status, 'unconfirmed', post.body);
+  }
+
+  t.is((await show(posts.before)).status, 'published');
+  t.is((await out(posts.everywhere)).channels[0].status, 'published');
+  t.deepEqual(await my.eventTypes(posts.everywhere), ['post.published']);
+  await mustSleep(t, my, posts.untouched);
+  await mustSleep(t, my, posts.movedLater);
+  // At its time, which somebody makes now: the database does not know it.
+  await my.handleOf(made).signal('reschedule', { revision: 2, dueAt: my.at(0) });
+  t.is(await my.handleOf(made).result(), 'gone');
+  // One of its channels had it: its workflow knows, though the database has forgotten.
+  await poll(
+    () => show(posts.midway),
+    ({ status: is, channels: [first] }) => is === 'scheduled' && first.status === 'unconfirmed',
+  );
+  await mustGoOut(t, my, [posts.untouched, posts.movedLater, posts.midway]);
+  const all = [...texts, 'untouched', 'moved later'];
+  t.deepEqual(liveTexts(network).toSorted(), all.toSorted());
+  t.is(new Set(all).size, all.length);
+  t.deepEqual(liveTexts(other), ['midway']);
+});
+
+/** What is still to come goes out, when it is moved to now. */
+async function mustGoOut(t: ExecutionContext, { client, move }: World, ids: readonly string[]) {
+  for (const id of ids) {
+    await move(id, 0);
+  }
+
+  for (const id of ids) {
+    t.is((await client.finalPost(id)).channels.at(-1)?.status, 'published');
+  }
+}
