@@ -52,7 +52,7 @@ export async function untilEnded(stage: Stage, lived: Lived): Promise<PostView |
       return null;
     }
 
-    if (acts === lived.acts.length && hasEnded(post)) {
+    if (acts === lived.acts.length && hasEnded(post, lived)) {
       lived.endedAtMs = Date.now();
       return post;
     }
@@ -72,14 +72,17 @@ function mustBeForgotten(lived: Lived): void {
   lived.isGone = true;
 }
 
-const hasEnded = (post: PostView): boolean =>
-  post.status === 'published' || post.status === 'failed' || isAtRest(post);
+const hasEnded = (post: PostView, lived: Lived): boolean =>
+  post.status === 'published' || post.status === 'failed' || isAtRest(post, lived);
 
-/** A draft of which nothing is being sent. Where every channel has finished in spite of a cancel it ends all the same. */
-const isAtRest = ({ status, channels }: PostView): boolean =>
+/**
+ * A draft of which nothing is being sent. Where every channel has finished in spite of a cancel it ends all the same,
+ * unless it was a restore that made them unconfirmed: that waits for its user.
+ */
+const isAtRest = ({ status, channels }: PostView, { restores }: Lived): boolean =>
   status === 'draft' &&
   channels.every((channel) => !busy.has(channel.status)) &&
-  channels.some((channel) => channel.status === 'draft');
+  (restores > 0 || channels.some((channel) => channel.status === 'draft'));
 
 const busy: ReadonlySet<string> = new Set(['scheduled', 'publishing', 'retrying']);
 
