@@ -95,14 +95,51 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/publish-channel/record-failure.ts', activities, [
     ['a rate limit counts as a try', 'counts ? 1 : 0', '1'],
     [
+      'a post that was scheduled anew has a channel that is a draft',
+      "post === 'scheduled' ? 'scheduled' : 'draft'",
+      "'draft'",
+    ],
+    [
+      'a thread that was cancelled midway stops without a trace',
+      "status === 'publishing' || (status === 'draft' && isOut)",
+      "status === 'publishing'",
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/ledger.ts', activities, [
+    [
       'a send without an answer has failed',
       "state === 'sending' || state === 'unknown'",
       "state === 'unknown'",
     ],
     [
-      'a post that was scheduled anew has a channel that is a draft',
-      "post?.status === 'scheduled' ? 'scheduled' : 'draft'",
-      "'draft'",
+      'what lengthens a thread stands by itself',
+      'deps.now().getTime(), before)',
+      'deps.now().getTime())',
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/must-go-out.ts', activities, [
+    [
+      'what was cancelled is sent once it is certain that nothing came of it',
+      'target.isFinishing && sent.length === 0',
+      'target.isFinishing && sent.length < 0',
+    ],
+    ['what is late by more than a day is sent after a look', 'isDayOver(deps, target)', 'false'],
+    ['a network that swallows everything is sent to all day', 'target.tries >= mostTries', 'false'],
+  ]),
+  ...mutationsOf('domain/next-look.ts', activities, [
+    ['looks are tries', 'counts: isSend', 'counts: true'],
+    [
+      'a look is made after the end of the day',
+      'Math.max(nowMs + waitMs, retryAtMs), endMs',
+      'Math.max(nowMs + waitMs, retryAtMs), Infinity',
+    ],
+    ['a network that cannot tell is asked all day', "code === 'unconfirmed' || nowMs", 'nowMs'],
+  ]),
+  ...mutationsOf('db/end-anew.ts', activities, [
+    [
+      'a cancelled post whose workflow is lost stays a draft when its last channel has ended',
+      'if (!open) {',
+      'if (open) {',
     ],
   ]),
   ...mutationsOf('activities/publish-channel/record-published.ts', activities, [
@@ -168,7 +205,11 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf('activities/sweep/sweep-posts.ts', activities, [
-    ['a post of the outbox is looked at', ' and p.synced_revision = p.revision\n', '\n'],
+    [
+      'a post of the outbox is looked at',
+      "'publishing') and p.synced_revision = p.revision\n",
+      "'publishing')\n",
+    ],
   ]),
   ...mutationsOf('activities/sweep/sweep-deliveries.ts', activities, [
     ['a delivery whose workflow is gone stays so', "state === 'gone' &&", "state === 'unknown' &&"],

@@ -43,13 +43,13 @@ export const postMutations: readonly Mutation[] = [
   ...mutationsOf('api/posts/cancel-post.ts', posts, [
     [
       'a channel that waits for its next try is not stopped',
-      "status in ('scheduled', 'retrying')",
-      "status in ('scheduled')",
+      "(status = 'scheduled' or status = 'retrying' and",
+      "(status = 'scheduled' or status = 'draft' and",
     ],
     [
       'the channels that are being sent are not counted',
-      "after.filter((status) => status === 'publishing')",
-      "after.filter((status) => status === 'scheduled')",
+      "status === 'publishing' || status === 'retrying'",
+      "status === 'retrying'",
     ],
   ]),
   ...mutationsOf(
