@@ -9,6 +9,7 @@ import {
   hangingNetwork,
   newNetwork,
   postsOf,
+  beginEach,
   untilUnderWay,
 } from '../support/servers.ts';
 
@@ -46,8 +47,9 @@ test('a crowd of one workspace leaves places of its server to the posts of other
   const network = hangingNetwork();
   const channel = await newChannel(t, network);
   const other = await neighbour(t, network);
-  const crowd = (await postsOf(channel, 20)).map((post) => post.attempt());
-  await untilUnderWay(network, 15);
+  const crowd = await beginEach(network, await postsOf(channel, 15));
+  const [sixteenth] = await postsOf(channel, 1);
+  t.like(await sixteenth?.attempt(), { kind: 'again', code: 'rate_limited' });
   const single = (await other.newPost(['Single'])).attempt();
   await untilUnderWay(network, 16);
   network.answer();
@@ -120,8 +122,9 @@ test('a server that answered just now takes more posts at a time than twenty', a
 
   const answering = hangingNetwork();
   Object.assign(network, { freeze: answering.freeze });
-  const crowd = (await postsOf(channel, 50)).map((post) => post.attempt());
-  await untilUnderWay(answering, 45);
+  const crowd = await beginEach(answering, await postsOf(channel, 45));
+  const [next] = await postsOf(channel, 1);
+  t.like(await next?.attempt(), { kind: 'again', code: 'rate_limited' });
   answering.answer();
   t.is(countOf(await Promise.all(crowd), 'done'), 45);
 });
@@ -129,17 +132,18 @@ test('a server that answered just now takes more posts at a time than twenty', a
 test('the place of a worker that died is free after a while, and the try that comes after it has it at once', async (t) => {
   const network = hangingNetwork();
   const channel = await newChannel(t, network);
+  const other = await neighbour(t, network);
   const [waiting, first, ...others] = await postsOf(channel, 16);
-  const dead = [first, ...others].map((post) => post?.attempt());
-  await untilUnderWay(network, 15);
+  const dead = [first, ...others, ...(await postsOf(other, 5))].map((post) => post?.attempt());
+  await untilUnderWay(network, 20);
   channel.pass(10 * second);
   t.like(await waiting?.attempt(), { code: 'rate_limited' });
   const again = first?.attempt(channel.newWorker());
-  await untilUnderWay(network, 16);
+  await untilUnderWay(network, 21);
 
   channel.pass(6 * second);
   const late = waiting?.attempt();
-  await untilUnderWay(network, 17);
+  await untilUnderWay(network, 22);
   network.answer();
   await Promise.allSettled([...dead, again]);
   t.like(await late, { status: 'published' });

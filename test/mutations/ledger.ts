@@ -162,6 +162,31 @@ export const ledgerMutations: readonly Mutation[] = [
       'files.length > media.length',
     ],
   ]),
+  ...mutationsOf('activities/publish-channel/server-place.ts', activities, [
+    [
+      'a server that hangs is sent as much as one that answers',
+      'else ${placesPerServer.silent} end',
+      'else ${placesPerServer.answering} end',
+    ],
+    [
+      'a crowd of one workspace holds all places of a server',
+      '4 * room.own < ${share} * room.places',
+      'room.own >= 0',
+    ],
+    [
+      'the place of a worker that died is held for ever',
+      "s.taken_until is null or not ${isHeld('s')} or",
+      's.taken_until is null or',
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/server-circuit.ts', activities, [
+    ['every pause is as long as the first', 'power(2, least(', 'power(1, least('],
+    [
+      'a server that answers again is left alone all the same',
+      'set failures = 0, pauses = 0, open_until = null',
+      'set failures = failures',
+    ],
+  ]),
   ...mutationsOf('activities/publish-channel/setback.ts', activities, [
     [
       'an outage of the database is told as a fault of the channel',

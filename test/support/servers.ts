@@ -1,5 +1,7 @@
 import type { ExecutionContext } from 'ava';
+import type { ChannelOutcome } from '../../activities/publish-channel/publish-channel.ts';
 import type { Connection } from '../../networks/network.ts';
+import type { Attempted } from './attempt.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from './claimed-posts.ts';
 import { fakeNetwork, type FakeNetwork } from './networks.ts';
 import { poll } from './poll.ts';
@@ -64,3 +66,17 @@ export async function channelOfAnother(
 
 export const countOf = (attempted: readonly { readonly kind: string }[], kind: string): number =>
   attempted.filter((one) => one.kind === kind).length;
+
+/** Begins to publish one post after the other: each finds those before it under way. */
+export async function beginEach(
+  network: ReturnType<typeof hangingNetwork>,
+  posts: readonly ClaimedPost[],
+): Promise<Promise<Attempted<ChannelOutcome>>[]> {
+  const tries: Promise<Attempted<ChannelOutcome>>[] = [];
+  for (const post of posts) {
+    tries.push(post.attempt());
+    await untilUnderWay(network, tries.length);
+  }
+
+  return tries;
+}
