@@ -148,7 +148,7 @@ const hurry = (deps: ActivityDeps, row: Row): Promise<number> =>
       return [];
     }
 
-    return row.status === 'publishing' ? lockSame(em, [row]) : putBack(em, [row]);
+    return row.status === 'publishing' ? lockSame(em, [row]) : raise(em, row);
   });
 
 /** Of the rows given those that look as they did: none that ended, nor one that the outbox has already. */
@@ -167,6 +167,15 @@ const seen = (rows: readonly Row[]): unknown[][] => [
 
 const lockSame = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
   ask(em, same, seen(rows));
+
+/** Puts a post into the outbox as if it had a new time, which its workflow is told by a signal: a first one is only started. */
+const raise = (em: Em, row: Row): Promise<{ id: string }[]> =>
+  ask(
+    em,
+    `with same as materialized (${same})
+     update posts p set revision = p.revision + 1 from same where p.id = same.id returning p.id`,
+    seen([row]),
+  );
 
 /** Puts posts back into the outbox, from where a relay starts their workflows. */
 const putBack = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
