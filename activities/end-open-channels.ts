@@ -1,5 +1,4 @@
 import type { Em } from '../db/orm.ts';
-import { publishWindowMs } from '../domain/retry-delays.ts';
 
 /** Why channels that are not final end. `cancelled`: so did the post, and it was publishing until now or a draft already. */
 export type Why = 'cancelled' | 'cancelled before' | 'scheduled anew' | 'out of time';
@@ -9,18 +8,16 @@ const open = `post_id = ? and workspace_id = ? and status in ('scheduled', 'publ
 const ledgerHas = (what: string): string => `exists (select 1 from publish_attempts a
   where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and ${what})`;
 const inDoubt = `a.state in ('sending', 'unknown')`;
-/** By the database's clock, as the day of a cancelled channel counts from its first send. */
-const today = `a.sending_at > clock_timestamp() - interval '${publishWindowMs} milliseconds'`;
 
 /**
  * What a cancel lets finish: a channel that was being sent and of which something is on the network or may be, and one
- * that waits to be looked for. What waits for a rate limit does so only when the cancel found it being sent.
+ * that waits to be looked for. What waits for a rate limit does so only when the cancel found it being sent. However
+ * late it is: the next try says what became of it, and gives up what is missing.
  */
 const finishing = (why: Why): string => {
   const isOut = `(a.state = 'sent' or ${inDoubt})`;
   const goesOn = why === 'cancelled before' ? isOut : inDoubt;
-  return `(status = 'publishing' and ${ledgerHas(`${isOut} and ${today}`)}
-    or status = 'retrying' and ${ledgerHas(`${goesOn} and ${today}`)})`;
+  return `(status = 'publishing' and ${ledgerHas(isOut)} or status = 'retrying' and ${ledgerHas(goesOn)})`;
 };
 
 /**

@@ -1,4 +1,5 @@
 import { ask } from '../../db/ask.ts';
+import type { Em } from '../../db/orm.ts';
 import type { AttemptState } from '../../db/entities/publish-attempt.ts';
 import { newId } from '../../db/new-id.ts';
 import type {
@@ -63,9 +64,13 @@ export const ledgerRows = (
   order by part, state = 'sent' desc, state in ('sending', 'unknown') desc, run desc`;
 
 /** Reads the ledger as it is now. */
-export async function readLedger(deps: ActivityDeps, target: PublishTarget): Promise<Entry[]> {
+export async function readLedger(
+  deps: ActivityDeps,
+  target: PublishTarget,
+  em: Em = deps.orm.em.fork(),
+): Promise<Entry[]> {
   const values = [target.postChannelId, target.workspaceId, target.run];
-  const rows = await ask<LedgerRow>(deps.orm.em.fork(), ledgerRows('$3'), values);
+  const rows = await ask<LedgerRow>(em, ledgerRows('$3'), values);
   return entriesOf(target.media, rows);
 }
 
@@ -135,6 +140,10 @@ export async function openLedger(
     ? [...entries, ...added.map(asReady)].toSorted((a, b) => a.part - b.part)
     : readLedger(deps, target);
 }
+
+/** Whether every part is known to be on the network, and where. The first intent writes all of them down. */
+export const isWhole = (entries: readonly Entry[]): boolean =>
+  entries.length > 0 && entries.every(({ sent }) => sent !== null);
 
 /** Whether the network may have this part: nobody knows. */
 export const isOpen = ({ state }: Entry): boolean => state === 'sending' || state === 'unknown';

@@ -6,7 +6,7 @@ import { admit, type Wait } from './admit.ts';
 import { begin } from './begin.ts';
 import { dayEndMs, isDayOver } from './day.ts';
 import { createIntent } from './intent.ts';
-import { isOpen, type Entry } from './ledger.ts';
+import { isOpen, isWhole, type Entry } from './ledger.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';
 import { openConnection } from './open-connection.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
@@ -73,7 +73,7 @@ export async function publishChannel(
     return notTried(deps, target);
   }
 
-  if (wait || (isDayOver(deps, target) && !ledger.some(isOpen))) {
+  if (wait || (isDayOver(deps, target) && !ledger.some(isOpen) && !isWhole(ledger))) {
     await giveBack(deps, target);
     const message = wait?.message ?? 'Nobody came to it in time.';
     return fail(deps, target, { code: 'too_late', message, limit: 'channel' }, ledger);

@@ -7,10 +7,11 @@ import { endCancelled } from '../../db/end-anew.ts';
 import { whatFollows } from '../../domain/what-follows.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { describe, inDoubt, unconfirmed } from './failure-words.ts';
-import { isOpen, readLedger, type Entry } from './ledger.ts';
+import { isOpen, type Entry } from './ledger.ts';
+import { lockLedger } from './lock-ledger.ts';
 import { isReconnected, loseAccess, withNewAccess } from './lose-access.ts';
 import { park } from './park.ts';
-import type { Setback } from './setback.ts';
+import { SupersededError, type Setback } from './setback.ts';
 import type { PublishTarget } from './target.ts';
 
 export type Recorded =
@@ -44,12 +45,11 @@ export async function recordFailure(
   heard: Setback,
   known: readonly Entry[],
 ): Promise<Recorded> {
-  const entries = await readLedger(deps, target);
-  const planned = whatNext(deps, target, heard, { known, entries });
-  const isInDoubt = entries.some(isOpen);
-  const isOut = entries.some((entry) => entry.state === 'sent' || isOpen(entry));
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
-    const status = await lockPost(em, target);
+    const { status, entries } = await lockLedger(em, deps, target);
+    const planned = whatNext(deps, target, heard, { known, entries });
+    const isInDoubt = entries.some(isOpen);
+    const isOut = entries.some((entry) => entry.state === 'sent' || isOpen(entry));
     const isOld = heard.code === 'access_lost' && (await isReconnected(em, target));
     const { setback, next } = isOld ? withNewAccess(deps) : { setback: heard, next: planned };
     const failure = { message: describe(setback.message, entries), isInDoubt, code: setback.code };
@@ -93,18 +93,21 @@ function whatNext(
   return nextLook({ code, retryAtMs, openForMs, isSend: !open.every(wasOpen) }, dueAtMs, nowMs);
 }
 
-/** A try found that nothing of a post that was cancelled is out. @returns what its channel is. */
+/**
+ * A try found that nothing of a post that was cancelled is out.
+ *
+ * @returns what its channel is.
+ * @throws SupersededError when something has gone out since: the next try finishes that.
+ */
 export const recordStopped = (deps: ActivityDeps, target: PublishTarget): Promise<ChannelStatus> =>
-  deps.orm.em.fork().transactional(async (em) => stop(em, target, await lockPost(em, target)));
+  deps.orm.em.fork().transactional(async (em) => {
+    const { status, entries } = await lockLedger(em, deps, target);
+    if (status === 'publishing' || entries.some(isOpen)) {
+      throw new SupersededError('Another try is sending, or is to send what the post says now.');
+    }
 
-/** The post before its channel, as everybody locks them: a cancel comes before this or after it. */
-async function lockPost(em: Em, target: PublishTarget): Promise<PostStatus | undefined> {
-  const [post] = await em.execute<{ status: PostStatus }[]>(
-    'select status from posts where id = ? and workspace_id = ? for no key update',
-    [target.postId, target.workspaceId],
-  );
-  return post?.status;
-}
+    return stop(em, target, status);
+  });
 
 /** What a failure means for others: a limit holds for all posts that it was met for, and lost access is told of. */
 async function tellAll(

@@ -46,7 +46,7 @@ export async function retryPost(
     }
 
     await mustHaveItsMedia(em, workspaceId, postId);
-    const channels = await em.execute<{ channel_id: string }[]>(
+    const channels = await em.execute<{ channel_id: string; position: number }[]>(
       `update post_channels set status = 'scheduled', tries = 0, error = null, error_code = null, retry_at = null
        where post_id = ? and workspace_id = ? and status = 'failed' and coalesce(error_code, 'internal') in (?)
        returning channel_id, position`,
@@ -62,12 +62,15 @@ export async function retryPost(
       [at, now, postId, workspaceId],
     );
     const { revision: raised = 0, networks: all = [] } = changed ?? {};
-    return { revision: raised, networks: all, retrying: channels.map((row) => row.channel_id) };
+    return { revision: raised, networks: all, retrying: inOrder(channels) };
   });
   const dueAt = at.toISOString();
   deps.tellTemporal({ workspaceId, postId, status: 'publishing', revision, dueAt, networks });
   return retrying;
 }
+
+const inOrder = (channels: readonly { channel_id: string; position: number }[]): string[] =>
+  channels.toSorted((a, b) => a.position - b.position).map((row) => row.channel_id);
 
 /** A retry must not send less than the post was. The lock keeps the files until the retry is committed. */
 async function mustHaveItsMedia(em: Em, workspaceId: string, postId: string): Promise<void> {

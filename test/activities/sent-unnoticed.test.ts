@@ -1,0 +1,87 @@
+import { CancelledFailure } from '@temporalio/common';
+import test, { type ExecutionContext } from 'ava';
+import { NetworkError } from '../../networks/network.ts';
+import { fakeNetwork, interrupt, type FakeNetwork } from '../support/networks.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
+import type { PostSteps } from '../support/post-steps.ts';
+
+// The ledger says that a post is out, and its channel does not yet: a worker died between the two.
+
+const hour = 3_600_000;
+const { newSteps } = onOneDatabase(test);
+
+async function claimed(t: ExecutionContext, network: FakeNetwork) {
+  const steps = await newSteps(t, { a: network });
+  const channelIds = Object.values(steps.channels);
+  const post = await steps.create({
+    body: 'Hello',
+    channel_ids: channelIds,
+    schedule_in_minutes: 0,
+  });
+  const go = await steps.mustClaim(post);
+  return { steps, post, go, id: go.targets[0]?.postChannelId ?? '' };
+}
+
+/** A try whose worker dies when the ledger says that the post is out. */
+async function sendUnnoticed(
+  t: ExecutionContext,
+  steps: PostSteps,
+  network: FakeNetwork,
+  post: string,
+  id: string,
+) {
+  const { send } = network;
+  network.send = async (...args) => {
+    network.send = send;
+    await send(...args);
+    throw new CancelledFailure('The worker is gone.');
+  };
+  await t.throwsAsync(steps.attempt(post, id));
+  const [live] = network.live;
+  await steps.deps.orm.em
+    .fork()
+    .execute(
+      `update publish_attempts set state = 'sent', remote_id = ?, url = ? where post_channel_id = ?`,
+      [live?.sent.remoteId, live?.sent.url, id],
+    );
+}
+
+test('a cancelled post that was out before its worker died is shown as published, however late anybody comes to it', async (t) => {
+  const network = fakeNetwork();
+  const { steps, post, go, id } = await claimed(t, network);
+  await sendUnnoticed(t, steps, network, post, id);
+  t.is(await steps.cancel(post), 1);
+  steps.pass(25 * hour);
+
+  t.like(await steps.finalize(post, go, { canceled: true, heard: 2 }), { unfinished: true });
+  const again = await steps.mustClaim(post);
+  t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
+  t.is((await steps.finalize(post, again)).status, 'published');
+  t.is(network.live.length, 1);
+});
+
+for (const canceled of [false, true]) {
+  test(`a try that hung and then failed says nothing of a post that another one has sent${canceled ? ' and somebody cancelled' : ''}`, async (t) => {
+    const network = fakeNetwork();
+    const { steps, post, id } = await claimed(t, network);
+    const [hung, hang] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    interrupt(network, 'upload', async () => {
+      hung.resolve();
+      await hang.promise;
+      throw new NetworkError('media_refused', 'No.', { taken: 'no' });
+    });
+    const first = steps.attempt(post, id);
+    await hung.promise;
+    await sendUnnoticed(t, steps, network, post, id);
+    hang.resolve();
+    await t.throwsAsync(first, { name: 'SupersededError' });
+    t.is((await steps.show(post)).channels[0]?.status, 'publishing');
+
+    if (canceled) {
+      t.is(await steps.cancel(post), 1);
+    }
+
+    t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
+    t.is(network.live.length, 1);
+  });
+}
