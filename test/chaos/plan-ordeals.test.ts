@@ -36,6 +36,15 @@ test('nothing else is away between a backup and the end of its restore', (t) => 
   }
 });
 
+test('in a long run three restores of four come when the posts of all other faults are due no more', (t) => {
+  const { posts, outages } = planFor(500, 3);
+  const restores = outages.filter(({ backupAtMs }) => backupAtMs !== null);
+  const isOther = ({ faults }: (typeof posts)[number]) => faults.some(({ mayMiss }) => !mayMiss);
+  const lastMs = Math.max(...posts.filter(isOther).map(({ dueMs }) => dueMs));
+  const after = restores.filter(({ backupAtMs }) => (backupAtMs ?? 0) > lastMs + 30_000);
+  t.deepEqual([restores.length, after.length], [20, 15]);
+});
+
 test('a server that hangs has posts that are due meanwhile, on its own accounts alone', (t) => {
   for (const plan of seeds.map((seed) => planFor(60, seed))) {
     for (const { platform, atMs, forMs } of plan.serverOutages) {

@@ -3,12 +3,17 @@ import type { ChaosOptions } from '../options.ts';
 import { assignFaults } from './assign-faults.ts';
 import { cancelledPost, doomedPost, movedPost, plainPost, type Draft } from './lives.ts';
 import { ordealPosts } from './ordeals.ts';
-import { planOutages, planServerOutages, planTraps } from './outages.ts';
+import { planOutages, planRestores, planServerOutages, planTraps } from './outages.ts';
 import { platforms } from './faults.ts';
 import type { ChannelPlan, ChaosPlan } from './post-plan.ts';
 
 /** Below so many posts a run is to be quick: each fault comes about as seldom as it can. */
 const longRun = 100;
+
+/** In a long run, of so many restores one is in the midst of all else, and the others are at its end. */
+const restoresAmongOthers = 4;
+/** In milliseconds: by then most posts are through, and keep what they went through. */
+const calmMs = 60_000;
 
 /** In milliseconds. */
 const shortestWindow = 80_000;
@@ -24,15 +29,17 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
   const quota = quotaOf(count);
   // Each death costs everything that the process had in its hands 20 s and more, so a short run has one of a kind.
   const deaths = isLong ? quota : 1;
-  const outages = planOutages(random, deaths);
+  const restores = Math.ceil(deaths / restoresAmongOthers);
+  const amongPosts = planOutages(random, { quota: deaths, restores });
   const serverOutages = planServerOutages(random, deaths);
   const outagesEndMs = Math.max(
-    ...[...outages, ...serverOutages].map(({ atMs, forMs }) => atMs + forMs),
+    ...[...amongPosts, ...serverOutages].map(({ atMs, forMs }) => atMs + forMs),
   );
   const windowMs =
     minutes === undefined
       ? Math.max(shortestWindow, outagesEndMs + 20_000, isLong ? count * 3000 : 0)
       : minutes * 60_000;
+  const outages = [...amongPosts, ...planRestores(random, deaths - restores, windowMs + calmMs)];
   const channels = planChannels(random, { shared: isLong ? 12 : 6, revoked: quota, windowMs });
   const run = seed.toString(36);
   const drafts: Draft[] = Array.from({ length: count }, (_, index) => ({

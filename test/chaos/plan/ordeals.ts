@@ -38,6 +38,9 @@ export function ordealPosts(random: Random, wishes: OrdealWishes): PostPlan[] {
     ...restores.flatMap((restore) =>
       changes.map((change) => restoredPost(random, wishes, restore, change)),
     ),
+    ...restores.flatMap((restore) =>
+      Array.from({ length: dueAtRestore }, () => duePost(random, wishes, restore)),
+    ),
     ...serverOutages.flatMap((outage, index) =>
       Array.from({ length: sizeOf(outage, index) }, () => frailPost(random, wishes, outage)),
     ),
@@ -88,7 +91,24 @@ function cancelledPost(
   };
 }
 
+/** How many posts are due about when the database is lost. */
+const dueAtRestore = 3;
+
 const changes = ['later', 'earlier', 'rewritten', 'cancelled'] as const;
+
+/** A post that its user leaves alone, and that is due about when the database is lost: nobody can know what became of it. */
+function duePost(random: Random, { channels }: OrdealWishes, restore: Outage): Bare {
+  const { atMs, forMs, backupAtMs } = restore;
+  const dueMs = between(random, (backupAtMs ?? atMs) - 1000, atMs + forMs);
+  return {
+    parts: 1 + random.below(2),
+    channels: [pickOf(random, channels, isShared)],
+    createMs: Math.max(0, (backupAtMs ?? atMs) - between(random, 3000, 8000)),
+    dueMs,
+    steps: [],
+    faults: [],
+  };
+}
 
 /** A post that is changed after the backup was made: when that is restored, what was acknowledged is forgotten. */
 function restoredPost(

@@ -15,23 +15,44 @@ const outages = [
 const firstAtMs = 9000;
 
 /**
- * One after the other, each as often as `quota` says; every second one of a kind takes the server's life. A run that has
- * one of each begins with the restore, which takes a planned fault from every post that is on its way just then.
+ * Those that befall a run in its midst, one after the other, each as often as `quota` says, but for restores; every
+ * second one of a kind takes the server's life. A restore takes a planned fault from every post that is on its way just
+ * then, and what was acknowledged: a run that has one of each begins with it.
  */
-export function planOutages(random: Random, quota: number): Outage[] {
-  const all = outages.flatMap((outage) =>
-    Array.from({ length: quota }, (_, index) => ({ ...outage, dies: index % 2 === 0 })),
+export function planOutages(
+  random: Random,
+  { quota, restores }: { readonly quota: number; readonly restores: number },
+): Outage[] {
+  const all = outages.flatMap((outage) => repeated(outage, outage.leadMs > 0 ? restores : quota));
+  const isFirst = ({ leadMs }: Kind): number => (quota === 1 && leadMs > 0 ? 0 : 1);
+  return inTurn(
+    random,
+    shuffled(random, all).toSorted((a, b) => isFirst(a) - isFirst(b)),
+    firstAtMs,
   );
-  const isFirst = ({ leadMs }: { leadMs: number }): number => (quota === 1 && leadMs > 0 ? 0 : 1);
-  let fromMs = firstAtMs;
-  return shuffled(random, all)
-    .toSorted((a, b) => isFirst(a) - isFirst(b))
-    .map(({ what, leadMs, forMs, restMs, dies }) => {
-      const backupMs = fromMs + random.below(3000);
-      const atMs = backupMs + leadMs;
-      fromMs = atMs + forMs + restMs;
-      return { what, atMs, forMs, dies, backupAtMs: leadMs > 0 ? backupMs : null };
-    });
+}
+
+/** Restores alone, at the end of a long run. */
+export const planRestores = (random: Random, quota: number, fromMs: number): Outage[] =>
+  inTurn(
+    random,
+    outages.filter(({ leadMs }) => leadMs > 0).flatMap((outage) => repeated(outage, quota)),
+    fromMs,
+  );
+
+type Kind = (typeof outages)[number] & { readonly dies: boolean };
+
+const repeated = (outage: (typeof outages)[number], times: number): Kind[] =>
+  Array.from({ length: times }, (_, index) => ({ ...outage, dies: index % 2 === 0 }));
+
+function inTurn(random: Random, kinds: readonly Kind[], firstMs: number): Outage[] {
+  let fromMs = firstMs;
+  return kinds.map(({ what, leadMs, forMs, restMs, dies }) => {
+    const backupMs = fromMs + random.below(3000);
+    const atMs = backupMs + leadMs;
+    fromMs = atMs + forMs + restMs;
+    return { what, atMs, forMs, dies, backupAtMs: leadMs > 0 ? backupMs : null };
+  });
 }
 
 /** In milliseconds. A request that hangs is given up after 30 s, and the server once that has happened a few times. */
