@@ -7,10 +7,14 @@ import { startRecordingNetwork, type RecordingNetwork } from '../whole/recording
 import { seedPosts, type SeededPost } from '../whole/seed-posts.ts';
 import { startWhole, type Whole } from '../whole/start-whole.ts';
 import { tellPosts } from '../whole/tell-posts.ts';
+import { tellHistories } from './histories.ts';
 import { report, type Passed } from './report.ts';
 
 /** When the others' single posts are due, in seconds after the crowd. */
 const after = [0, 1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 80, 100];
+
+/** Of how many of the crowd the histories are read. */
+const first = 200;
 
 /** How many are told of first, to see how long all will take. */
 const sample = 100;
@@ -44,6 +48,12 @@ async function measure(folder: string, stage: Stage, posts: number): Promise<boo
   const spareMs = dueMs - Date.now();
   stage.say(`${posts} posts are asleep, ${Math.round(spareMs / 1000)} s before they are due.`);
   const passed = await watch(network, many, singles);
+  const firstMs = Math.min(...many.flatMap(({ text }) => network.arrivals.get(text) ?? []));
+  stage.say(
+    `The first of the crowd went out ${((firstMs - dueMs) / 1000).toFixed(2)} s after its time.`,
+  );
+  stage.say(`The first ${first} of the crowd, after their time:`);
+  (await tellHistories(whole.temporal, many.slice(0, first), dueMs)).forEach(stage.say);
   await Promise.all([network.close(), whole.temporal.close(), whole.orm.close()]);
   return report(passed, posts, stage.say) && spareMs > 0;
 }
