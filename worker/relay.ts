@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { Orm } from '../db/orm.ts';
+import { ask } from '../db/ask.ts';
+import type { Em, Orm } from '../db/orm.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { sideBySide } from '../runtime/side-by-side.ts';
@@ -18,6 +19,13 @@ const batchSize = 50;
 
 /** How many rows are told of at once. */
 const width = 10;
+
+/**
+ * How many relays read an outbox at the same time, over all workers. Each holds a transaction until Temporal has
+ * answered, and needs a connection beside it for each row: a pooler's connections would all be held by relays that wait
+ * for another one.
+ */
+const relaysAtOnce = 4;
 
 /**
  * Repeats to Temporal what the API could not tell it: some rows of every outbox. Several workers share the work by
@@ -59,11 +67,9 @@ function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Seen>
     let told = 0;
     const unheard: { id: string; error: unknown }[] = [];
     const isAway = (): boolean => told === 0 && unheard.some(({ error }) => isTemporalAway(error));
-    const rows = await outbox.take(em, {
-      limit: batchSize,
-      except: heldBack.ids(),
-      graceMs,
-    });
+    const rows = (await hasPlace(em, outbox))
+      ? await outbox.take(em, { limit: batchSize, except: heldBack.ids(), graceMs })
+      : [];
     await sideBySide(rows, width, async ({ id, tell }) => {
       if (isAway()) {
         return; // Let go of the row and come back later.
@@ -81,6 +87,17 @@ function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Seen>
     report(log, outbox, unheard);
     return { told, isAway: isAway() };
   });
+}
+
+/** Takes one of the outbox's places until the transaction ends, unless others have all of them. */
+async function hasPlace(em: Em, { name }: Outbox): Promise<boolean> {
+  const places = await ask<object>(
+    em,
+    `select from generate_series(1, ${relaysAtOnce}) as place
+     where pg_try_advisory_xact_lock(hashtext('relay of ' || $1), place) limit 1`,
+    [name],
+  );
+  return places.length > 0;
 }
 
 /** Each row that Temporal refuses has a line of its own; an outage has one a look. */

@@ -1,8 +1,10 @@
 import { Client, ServiceError, type WorkflowClientInterceptor } from '@temporalio/client';
 import ava from 'ava';
+import { createOrm } from '../../db/orm.ts';
 import { heldBackRows } from '../../worker/held-back.ts';
 import { relayOnce, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
+import { patience } from '../support/database.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
@@ -206,6 +208,46 @@ test.serial(
 
     answered.resolve();
     await relaying;
+  },
+);
+
+test.serial(
+  'while Temporal is slow, four relays hold a transaction, however many there are',
+  async (t) => {
+    const { client: own } = await workspace();
+    await api.punctual.orm.em.fork().execute(
+      `insert into posts (id, workspace_id, body, status, scheduled_at, created_at, updated_at)
+       select gen_random_uuid(), ?, 'x', 'scheduled', now() + interval '1 hour', now(), now()
+       from generate_series(1, 400)`,
+      [own.workspaceId],
+    );
+    const answered = Promise.withResolvers<void>();
+    const client = clientWith({ start: async () => answered.promise.then(() => 'run') });
+    const { orm } = api.punctual;
+    const others = createOrm(api.punctual.databaseUrl, { poolSize: 30, ...patience });
+    t.teardown(() => others.close());
+    let idle = 0;
+
+    const relays = Array.from({ length: 8 }, async () => {
+      const told = await relayOnce({ ...relay(), orm: others, client });
+      idle += told === 0 ? 1 : 0;
+      return told;
+    });
+    await poll(
+      async () => idle,
+      (count) => count === 4,
+    );
+
+    const [open] = await orm.em.fork().execute<{ count: number }[]>(
+      `select count(distinct pid)::int from pg_locks where locktype = 'advisory' and objsubid = 2
+       and database = (select oid from pg_database where datname = current_database())`,
+    );
+    t.is(open?.count, 4);
+    answered.resolve();
+    t.is(
+      (await Promise.all(relays)).reduce((sum, told) => sum + told, 0),
+      200,
+    );
   },
 );
 
