@@ -8,6 +8,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   lateness: () => import('./lateness/bench.ts'),
   fairness: () => import('./fairness/bench.ts'),
   webhooks: () => import('./webhooks/bench.ts'),
+  recovery: () => import('./recovery/bench.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { sideBySide } from '../../runtime/side-by-side.ts';
+import type { Stage } from '../../scripts/parts/part.ts';
+import { deliveryWorkflowId } from '../../workflows/messages.ts';
+import { count } from '../count.ts';
+import { machineFacts } from '../machine.ts';
+import { insistently } from '../whole/for-each-of.ts';
+import { inOwnFolder } from '../whole/in-own-folder.ts';
+import { addChannels } from '../whole/seed-posts.ts';
+import { startWhole, type Whole } from '../whole/start-whole.ts';
+import { report } from './report.ts';
+import { insertDeliveries, insertPosts } from './rows.ts';
+
+/** How many starts the bare loop has under way: as many as the relay. */
+const atOnce = 10;
+
+/** A queue that nobody polls: what waits there waits. */
+const nobodysQueue = 'nobody';
+
+/** In milliseconds. */
+const longestMs = 30 * 60_000;
+
+/**
+ * `npm run bench recovery -- [--posts 3000] [--deliveries 3000]`: Temporal has lost the workflows of so many posts, all
+ * due within the hour, and that of one delivery, behind so many others that wait and whose workflows are there. How long
+ * until a worker has started them anew, beside a bare loop of workflow starts.
+ *
+ * @returns whether a hundred thousand posts would be back within ten minutes, and the delivery was within five.
+ */
+export function run(args: readonly string[]): Promise<boolean> {
+  const options = {
+    posts: { type: 'string', default: '3000' },
+    deliveries: { type: 'string', default: '3000' },
+  } as const;
+  const { posts, deliveries } = parseArgs({ args: [...args], options }).values;
+  const plan = { posts: count(posts), deliveries: count(deliveries) };
+  return inOwnFolder((folder, stage) => measure(folder, stage, plan));
+}
+
+type Plan = { readonly posts: number; readonly deliveries: number };
+
+async function measure(folder: string, stage: Stage, plan: Plan): Promise<boolean> {
+  const whole = await startWhole(folder, 9, stage);
+  const [version] = await whole.orm.em.fork().execute<object[]>('show server_version');
+  machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
+  const network = {
+    name: 'lost',
+    platform: 'mastodon',
+    networkUrl: 'http://127.0.0.1:9',
+    channels: 50,
+  };
+  const { workspaceId } = await addChannels(whole, network);
+  const em = whole.orm.em.fork();
+
+  const deliveryIds = await insertDeliveries(em, workspaceId, plan.deliveries);
+  const waiting = deliveryIds.slice(0, -1); // The last one is the newest, and looked at last.
+  const bareBeganMs = Date.now();
+  await sideBySide(waiting, atOnce, (id) => insistently(() => startBare(whole, workspaceId, id)));
+  const barePerSecond = waiting.length / ((Date.now() - bareBeganMs) / 1000);
+  stage.say(
+    `A bare loop started ${waiting.length} workflows, ${barePerSecond.toFixed(0)} a second.`,
+  );
+
+  await insertPosts(em, workspaceId, plan.posts);
+  const seen = await watch(whole, stage, plan.posts);
+  await Promise.all([whole.temporal.close(), whole.orm.close()]);
+  return report({ ...plan, ...seen, barePerSecond }, stage.say);
+}
+
+const startBare = (
+  { temporal }: Whole,
+  workspaceId: string,
+  deliveryId: string,
+): Promise<unknown> =>
+  temporal.client.workflow.start('deliverWebhook', {
+    taskQueue: nobodysQueue,
+    workflowId: deliveryWorkflowId(deliveryId),
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    args: [{ workspaceId, deliveryId, round: 1 }],
+  });
+
+type Row = { readonly found: number; readonly back: number; readonly deliveries: number };
+
+/** When things were so, in seconds since the loss; Infinity when they never were. */
+export type Seen = {
+  readonly firstFound: number;
+  readonly allFound: number;
+  readonly allBack: number;
+  readonly deliveryFound: number;
+};
+
+async function watch({ orm }: Whole, { say, signal }: Stage, posts: number): Promise<Seen> {
+  const beganMs = Date.now();
+  const seen = {
+    firstFound: Infinity,
+    allFound: Infinity,
+    allBack: Infinity,
+    deliveryFound: Infinity,
+  };
+  let saidMs = beganMs;
+  while (
+    Math.max(seen.allBack, seen.deliveryFound) === Infinity &&
+    Date.now() < beganMs + longestMs
+  ) {
+    signal.throwIfAborted();
+    await sleep(500);
+    const [row] = await orm.em.fork().execute<Row[]>(
+      `select count(*) filter (where kind = 'workflow_gone')::int as found,
+         count(*) filter (where kind = 'delivery_gone')::int as deliveries,
+         count(*) filter (where p.synced_revision = p.revision)::int as back
+       from sweep_finds f left join posts p on p.id = f.post_id`,
+    );
+    const { found = 0, back = 0, deliveries = 0 } = row ?? {};
+    const seconds = (Date.now() - beganMs) / 1000;
+    const note = (what: keyof Seen, isSo: boolean): void => {
+      seen[what] = isSo ? Math.min(seen[what], seconds) : seen[what];
+    };
+    note('firstFound', found > 0);
+    note('allFound', found >= posts);
+    note('allBack', back >= posts);
+    note('deliveryFound', deliveries > 0);
+    if (Date.now() > saidMs + 10_000) {
+      saidMs = Date.now();
+      say(`${seconds.toFixed(0).padStart(5)} s   ${found} of ${posts} posts found, ${back} back`);
+    }
+  }
+
+  return seen;
+}
