@@ -2,7 +2,7 @@ import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
-import { prepareStatements } from './prepare-statements.ts';
+import { mayPrepare, prepareStatements } from './prepare-statements.ts';
 import { takeBackLost } from './take-back-lost.ts';
 
 export type Orm = MikroORM;
@@ -25,7 +25,9 @@ export function createOrm(
       query_timeout: options.queryTimeoutMs ?? 20_000,
       onPoolCreated: (pool: Parameters<typeof takeBackLost>[0]) => {
         takeBackLost(pool);
-        prepareStatements(pool);
+        if (mayPrepare(databaseUrl)) {
+          prepareStatements(pool);
+        }
       },
     },
     forceUtcTimezone: true,

@@ -8,6 +8,14 @@ type Pool = { on: (event: 'connect', listener: (client: Client) => void) => unkn
 const names = new Map<string, string>();
 
 /**
+ * Whether statements may be prepared on connections to this address. Not with `?prepare=no`, which is for poolers that
+ * hand a connection to another client after each transaction and do not keep track of what is prepared on it, as
+ * PgBouncer before 1.21.
+ */
+export const mayPrepare = (databaseUrl: string): boolean =>
+  !databaseUrl.split('?').slice(1).join().split('&').includes('prepare=no');
+
+/**
  * Makes every connection of a pool prepare the statements that come with values: PostgreSQL parses and plans each of
  * them once for a connection, and not at every call.
  */

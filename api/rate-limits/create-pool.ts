@@ -1,4 +1,5 @@
 import { Pool } from 'pg';
+import { mayPrepare } from '../../db/prepare-statements.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 /**
@@ -18,7 +19,20 @@ export function createPool(
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
   });
+  if (!mayPrepare(connectionString)) {
+    pool.on('connect', withoutNames);
+  }
+
   // A connection that breaks while nobody uses it. The pool has forgotten it by now.
   pool.on('error', ({ name, message }) => log.debug({ name, message }, 'a connection was lost'));
   return pool;
+}
+
+/** What is asked by a name is prepared under it. */
+function withoutNames(client: { query: (...args: never[]) => unknown }): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  client.query = (first: unknown, ...rest: unknown[]) =>
+    typeof first === 'object' && first !== null && 'name' in first && !('submit' in first)
+      ? query({ ...first, name: undefined }, ...rest)
+      : query(first, ...rest);
 }

@@ -5,6 +5,7 @@ import { findTestServer } from '../../../scripts/temporal/find-test-server.ts';
 import type { Part } from '../needs.ts';
 import { startGoToSocial } from './gotosocial.ts';
 import { startPds } from './pds.ts';
+import { findPgbouncer } from './pgbouncer-program.ts';
 import { startTestPostgres } from './postgres.ts';
 import { startTestTemporal } from './temporal.ts';
 import type { TestService } from './test-service.ts';
@@ -25,6 +26,7 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
     gotosocial: startGoToSocial,
     pds: startPds,
     versitygw: () => startVersitygw(folder, stage),
+    pgbouncer: () => pgbouncer(stage),
     openssl: () => onPath('openssl', 'version'),
     python: () => onPath('python3', '--version'),
   };
@@ -48,6 +50,12 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
 async function onPath(name: string, ...args: readonly string[]): Promise<TestService> {
   await promisify(execFile)(name, args, { timeout: 30_000 });
   return { env: {}, stop: async () => undefined };
+}
+
+/** A test starts its own, before the PostgreSQL of all, so only the program is shared. */
+async function pgbouncer(stage: Stage): Promise<TestService> {
+  const program = await findPgbouncer(process.env, stage);
+  return { env: { PUNCTUAL_TEST_PGBOUNCER_PATH: program }, stop: async () => undefined };
 }
 
 /** Each test that skips time starts a server of its own, so only the program is shared. */

@@ -1,0 +1,15 @@
+import test from 'ava';
+import { needs } from '../support/needs.ts';
+import { startPgbouncer } from '../support/pgbouncer.ts';
+
+// The tests of claims, the relay and the ledger, word for word, on the connections of a pooler.
+if (needs('pgbouncer', 'temporal') === test) {
+  process.env['PUNCTUAL_TEST_DATABASE_URL'] = await startPgbouncer(20);
+  await import('./claims.test.ts');
+  await import('../temporal/relay.test.ts');
+  await import('../activities/stopped-workers.test.ts');
+} else {
+  needs('pgbouncer', 'temporal')('claims, the relay and the ledger work behind PgBouncer', (t) =>
+    t.pass(),
+  );
+}
