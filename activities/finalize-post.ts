@@ -40,7 +40,8 @@ export async function finalizePost(
       return { status: 'gone', deliveryIds: [] };
     }
 
-    await doubtForgotten(em, scope, request.published ?? []);
+    const isForgotten = post.revision < (request.claimed ?? 0); // Revisions only rise, but for a restore.
+    await doubtForgotten(em, scope, isForgotten ? 'all' : (request.published ?? []));
     if (hasMovedOn(post, request)) {
       if (post.status === 'scheduled') {
         await endOpenChannels(em, scope, 'scheduled anew');

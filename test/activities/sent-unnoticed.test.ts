@@ -5,7 +5,7 @@ import { fakeNetwork, interrupt, type FakeNetwork } from '../support/networks.ts
 import { onOneDatabase } from '../support/on-one-database.ts';
 import type { PostSteps } from '../support/post-steps.ts';
 
-// The ledger says that a post is out, and its channel does not yet: a worker died between the two.
+// A post is out, and its channel does not say so: a worker died before that, or the database has forgotten it.
 
 const hour = 3_600_000;
 const { newSteps } = onOneDatabase(test);
@@ -85,3 +85,17 @@ for (const canceled of [false, true]) {
     t.is(network.live.length, 1);
   });
 }
+
+test('a post that a restored database knows as a draft while its workflow publishes it is in doubt', async (t) => {
+  const network = fakeNetwork();
+  const { steps, post, go, id } = await claimed(t, network);
+  const em = steps.deps.orm.em.fork();
+  await em.execute(`update posts set status = 'draft', revision = 0 where id = ?`, [post]);
+  await em.execute(`update post_channels set status = 'draft' where id = ?`, [id]);
+
+  t.is((await steps.finalize(post, go)).status, 'failed');
+  const { status, channels } = await steps.show(post);
+  t.is(status, 'failed');
+  t.like(channels[0], { status: 'unconfirmed', error_code: 'unconfirmed' });
+  t.regex(channels[0]?.error ?? '', /may have taken this post/v);
+});

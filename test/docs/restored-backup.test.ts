@@ -221,7 +221,7 @@ async function mustSleep(t: ExecutionContext, { show, handleOf }: World, id: str
 
 test('after the steps of the page over a restored backup no post is sent twice, none is lost, and none is early', async (t) => {
   t.timeout(600_000);
-  t.is(statements.length, 4);
+  t.is(statements.length, 5);
   t.true(query.includes('2027-03-01T03:00:00Z'));
   const my = await world(t);
   const { show, out, network, other } = my;
@@ -241,6 +241,10 @@ test('after the steps of the page over a restored backup no post is sent twice, 
     t.is(post.channels[0].status, 'unconfirmed', post.body);
   }
 
+  const url = network.live.find(({ text }) => text === 'retried since')?.sent.url;
+  const [{ channel_id }] = (await show(posts.retried)).channels;
+  await my.call(() => my.client.post(`/posts/${posts.retried}/settle`, { channel_id, url }));
+  t.is((await show(posts.retried)).status, 'published');
   t.is((await show(posts.before)).status, 'published');
   t.is((await out(posts.everywhere)).channels[0].status, 'published');
   t.deepEqual(await my.eventTypes(posts.everywhere), ['post.published']);
