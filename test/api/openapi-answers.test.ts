@@ -207,7 +207,9 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
   const target = { workspaceId, channelId: channels[0] } as PublishTarget;
   const lostAccess = await orm.em
     .fork()
-    .transactional((em) => loseAccess(em, deps, target, 'The access token was revoked.'));
+    .transactional((em) =>
+      loseAccess(em, deps, target, 'The access token was revoked.', 'workflow'),
+    );
   deliveryIds.push(...lostAccess);
   return deliveryIds;
 }
