@@ -1,0 +1,134 @@
+import {
+  endAnew,
+  isFinal,
+  isOut,
+  rowsThatCount,
+  type Bounds,
+  type Row,
+  type State,
+  type Step,
+} from './state.ts';
+
+/** What the post's owner may call now, each a transaction under the post's lock (api/posts). */
+export function* ownerSteps(state: State, bounds: Bounds): Generator<Step> {
+  // After a restore the API starts when workflows have said what the database has forgotten.
+  const isClosed = state.isRestored && state.workflow !== null && state.workflow.claimed !== null;
+  if (state.callsLeft === 0 || isClosed) {
+    return;
+  }
+
+  const called = { ...state, callsLeft: state.callsLeft - 1 };
+  for (const [name, to] of [
+    ['cancel', cancel(called)],
+    ['schedule', schedule(called, bounds, called.text)],
+    ['edit and schedule', schedule(called, bounds, called.text + 1)],
+    ['retry', retry(called)],
+    ['settle', settle(called, bounds)],
+  ] as const) {
+    if (to) {
+      yield { name, to, isCalm: false };
+    }
+  }
+}
+
+const isOpen = ({ state }: Row): boolean => state === 'sending';
+
+function cancel(state: State): State | null {
+  const isUnderWay = state.status === 'scheduled' || state.status === 'publishing';
+  if (!isUnderWay || (state.status === 'publishing' && isFinal(state.channel))) {
+    return null;
+  }
+
+  const rows = rowsThatCount(state.ledger, state.run);
+  const goesOn = rows.some(isOpen) || (rows.length > 0 && rows.every(isOut));
+  const isStopped = state.channel === 'scheduled' || (state.channel === 'retrying' && !goesOn);
+  const channel = isStopped ? 'draft' : state.channel;
+  // What is being sent, or in doubt, is counted in the answer, and may go out.
+  return {
+    ...(channel === 'draft' ? forbidOlder(state) : state),
+    status: 'draft',
+    isDue: false,
+    revision: state.revision + 1,
+    channel,
+  };
+}
+
+/** What was read before must not go out any more. */
+const forbidOlder = (state: State): State => {
+  const [first, second] = state.tries;
+  return {
+    ...state,
+    tries: [first && { ...first, isForbidden: true }, second && { ...second, isForbidden: true }],
+  };
+};
+
+function schedule(state: State, { parts, faults }: Bounds, text: number): State | null {
+  const { status, channel, ledger } = state;
+  const isLive = ledger.some((row) => row.state === 'sent' || (isOpen(row) && parts > 1));
+  const isUnderWay = channel === 'publishing' || channel === 'retrying';
+  const canBeSent = ['draft', 'scheduled', 'failed'].includes(channel) || isUnderWay;
+  if ((status !== 'draft' && status !== 'scheduled') || !canBeSent) {
+    return null;
+  }
+
+  if (text !== state.text && isLive) {
+    return null; // A part that is live cannot be unsaid.
+  }
+
+  const hasBegun = isUnderWay || ledger.some(({ run }) => run === state.run);
+  const isNew = status === 'draft' && (hasBegun || !faults.includes('keeps the run'));
+  return {
+    ...(text !== state.text && !isUnderWay ? forbidOlder(state) : state),
+    status: 'scheduled',
+    text,
+    isDue: false,
+    isOver: false,
+    revision: state.revision + 1,
+    run: isNew ? state.run + 1 : state.run,
+    channel: isUnderWay ? channel : 'scheduled',
+  };
+}
+
+function retry(state: State): State | null {
+  const hasEnded = state.status === 'published' || state.status === 'failed';
+  if (!hasEnded || state.channel !== 'failed') {
+    return null;
+  }
+
+  const { revision, run } = state;
+  return {
+    ...state,
+    status: 'publishing',
+    channel: 'scheduled',
+    revision: revision + 1,
+    run: run + 1,
+    isDue: true,
+    isOver: false,
+  };
+}
+
+/** The owner looks at the account, and says what is there. */
+function settle(state: State, { parts }: Bounds): State | null {
+  const open = state.ledger.filter(isOpen);
+  if (state.channel !== 'unconfirmed' || open.some(({ mayLand }) => mayLand)) {
+    return null;
+  }
+
+  // A restored database may know nothing of a send: then the owner speaks of the whole post.
+  const isThere =
+    state.ledger.length === 0
+      ? state.live.length === parts
+      : open.every((row) =>
+          state.live.some(({ part, text }) => part === row.part && text === row.text),
+        );
+  const ledger = state.ledger.map((row): Row =>
+    isOpen(row) ? { ...row, state: isThere ? 'sent' : 'refused' } : row,
+  );
+  const sent = new Set(ledger.flatMap((row) => (row.state === 'sent' ? [row.part] : [])));
+  const settled: State = {
+    ...state,
+    ledger,
+    channel: isThere && (ledger.length === 0 || sent.size === parts) ? 'published' : 'failed',
+  };
+  return state.status === 'published' || state.status === 'failed' ? endAnew(settled) : settled;
+}

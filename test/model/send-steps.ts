@@ -1,0 +1,156 @@
+import {
+  afterMishap,
+  drop,
+  put,
+  type Bounds,
+  type Copy,
+  type Row,
+  type State,
+  type Step,
+  type Try,
+} from './state.ts';
+
+// A send, from its intent in the ledger to what is written down of its answer (activities/publish-channel/mark-sending.ts,
+// send-thread.ts, ledger-marks.ts).
+
+export const newRows = (parts: number, { run, text }: Try): Row[] =>
+  Array.from({ length: parts }, (_, part) => {
+    return { run, part, text, state: 'ready', send: 0, mayLand: false };
+  });
+
+/** The first intent writes all parts down. */
+export function markNew(state: State, { parts }: Bounds, attempt: Try): State | null {
+  const isTaken = state.ledger.some(
+    (row) => row.run >= attempt.run || row.state === 'sending' || row.state === 'sent',
+  );
+  if (state.channel !== 'publishing' || state.run !== attempt.run || isTaken) {
+    return null;
+  }
+
+  const sends = state.sends + 1;
+  const [first, ...others] = newRows(parts, attempt);
+  const marked = first && { ...first, state: 'sending' as const, send: sends, mayLand: true };
+  return { ...state, sends, ledger: [...state.ledger, ...(marked ? [marked] : []), ...others] };
+}
+
+/** A later part, or one that was not taken before. */
+export function markKnown(state: State, attempt: Try, next: Row | undefined): State | null {
+  const index = state.ledger.findIndex((row) => row.run === next?.run && row.part === next.part);
+  const row = state.ledger[index];
+  const fits =
+    row !== undefined &&
+    state.channel === 'publishing' &&
+    (row.state === 'ready' || row.state === 'refused') &&
+    (state.run === attempt.run || (row.part > 0 && state.text === attempt.text)) &&
+    !state.ledger.some(
+      (other) =>
+        other !== row &&
+        (other.run > row.run ||
+          (other.part === row.part && (other.state === 'sending' || other.state === 'sent'))),
+    );
+  if (!fits) {
+    return null;
+  }
+
+  const sends = state.sends + 1;
+  const marked: Row = { ...row, state: 'sending', send: sends, mayLand: true };
+  return { ...state, sends, ledger: state.ledger.with(index, marked) };
+}
+
+/** The request leaves. What becomes of it is the network's choice. */
+export function* send(state: State, bounds: Bounds, slot: 0 | 1, attempt: Try): Generator<Step> {
+  const { faults, keyed } = bounds;
+  if (attempt.isStale && !faults.includes('sends after a freeze')) {
+    yield { name: 'was frozen and sends nothing', to: drop(state, slot), isCalm: true };
+    return;
+  }
+
+  const row = sendingOf(attempt);
+  if (!row) {
+    return;
+  }
+
+  const copy = { run: row.run, part: row.part, text: row.text };
+  const isWanted = state.status === 'publishing' && state.text === row.text;
+  const seen =
+    attempt.isForbidden && !isWanted
+      ? {
+          ...state,
+          wrong: state.wrong ?? `version ${row.text} goes out after a call that stopped it`,
+        }
+      : state;
+  const answered = (to: State, finding: Try['finding']): State =>
+    put(to, slot, { ...attempt, at: 'answered', finding });
+  yield { name: 'is taken', to: answered(land(seen, copy, keyed), 'taken'), isCalm: true };
+  const refused = afterMishap(seen, bounds, 'refusal');
+  if (refused) {
+    yield { name: 'is refused for now', to: answered(refused, 'not now'), isCalm: false };
+    yield { name: 'is refused for good', to: answered(refused, 'never'), isCalm: false };
+  }
+
+  const lost = afterMishap(seen, bounds, 'loss');
+  if (lost) {
+    const requests = [...lost.requests, copy];
+    const to = answered({ ...lost, requests }, 'silence');
+    yield { name: 'hears nothing', to, isCalm: false };
+  }
+}
+
+/** A post appears. On a keyed network the same key makes no second one. */
+export function land(state: State, copy: Copy, keyed: boolean): State {
+  const isThere =
+    keyed && state.live.some(({ run, part }) => run === copy.run && part === copy.part);
+  if (isThere) {
+    return state;
+  }
+
+  const live = [...state.live, copy];
+  const isTwice = live.filter(({ part }) => part === copy.part).length > 1;
+  return {
+    ...state,
+    live,
+    wrong: state.wrong ?? (isTwice ? `part ${copy.part} is live twice` : null),
+  };
+}
+
+const sendingOf = ({ view }: Try): Row | undefined =>
+  view.filter((row) => row.state === 'sending').toSorted((a, b) => b.send - a.send)[0];
+
+/** The answer of `send`, written down: as far as it is still about the same send. */
+export function noteAnswer(state: State, slot: 0 | 1, attempt: Try): State {
+  const row = sendingOf(attempt);
+  const { finding } = attempt;
+  if (!row || finding === 'silence') {
+    return put(state, slot, { ...attempt, at: 'begun', view: state.ledger });
+  }
+
+  if (finding === 'taken') {
+    const ledger = sentIn(state.ledger, row);
+    return put({ ...state, ledger }, slot, {
+      ...attempt,
+      at: 'begun',
+      view: ledger,
+      finding: null,
+    });
+  }
+
+  const ledger = notTaken(state.ledger, row, finding === 'never' ? 'refused' : 'ready');
+  return put({ ...state, ledger }, slot, { ...attempt, at: 'failing' });
+}
+
+export const sentIn = (ledger: readonly Row[], { run, part }: Row): Row[] =>
+  ledger.map((row) =>
+    row.run === run && row.part === part ? { ...row, state: 'sent', mayLand: false } : row,
+  );
+
+/** Nothing came of it: only of this send: another may have begun since. */
+export const notTaken = (
+  ledger: readonly Row[],
+  { run, part, send: which }: Row,
+  state: 'ready' | 'refused',
+): Row[] =>
+  ledger.map((row) =>
+    row.run === run && row.part === part && row.send === which && row.state !== 'sent'
+      ? { ...row, state }
+      : row,
+  );

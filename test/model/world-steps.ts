@@ -1,0 +1,125 @@
+import {
+  afterMishap,
+  drop,
+  type Bounds,
+  type Database,
+  type Row,
+  type State,
+  type Step,
+} from './state.ts';
+import { land } from './send-steps.ts';
+
+// What nobody of us does: time passes, requests that were lost arrive after all, and things break.
+
+export function* timeSteps(state: State): Generator<Step> {
+  if (state.status === 'scheduled' && !state.isDue) {
+    yield { name: 'the post is due', to: due(state), isCalm: true };
+  }
+
+  if (state.ledger.some(({ mayLand }) => mayLand)) {
+    const [first, second] = state.tries;
+    const to: State = {
+      ...state,
+      ledger: state.ledger.map((row) => ({ ...row, mayLand: false })),
+      requests: [],
+      tries: [
+        first?.at === 'marked' ? { ...first, isStale: true } : first,
+        second?.at === 'marked' ? { ...second, isStale: true } : second,
+      ],
+    };
+    yield { name: 'a minute passes', to, isCalm: true };
+  }
+
+  const isUnderWay = state.channel === 'publishing' || state.channel === 'retrying';
+  const hasDay = state.isDue || (state.status === 'draft' && isUnderWay);
+  if (hasDay && !state.isOver && !state.ledger.some(({ mayLand }) => mayLand)) {
+    yield { name: 'a day passes', to: { ...state, isOver: true }, isCalm: true };
+  }
+}
+
+/** The time passes for the post as it was at a backup as well. */
+const due = (state: State): State => ({
+  ...state,
+  isDue: true,
+  backup: state.backup && { ...state.backup, isDue: true },
+});
+
+export function* networkSteps(state: State, { keyed }: Bounds): Generator<Step> {
+  for (const [index, request] of state.requests.entries()) {
+    const requests = state.requests.toSpliced(index, 1);
+    const name = `the lost request for part ${request.part} lands`;
+    yield { name, to: land({ ...state, requests }, request, keyed), isCalm: false };
+  }
+}
+
+export function* breakdowns(state: State, bounds: Bounds): Generator<Step> {
+  const { tries, workflow, backup } = state;
+  const crashed = tries[0] && afterMishap(state, bounds, 'crash');
+  if (crashed) {
+    yield { name: 'the worker dies', to: drop(crashed, 0), isCalm: false };
+  }
+
+  const hung = tries[0] && !tries[1] && afterMishap(state, bounds, 'hang');
+  if (hung) {
+    const to: State = { ...hung, tries: [null, tries[0]] };
+    yield { name: 'the worker hangs', to, isCalm: false };
+  }
+
+  const terminated = workflow && afterMishap(state, bounds, 'termination');
+  if (terminated) {
+    // What its activity does is heard by nobody.
+    const to: State = { ...terminated, workflow: null, tries: [null, tries[1] ?? tries[0]] };
+    yield { name: 'the workflow is terminated', to, isCalm: false };
+  }
+
+  if (!backup && bounds.mishaps.includes('restore')) {
+    yield { name: 'a backup is made', to: { ...state, backup: databaseOf(state) }, isCalm: false };
+  }
+
+  const lost = backup && afterMishap(state, bounds, 'restore');
+  if (backup && lost) {
+    const to = restore({ ...lost, ...backup }, state, bounds);
+    yield { name: 'the database is restored', to, isCalm: false };
+  }
+}
+
+/** Everything is stopped, and has been for some time: then come the statements of docs/operations.md. */
+function restore(restored: State, { revision }: State, { faults }: Bounds): State {
+  const stopped: State = {
+    ...restored,
+    isDue: restored.status === 'draft' ? false : restored.isDue,
+    backup: null,
+    isRestored: true,
+    tries: [null, null],
+    requests: [],
+    ledger: restored.ledger.map((row) => ({ ...row, mayLand: false })),
+  };
+  if (faults.includes('starts a backup as it is')) {
+    return stopped;
+  }
+
+  const { status, channel, hasEndedSince } = stopped;
+  const isWanted = status === 'scheduled' || status === 'publishing';
+  if ((hasEndedSince || (isWanted && stopped.isDue)) && channel !== 'published') {
+    return { ...inDoubt(stopped), status: 'failed' };
+  }
+
+  const isBeingSent = channel === 'publishing' || channel === 'retrying';
+  const doubted = isBeingSent ? inDoubt(stopped) : stopped;
+  const higher = Math.max(revision, doubted.revision) + 1;
+  return isWanted ? { ...doubted, revision: higher } : doubted;
+}
+
+/** What a restored database cannot know: the channel, and what the ledger says of its parts. */
+export const inDoubt = (state: State): State => ({
+  ...state,
+  channel: 'unconfirmed',
+  ledger: state.ledger.map((row): Row =>
+    row.state === 'sent' ? row : { ...row, state: 'sending' },
+  ),
+});
+
+const databaseOf = (state: State): Database => {
+  const { status, revision, synced, run, text, isDue, isOver, channel, ledger, events } = state;
+  return { status, revision, synced, run, text, isDue, isOver, channel, ledger, events };
+};
