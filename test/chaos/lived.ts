@@ -46,7 +46,12 @@ export type Lived = {
 };
 
 /** In milliseconds since 1970. What was committed in between is gone. */
-export type Restore = { readonly backupAtMs: number; readonly restoredAtMs: number };
+export type Restore = {
+  readonly backupAtMs: number;
+  readonly restoredAtMs: number;
+  /** Ids of the posts whose workflow ended since the backup. */
+  readonly ended?: ReadonlySet<string>;
+};
 
 /** A post whose life has yet to begin. */
 export const unborn = (plan: PostPlan): Lived => ({
@@ -69,13 +74,15 @@ export const unborn = (plan: PostPlan): Lived => ({
 
 /**
  * The database was restored: what was acknowledged since the backup is not so any more, and what was in force then is in
- * force again. A post that slept and was left alone, or had ended, has lost nothing.
+ * force again. A post that slept and was left alone, or had ended, has lost nothing. A draft whose workflow ended only
+ * after the backup may have been scheduled and sent since, as far as anybody can tell.
  */
-export function forget(lived: Lived, { backupAtMs, restoredAtMs }: Restore): void {
+export function forget(lived: Lived, { backupAtMs, restoredAtMs, ended }: Restore): void {
   const isTouched = lived.calledAtMs >= backupAtMs;
   const hasEnded = lived.endedAtMs !== null && lived.endedAtMs < backupAtMs;
   const isDue = lived.inForce.some(({ dueMs }) => dueMs <= restoredAtMs) && !hasEnded;
-  if (!isTouched && !isDue) {
+  const isListed = ended?.has(lived.id) === true && lived.end?.status === 'draft';
+  if (!isTouched && !isDue && !isListed) {
     return;
   }
 

@@ -105,6 +105,20 @@ test('a post that slept through a restore, or had ended before its backup, is he
   }
 });
 
+test('a draft whose workflow ended only after the backup may have been sent since, and is a draft otherwise', (t) => {
+  const draft = (ended: string[]): number => {
+    const end = { status: 'draft' } as const;
+    const lived = livedOf({ lived: { endedAtMs: dueMs + 1000 }, end });
+    forget(lived, {
+      backupAtMs: dueMs + 5000,
+      restoredAtMs: dueMs + 9000,
+      ended: new Set(ended),
+    });
+    return lived.restores;
+  };
+  t.deepEqual([draft(['p1']), draft(['another'])], [1, 0]);
+});
+
 test('a cancel that was forgotten holds until the restore, and the time before it is in force again', (t) => {
   const restore = { backupAtMs: 1000, restoredAtMs: 5000 };
   const cancelled = (askedAtMs: number) =>

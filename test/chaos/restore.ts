@@ -53,7 +53,7 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
   await sayTo(database.directUrl, (await readRestorePage(backupAt, ended)).statements);
   const restoredAtMs = Date.now();
   for (const lived of living) {
-    forget(lived, { backupAtMs: backup.atMs, restoredAtMs });
+    forget(lived, { backupAtMs: backup.atMs, restoredAtMs, ended: new Set(ended) });
   }
   await database.gate.open();
   for (const each of processes) {
