@@ -1,6 +1,16 @@
 import type { Em } from '../db/orm.ts';
 import { ask } from '../db/ask.ts';
 
+/** What the steps after a restore add to the revisions of open posts: see docs/operations.md. */
+const restoredBy = 1_000_000;
+
+/**
+ * Whether the database has forgotten that the post was claimed: revisions rise one by one, and fall by a restore only,
+ * after which they are raised by far.
+ */
+export const isForgotten = (revision: number, claimed: number): boolean =>
+  revision < claimed || revision >= claimed + restoredBy;
+
 /**
  * Channels that have their post, as their workflow knows, and of which the database says that they have not: it was
  * restored from a backup, or failed over, and has forgotten. They are not sent again. What the ledger says of their parts

@@ -6,7 +6,7 @@ import { finalEventType } from '../domain/events.ts';
 import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
-import { doubtForgotten } from './doubt-forgotten.ts';
+import { doubtForgotten, isForgotten } from './doubt-forgotten.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { endOpenChannels, type Why } from './end-open-channels.ts';
 import { endsIn, hasMovedOn, type Finalized, type FinalizeRequest } from './post-end.ts';
@@ -40,8 +40,8 @@ export async function finalizePost(
       return { status: 'gone', deliveryIds: [] };
     }
 
-    const isForgotten = post.revision < (request.claimed ?? 0); // Revisions only rise, but for a restore.
-    await doubtForgotten(em, scope, isForgotten ? 'all' : (request.published ?? []));
+    const { published = [], claimed = post.revision } = request;
+    await doubtForgotten(em, scope, isForgotten(post.revision, claimed) ? 'all' : published);
     if (hasMovedOn(post, request)) {
       if (post.status === 'scheduled') {
         await endOpenChannels(em, scope, 'scheduled anew');

@@ -99,3 +99,23 @@ test('a post that a restored database knows as a draft while its workflow publis
   t.like(channels[0], { status: 'unconfirmed', error_code: 'unconfirmed' });
   t.regex(channels[0]?.error ?? '', /may have taken this post/v);
 });
+
+test('a post that a restored database has at a later time, while its workflow publishes it, is in doubt', async (t) => {
+  const network = fakeNetwork();
+  const { steps, post, go, id } = await claimed(t, network);
+  await steps.deps.orm.em
+    .fork()
+    .execute(
+      `update posts set status = 'scheduled', revision = 1000001, scheduled_at = scheduled_at + interval '1 day' where id = ?`,
+      [post],
+    );
+  await steps.finalize(post, go);
+  t.is((await steps.show(post)).channels[0]?.status, 'unconfirmed');
+
+  steps.pass(25 * hour);
+  const again = await steps.mustClaim(post);
+  t.deepEqual(again.targets, []);
+  t.is((await steps.finalize(post, again)).status, 'failed');
+  t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });
+  t.deepEqual(network.live, []);
+});
