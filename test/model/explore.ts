@@ -1,5 +1,14 @@
+import { hash } from 'node:crypto';
 import { ownerSteps } from './owner-steps.ts';
-import { isFinal, startOf, type Bounds, type Row, type State, type Step } from './state.ts';
+import {
+  isFinal,
+  startOf,
+  type Bounds,
+  type Row,
+  type State,
+  type Step,
+  type Try,
+} from './state.ts';
 import { trySteps } from './try-steps.ts';
 import { breakdowns, networkSteps, timeSteps } from './world-steps.ts';
 import { workflowSteps } from './workflow-steps.ts';
@@ -64,7 +73,7 @@ function keyOf(state: State): string {
 
   const rows = (view: readonly Row[]): unknown[] =>
     view.map((row) => [row.run, row.part, row.text, row.state, rank.get(row.send), row.mayLand]);
-  return JSON.stringify({
+  const told = JSON.stringify({
     ...state,
     sends: 0,
     revision: 0,
@@ -75,10 +84,16 @@ function keyOf(state: State): string {
       claimed: workflow.claimed === null ? null : workflow.claimed - revision,
     },
     ledger: rows(ledger),
-    tries: tries.map((attempt) => attempt && [attempt, rows(attempt.view)]),
+    tries: tries.map((attempt) => attempt && withRows(attempt, rows)),
     ...(state.backup && { revision, synced }),
   });
+  return hash('sha1', told, 'base64');
 }
+
+const withRows = ({ view, ...attempt }: Try, rows: (view: readonly Row[]) => unknown): unknown => [
+  attempt,
+  rows(view),
+];
 
 export type Explored = {
   readonly states: number;
@@ -86,58 +101,82 @@ export type Explored = {
   readonly found: { readonly fault: string; readonly steps: readonly string[] } | null;
 };
 
-type Node = { readonly state: State; readonly parent: number; readonly name: string };
+/** What is known of the states that were found, by their numbers. They themselves would take gigabytes. */
+type Found = {
+  /** From which one each was found first, and by which of its steps. */
+  readonly parents: number[];
+  readonly steps: number[];
+  /** From where a calm step leads to each. */
+  readonly calmFrom: number[][];
+  readonly atRest: number[];
+};
 
 /**
  * Goes through all that can happen within the bounds, breadth first, and looks at each state. After that it asks of each
  * whether the post comes to rest from there when nobody does anything and nothing breaks.
  */
 export function explore(bounds: Bounds): Explored {
-  const nodes: Node[] = [{ state: startOf(bounds), parent: -1, name: 'the post is scheduled' }];
-  const indexes = new Map<string, number>([[keyOf(startOf(bounds)), 0]]);
-  /** From where a calm step leads to a state. */
-  const calmFrom: number[][] = [[]];
-  for (let index = 0; index < nodes.length; index += 1) {
-    const { state } = nodes[index] as Node;
-    const fault = faultOf(state, bounds);
-    if (fault) {
-      return { states: nodes.length, found: { fault, steps: wayTo(nodes, index) } };
-    }
-
-    for (const { name, to, isCalm } of nextSteps(state, bounds)) {
-      const key = keyOf(to);
-      let next = indexes.get(key);
-      if (next === undefined) {
-        next = nodes.push({ state: to, parent: index, name }) - 1;
-        indexes.set(key, next);
-        calmFrom.push([]);
+  const found: Found = { parents: [-1], steps: [0], calmFrom: [[]], atRest: [] };
+  const { parents, calmFrom, atRest } = found;
+  const start = startOf(bounds);
+  const numbers = new Map<string, number>([[keyOf(start), 0]]);
+  let [layer, first] = [[start], 0];
+  while (layer.length > 0) {
+    const next: State[] = [];
+    for (const [offset, state] of layer.entries()) {
+      const number = first + offset;
+      const fault = faultOf(state, bounds);
+      if (fault) {
+        return {
+          states: numbers.size,
+          found: { fault, steps: wayTo(found, number, bounds).names },
+        };
       }
 
-      if (isCalm) {
-        calmFrom[next]?.push(index);
+      if (isAtRest(state)) {
+        atRest.push(number);
+      }
+
+      let step = 0;
+      for (const { to, isCalm } of nextSteps(state, bounds)) {
+        const key = keyOf(to);
+        const known = numbers.get(key) ?? parents.length;
+        if (known === parents.length) {
+          numbers.set(key, known);
+          parents.push(number);
+          found.steps.push(step);
+          calmFrom.push([]);
+          next.push(to);
+        }
+
+        if (isCalm) {
+          calmFrom[known]?.push(number);
+        }
+
+        step += 1;
       }
     }
+
+    first += layer.length;
+    layer = next;
   }
 
-  const stuck = firstStuck(nodes, calmFrom);
-  return {
-    states: nodes.length,
-    found:
-      stuck === null
-        ? null
-        : {
-            fault: `never comes to rest: ${JSON.stringify(nodes[stuck]?.state)}`,
-            steps: wayTo(nodes, stuck),
-          },
-  };
+  const stuck = firstStuck(found);
+  if (stuck === null) {
+    return { states: numbers.size, found: null };
+  }
+
+  const { names, state } = wayTo(found, stuck, bounds);
+  const fault = `never comes to rest: ${JSON.stringify(state)}`;
+  return { states: numbers.size, found: { fault, steps: names } };
 }
 
 /** Backwards from all states of rest, along calm steps. */
-function firstStuck(nodes: readonly Node[], calmFrom: readonly number[][]): number | null {
-  const rests = new Uint8Array(nodes.length);
-  const todo = nodes.flatMap(({ state }, index) => (isAtRest(state) ? [index] : []));
-  for (const index of todo) {
-    rests[index] = 1;
+function firstStuck({ calmFrom, atRest }: Found): number | null {
+  const rests = new Uint8Array(calmFrom.length);
+  const todo = [...atRest];
+  for (const number of todo) {
+    rests[number] = 1;
   }
 
   while (todo.length > 0) {
@@ -153,11 +192,24 @@ function firstStuck(nodes: readonly Node[], calmFrom: readonly number[][]): numb
   return stuck < 0 ? null : stuck;
 }
 
-function wayTo(nodes: readonly Node[], index: number): string[] {
-  const names: string[] = [];
-  for (let at = index; at >= 0; at = (nodes[at] as Node).parent) {
-    names.unshift((nodes[at] as Node).name);
+/** Goes the way to a state once more. */
+function wayTo(
+  { parents, steps }: Found,
+  number: number,
+  bounds: Bounds,
+): { readonly names: readonly string[]; readonly state: State } {
+  const way: number[] = [];
+  for (let at = number; at > 0; at = parents[at] as number) {
+    way.unshift(steps[at] as number);
   }
 
-  return names;
+  const names = ['the post is scheduled'];
+  let state = startOf(bounds);
+  for (const step of way) {
+    const { name, to } = [...nextSteps(state, bounds)][step] as Step;
+    names.push(name);
+    state = to;
+  }
+
+  return { names, state };
 }
