@@ -136,18 +136,18 @@ test('a post waits for a server that is away until a day after its time, and no 
 test('a limit that somebody removed holds up its posts for a quarter of an hour more, and not to its end', async (t) => {
   const network = newNetwork();
   const channel = await newChannel(t, network);
-  const [first, second] = await postsOf(channel, 2);
+  const [early, late] = await postsOf(channel, 2);
   const retryAtMs = channel.deps.now().getTime() + 600 * minute;
   network.fates.push(fails('rate_limited', { retryAtMs, limit: 'server' }));
-  t.like(await first?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
-  t.like(await second?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
+  t.like(await early?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
+  t.like(await late?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
   channel.pass(15 * minute);
-  t.like(await first?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
-  t.deepEqual((await first?.row())?.retryAt, new Date(retryAtMs));
+  t.like(await early?.attempt(), { code: 'rate_limited', inMs: 15 * minute });
+  t.deepEqual((await early?.row())?.retryAt, new Date(retryAtMs));
   t.is(network.sends.length, 1);
 
   await channel.deps.orm.em
     .fork()
     .execute('delete from network_parks where platform = ?', [network.id]);
-  t.like(await first?.attempt(), { kind: 'done', status: 'published' });
+  t.like(await early?.attempt(), { kind: 'done', status: 'published' });
 });
