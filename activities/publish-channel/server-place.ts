@@ -45,7 +45,7 @@ export const takePlace = `room as materialized (
     select s.platform, s.base_url, s.place
     from room join server_places s on s.platform = room.platform and s.base_url = room.base_url
     where s.place < room.places and 4 * room.own < ${share} * room.places
-      and (s.taken_until is null or s.post_channel_id = $1)
+      and (s.taken_until is null or not ${isHeld('s')} or s.post_channel_id = $1)
     order by s.post_channel_id = $1 desc nulls last, s.place limit 1 for update of s skip locked),
   place as (
     update server_places s set workspace_id = $2, post_channel_id = $1, taken_at = clock_timestamp(),
