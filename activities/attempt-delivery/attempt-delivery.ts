@@ -88,7 +88,8 @@ async function send(
 
   const code = result.error ?? 'http_error';
   const answer = result.status === null ? code : `${code} (${result.status})`;
-  const message = `Attempt ${begun.number}: ${answer}; the next one is in ${outcome.waitMs} ms`;
+  const nextAt = new Date(Date.now() + outcome.waitMs).toISOString(); // For people who look at it in Temporal.
+  const message = `Attempt ${begun.number}: ${answer}; the next one is at ${nextAt}`;
   throw notNow(code, message, outcome.waitMs);
 }
 
