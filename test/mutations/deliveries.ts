@@ -138,8 +138,8 @@ export const deliveryMutations: readonly Mutation[] = [
   ...mutationsOf('temporal/sync-post.ts', temporal, [
     [
       'the outbox keeps a post that Temporal was told of',
-      'greatest(synced_revision, ?)',
-      'least(synced_revision, ?)',
+      'greatest(synced_revision, $1)',
+      'least(synced_revision, $1)',
     ],
     [
       'a post without a workflow cannot become a draft',
@@ -182,8 +182,8 @@ export const deliveryMutations: readonly Mutation[] = [
     [
       [
         'an older message wins over a newer one',
-        '({ revision, dueAt }) => {\n      if (revision > schedule.revision)',
-        '({ revision, dueAt }) => {\n      if (revision > 0)',
+        'if (revision > schedule.revision) {',
+        'if (revision > 0) {',
       ],
     ],
   ),

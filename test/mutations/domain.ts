@@ -11,7 +11,7 @@ export const domainMutations: readonly Mutation[] = [
       'publishWaitsMs[triesMade]',
     ],
     ['a channel gives up after half a day', '24 * hour', '12 * hour'],
-    ['a fault of ours is left alone for twice the lateness', 'lateMs / 2', 'lateMs * 2'],
+    ['a fault of ours is left alone for twice the lateness', '(lateMs / 2)', '(lateMs * 2)'],
   ]),
   ...mutationsOf('domain/next-try.ts', domain, [
     [

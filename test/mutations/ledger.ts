@@ -58,8 +58,8 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/publish-channel/ledger-marks.ts', activities, [
     [
       'a try that hung undoes what another one has sent since',
-      'sending_at is not distinct from ?',
-      '(sending_at is not distinct from ? or true)',
+      'and a.sending_at is not distinct from sent.sending_at',
+      'and true',
     ],
   ]),
   ...mutationsOf('activities/publish-channel/ledger.ts', activities, [
@@ -202,8 +202,8 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
     [
       'overdue posts go out in any order',
-      ') < (?::timestamptz, ?::uuid)',
-      ') <> (?::timestamptz, ?::uuid)',
+      ', id) < ($4::timestamptz, $5::uuid)\n    limit 1) p',
+      ', id) <> ($4::timestamptz, $5::uuid)\n    limit 1) p',
     ],
   ]),
   ...mutationsOf('activities/post-end.ts', activities, [
@@ -237,7 +237,11 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('activities/sweep/sweep-deliveries.ts', activities, [
-    ['a delivery whose workflow is gone stays so', "state === 'gone' &&", "state === 'unknown' &&"],
+    [
+      'a delivery whose workflow is gone stays so',
+      'synced_round = d.round - 1 from same',
+      'synced_round = d.round from same',
+    ],
   ]),
   ...mutationsOf('activities/sweep/forget-old.ts', activities, [
     [
