@@ -1,3 +1,4 @@
+import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { migrate } from '../db/migrate.ts';
 import { createOrm } from '../db/orm.ts';
 import { rulesOf } from '../networks/rules.ts';
@@ -32,28 +33,33 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   const config = readConfig();
   const log = createLogger('api', config.logLevel);
   const stop = untilStopped();
-  const { deps, close } = open(config, log, await stagingOrExit(config, log));
+  const { deps, clock, close } = open(config, log, await stagingOrExit(config, log));
 
   // Serves at once; until the database has its schema, calls that need it answer 503.
   const stopServing = serve(adapt(deps), config);
-  const migrated = insist('the database', () => migrate(deps.orm), log);
+  const migrated = insist('the database', () => migrate(deps.orm).then(clock.measure), log);
+  const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
   const stopSweeping = keepSwept(deps);
   await stop;
   stopSweeping();
+  stopMeasuring();
   log.info('stopping: open requests are answered first');
   await stopServing();
   await close();
   log.info('stopped');
 }
 
+type Opened = {
+  readonly deps: ApiDeps;
+  readonly clock: DatabaseClock;
+  readonly close: () => Promise<void>;
+};
+
 /** What use cases work with, and how to let go of it. */
-function open(
-  config: Config,
-  log: Logger,
-  staging: Staging,
-): { readonly deps: ApiDeps; readonly close: () => Promise<void> } {
+function open(config: Config, log: Logger, staging: Staging): Opened {
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+  const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
   const sync = backgroundSync(temporal.client, orm, log);
   const allow = parseAllowList(config.egressAllow);
@@ -73,7 +79,7 @@ function open(
     media,
     log,
     sealer: createSealer(config.secretKey),
-    now: () => new Date(),
+    now: clock.now,
     tellTemporal: sync.tell,
     tellDelivery: sync.tellDelivery,
     egress,
@@ -88,7 +94,7 @@ function open(
     media.storage.close();
     await Promise.all([temporal.close(), egress.close(), pool.end(), orm.close()]);
   };
-  return { deps, close };
+  return { deps, clock, close };
 }
 
 async function stagingOrExit({ media }: Config, log: Logger): Promise<Staging> {

@@ -1,5 +1,6 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
 import { migrate } from '../db/migrate.ts';
 import { createOrm } from '../db/orm.ts';
 import { networks } from '../networks/index.ts';
@@ -44,13 +45,15 @@ export async function runWorker(
   const storage = createStorage(config.media);
   const { publicUrl } = config;
   const sealer = createSealer(config.secretKey);
-  const now = () => new Date();
+  const clock = createDatabaseClock(orm, log);
+  const { now } = clock;
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
   const deps = adapt({ orm, networks, egress, storage, publicUrl, workflows, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
-  await insist('the database', () => migrate(orm), log);
+  await insist('the database', () => migrate(orm).then(clock.measure), log);
+  const stopMeasuring = clock.keep();
   const { connectionOptions, namespace } = temporalOptions();
   const connect = () => NativeConnection.connect(connectionOptions);
   const first = await insist('Temporal', connect, log);
@@ -71,6 +74,7 @@ export async function runWorker(
   }
 
   await Promise.all([running, stopRelay(), stopSchedule(), stopSearchable()]);
+  stopMeasuring();
   storage.close();
   await Promise.all([temporal.close(), connection.close(), egress.close(), orm.close()]);
   log.info('stopped');
