@@ -4,6 +4,13 @@ import { createApp } from './app.ts';
 import type { ApiDeps } from './deps.ts';
 import { answerBroken } from './http/answer-broken.ts';
 
+/**
+ * How long a connection without a request stays open, in milliseconds. Longer than load balancers keep theirs (60 s as a
+ * rule): who closes first decides, and a call that meets a connection just being closed fails without an answer, so
+ * that its caller does not know whether the post was created.
+ */
+const idleMs = 75_000;
+
 /** In milliseconds. What is still open then is cut off. */
 const longestGoodbyeMs = 10_000;
 
@@ -20,9 +27,7 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
     const chosen = typeof bound === 'object' && bound ? bound.port : port;
     log.info({ address: `http://${host}:${chosen}` }, 'listening');
   });
-  // Node's own five minutes are short for 200 MB over a slow line; silence is noticed sooner.
-  server.requestTimeout = 30 * 60_000;
-  server.on('clientError', answerBroken);
+  configure(server);
   server.on('error', (error) => {
     log.fatal({ error: describeError(error) }, `cannot listen on ${host}:${port}`);
     process.exit(1);
@@ -31,4 +36,14 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
     setTimeout(() => server.closeAllConnections(), longestGoodbyeMs).unref();
     await new Promise((resolve) => server.close(resolve));
   };
+}
+
+type Server = ReturnType<ReturnType<typeof createApp>['listen']>;
+
+/** Sets the bounds of connections, and answers what never gets to Koa. */
+export function configure(server: Server): void {
+  server.keepAliveTimeout = idleMs;
+  // Node's own five minutes are short for 200 MB over a slow line; silence is noticed sooner.
+  server.requestTimeout = 30 * 60_000;
+  server.on('clientError', answerBroken);
 }

@@ -1,4 +1,5 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
@@ -43,6 +44,15 @@ test('every answer carries a request id, and a harmless one of the caller is kep
   for (const harmful of ['a b', '"><script>', 'x'.repeat(101), 'é']) {
     t.not(await given(harmful), harmful);
   }
+});
+
+test('a connection stays open for 75 s after an answer, longer than callers and load balancers keep theirs', async (t) => {
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  const asked = request(`${api.punctual.url}/healthz`, { agent }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  await text(response);
+  t.is(response.headers['keep-alive'], 'timeout=75');
 });
 
 test('an unknown path is 404 by any method, and a malformed id is as unknown as any other', async (t) => {

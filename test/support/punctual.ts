@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import type { MediaDeps } from '../../api/media/media-deps.ts';
 import { createApp } from '../../api/app.ts';
 import { readiness } from '../../api/health/readiness.ts';
-import { answerBroken } from '../../api/http/answer-broken.ts';
+import { configure } from '../../api/serve.ts';
 import { createActivities, type Activities } from '../../activities/index.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
@@ -119,7 +119,8 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     admit: admission(t, databaseUrl, options.rateLimits),
     trustedProxies: options.trustedProxies ?? 0,
   });
-  const server = app.listen(0, '127.0.0.1').on('clientError', answerBroken);
+  const server = app.listen(0, '127.0.0.1');
+  configure(server);
   await new Promise((resolve) => server.once('listening', resolve));
   t.teardown(async () => {
     server.closeAllConnections();
