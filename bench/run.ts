@@ -6,7 +6,9 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   api: () => import('./api/bench.ts'),
   posts: () => import('./posts/bench.ts'),
   lateness: () => import('./lateness/bench.ts'),
+  'hung-server': () => import('./hung-server/bench.ts'),
   fairness: () => import('./fairness/bench.ts'),
+  turns: () => import('./turns/bench.ts'),
   webhooks: () => import('./webhooks/bench.ts'),
   recovery: () => import('./recovery/bench.ts'),
 };

@@ -8,12 +8,20 @@ export type Turn =
   | { readonly kind: 'go' }
   | { readonly kind: 'wait'; readonly waitMs: number; readonly ahead: number };
 
+type Deps = Pick<ActivityDeps, 'orm' | 'now'>;
+
+/** A post on one of its channels. */
+export type LatePost = Pick<
+  PublishTarget,
+  'workspaceId' | 'channelId' | 'postId' | 'postChannelId' | 'dueAt'
+>;
+
 /**
  * Whether a late post goes now. The late posts of a channel go one after the other in order of their times, with a
  * distance. Nothing is reserved: whoever asks under the channel's lock counts who is before it, and there is always
  * one that has nobody before it. So a post that is cancelled, or whose turn never comes, holds up nobody for long.
  */
-export async function takeTurn(deps: ActivityDeps, target: PublishTarget): Promise<Turn> {
+export async function takeTurn(deps: Deps, target: LatePost): Promise<Turn> {
   return deps.orm.em.fork().transactional(async (em): Promise<Turn> => {
     const channel = [target.channelId, target.workspaceId];
     const [last] = await ask<{ since_ms: number | null; open: number }>(
@@ -81,7 +89,7 @@ const earlierByTime = `
 async function countAhead(
   em: Em,
   earlier: string,
-  { workspaceId, channelId, postId, postChannelId, dueAt: at }: PublishTarget,
+  { workspaceId, channelId, postId, postChannelId, dueAt: at }: LatePost,
   now: Date,
 ): Promise<number> {
   const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1000);

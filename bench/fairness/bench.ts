@@ -31,7 +31,7 @@ export function run(args: readonly string[]): Promise<boolean> {
 
 async function measure(folder: string, stage: Stage, posts: number): Promise<boolean> {
   const network = await startRecordingNetwork();
-  const whole = await startWhole(folder, network.port, stage);
+  const whole = await startWhole(folder, [network.port], stage);
   const [version] = await whole.orm.em.fork().execute<object[]>('show server_version');
   machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
 

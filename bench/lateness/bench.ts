@@ -44,7 +44,7 @@ type Size = { readonly posts: number; readonly spanMs: number };
 
 async function measure(folder: string, stage: Stage, { posts, spanMs }: Size): Promise<boolean> {
   const network = await startRecordingNetwork();
-  const whole = await startWhole(folder, network.port, stage);
+  const whole = await startWhole(folder, [network.port], stage);
   const [version] = await whole.orm.em.fork().execute<object[]>('show server_version');
   machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
   const post = await openApi(whole, network.url, folder, stage);

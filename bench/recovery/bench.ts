@@ -41,7 +41,7 @@ export function run(args: readonly string[]): Promise<boolean> {
 type Plan = { readonly posts: number; readonly deliveries: number };
 
 async function measure(folder: string, stage: Stage, plan: Plan): Promise<boolean> {
-  const whole = await startWhole(folder, 9, stage);
+  const whole = await startWhole(folder, [9], stage);
   const [version] = await whole.orm.em.fork().execute<object[]>('show server_version');
   machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
   const network = {

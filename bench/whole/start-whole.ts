@@ -27,11 +27,11 @@ const root = path.join(import.meta.dirname, '..', '..');
 /**
  * Starts PostgreSQL, Temporal's dev server with its state in a file, and a worker, each set as `npm start` sets it.
  *
- * @param networkPort Where the network listens on 127.0.0.1.
+ * @param networkPorts Where networks listen on 127.0.0.1.
  */
 export async function startWhole(
   folder: string,
-  networkPort: number,
+  networkPorts: readonly number[],
   stage: Stage,
 ): Promise<Whole> {
   const databaseUrl = await startDatabase(folder, stage);
@@ -42,7 +42,7 @@ export async function startWhole(
     DATABASE_URL: databaseUrl,
     SECRET_KEY: secretKey,
     PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
-    PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${networkPort}`,
+    PUNCTUAL_EGRESS_ALLOW: networkPorts.map((port) => `127.0.0.1/32:${port}`).join(','),
   };
   const orm = createOrm(databaseUrl, { poolSize: 10, queryTimeoutMs: 120_000 });
   await migrate(orm);

@@ -1,0 +1,142 @@
+import { parseArgs } from 'node:util';
+import { takeTurn, type LatePost } from '../../activities/publish-channel/take-turn.ts';
+import { migrate } from '../../db/migrate.ts';
+import { createOrm, type Em, type Orm } from '../../db/orm.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import type { Stage } from '../../scripts/parts/part.ts';
+import { startDatabase } from '../api/database.ts';
+import { count } from '../count.ts';
+import { machineFacts } from '../machine.ts';
+import { median, quantile } from '../quantile.ts';
+import { verdict } from '../verdict.ts';
+import { inOwnFolder } from '../whole/in-own-folder.ts';
+import { addChannels } from '../whole/seed-posts.ts';
+
+/** Of a turn, its commit included, in milliseconds. */
+const targetMs = 2;
+
+const [warmUp, rounds] = [50, 500];
+
+/**
+ * `npm run bench turns -- [--posts 50000]`: what it takes to ask whether a late post goes now, which happens under its
+ * channel's lock: in a channel with few posts, in one with so many that are due within the year, and in one with a
+ * thousand of those whose workspace has so many late posts on another channel. By turns, on one PostgreSQL.
+ *
+ * @returns whether half of them stay below the target in each.
+ */
+export function run(args: readonly string[]): Promise<boolean> {
+  const options = { posts: { type: 'string', default: '50000' } } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  return inOwnFolder((folder, stage) => measure(folder, stage, count(values.posts)));
+}
+
+async function measure(folder: string, stage: Stage, posts: number): Promise<boolean> {
+  const orm = createOrm(await startDatabase(folder, stage), {
+    poolSize: 2,
+    queryTimeoutMs: 120_000,
+  });
+  await migrate(orm);
+  const em = orm.em.fork();
+  const [version] = await em.execute<object[]>('show server_version');
+  machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
+  const cases = [
+    await oneOf(orm, 'a channel with 10 posts', { ahead: 10, elsewhere: 0 }),
+    await oneOf(orm, `one with ${posts}`, { ahead: posts, elsewhere: 0 }),
+    await oneOf(orm, `one with 1000, and ${posts} late ones on another`, {
+      ahead: 1000,
+      elsewhere: posts,
+    }),
+  ];
+  await em.execute('analyze');
+
+  const deps = { orm, now: () => new Date() };
+  for (let round = -warmUp; round < rounds; round += 1) {
+    for (const { late, tookMs } of cases) {
+      const beganMs = performance.now();
+      await takeTurn(deps, late);
+      if (round >= 0) {
+        tookMs.push(performance.now() - beganMs);
+      }
+    }
+  }
+
+  await orm.close();
+  stage.say(`\nMilliseconds of ${rounds} turns, by turns`);
+  return cases
+    .map(({ title, tookMs }) => {
+      const [half, most] = [median(tookMs), quantile(tookMs, 0.99)].map((ms) => ms.toFixed(2));
+      const what = `${title}: half within ${half}, 99 of 100 within ${most}; the target is ${targetMs} for half`;
+      return verdict(stage.say, what, median(tookMs) <= targetMs);
+    })
+    .every(Boolean);
+}
+
+const oneOf = async (orm: Orm, title: string, crowd: Crowd) => ({
+  title,
+  late: await seed(orm, crowd),
+  tookMs: [] as number[],
+});
+
+type Crowd = {
+  /** Posts of the late one's channel that are due within the year. */
+  readonly ahead: number;
+  /** Posts on another channel of its workspace that are late by more than it is. */
+  readonly elsewhere: number;
+};
+
+/** Stores a workspace with a crowd. @returns its one late post of the first channel. */
+async function seed(orm: Orm, { ahead, elsewhere }: Crowd): Promise<LatePost> {
+  const em = orm.em.fork();
+  const stores = { orm, sealer: createSealer('0'.repeat(64)) };
+  const plan = {
+    name: `crowd ${ahead} ${elsewhere}`,
+    platform: 'mastodon',
+    networkUrl: 'http://127.0.0.1:9',
+    channels: 2,
+  };
+  const { workspaceId, channelIds } = await addChannels(stores, plan);
+  const [channelId = '', otherId = ''] = channelIds;
+  const year = `now() + interval '1 hour' + n * (interval '360 days' / ${ahead})`;
+  await insert(em, { workspaceId, channelId, posts: ahead, at: year });
+  await insert(em, {
+    workspaceId,
+    channelId: otherId,
+    posts: elsewhere,
+    at: `now() - interval '20 hours' + n * interval '1 millisecond'`,
+  });
+  const [row] = await insert(em, {
+    workspaceId,
+    channelId,
+    posts: 1,
+    at: `now() - interval '2 minutes'`,
+  });
+  if (!row) {
+    throw new Error('The late post was not stored.');
+  }
+
+  const { post_id: postId, id: postChannelId, scheduled_at: dueAt } = row;
+  return { workspaceId, channelId, postId, postChannelId, dueAt: new Date(dueAt) };
+}
+
+type Row = { readonly id: string; readonly post_id: string; readonly scheduled_at: string | Date };
+
+type Rows = {
+  readonly workspaceId: string;
+  readonly channelId: string;
+  readonly posts: number;
+  /** An expression in SQL of when the one with the number `n` is due. */
+  readonly at: string;
+};
+
+const insert = (em: Em, { workspaceId, channelId, posts, at }: Rows): Promise<Row[]> =>
+  em.execute<Row[]>(
+    `with new as (
+       insert into posts (id, workspace_id, body, scheduled_at, status, synced_revision, created_at, updated_at)
+       select uuidv7(), ?, 'Turn', ${at}, 'scheduled', 1, now(), now() from generate_series(1, ?) n
+       returning id, workspace_id, scheduled_at),
+     placed as (
+       insert into post_channels (id, workspace_id, post_id, channel_id, position, status)
+       select uuidv7(), workspace_id, id, ?, 0, 'scheduled' from new returning id, post_id)
+     select placed.*, new.scheduled_at from placed join new on new.id = placed.post_id`,
+    [workspaceId, posts, channelId],
+  );
