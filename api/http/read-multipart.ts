@@ -1,7 +1,7 @@
-import { Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import busboy, { type Busboy } from 'busboy';
 import type { Context } from 'koa';
-import { koaBody } from 'koa-body';
 import { AppError } from '../../domain/errors.ts';
 import { watchSilence } from '../../runtime/egress/silence.ts';
 
@@ -24,6 +24,12 @@ export type Multipart = {
 /** What may stand around the file: boundaries, headers, short fields. */
 const maxAround = 64 * 1024;
 
+/**
+ * Two files, so that a second one is told apart from an unknown field. The headers of a part may have 16 KB: that is the
+ * parser's own bound.
+ */
+const limits = { fields: 10, files: 2, parts: 12, fieldSize: maxAround };
+
 /** For how long a client that was refused may go on sending; many read the answer only then. In milliseconds. */
 const lingerMs = 5000;
 
@@ -31,64 +37,113 @@ const lingerMs = 5000;
  * Reads a multipart body and streams its file into `sink`. The sink is the caller's to close, also after a failure.
  *
  * @throws AppError `unsupported_media_type`, `payload_too_large` as soon as it is clear, `invalid_request` for a
- * body that is broken, breaks off or stops coming; and what the sink fails with.
+ * body that is broken, has more than an upload needs, breaks off or stops coming; and what the sink fails with.
  */
 export async function readMultipart(ctx: Context, options: MultipartOptions): Promise<Multipart> {
-  try {
-    return await read(ctx, options);
-  } catch (error) {
-    leaveRest(ctx.req);
-    throw named(error, options.maxBytes);
-  }
-}
-
-async function read(ctx: Context, { sink, maxBytes, stallMs }: MultipartOptions) {
   if (!/^multipart\/form-data *(?:;|$)/iv.test(ctx.get('content-type'))) {
+    leaveRest(ctx.req);
     throw new AppError('unsupported_media_type', 'Send the body as multipart/form-data.');
   }
 
-  if ((ctx.request.length ?? 0) > maxBytes + maxAround) {
-    throw tooLarge(maxBytes);
+  let parser: Busboy | undefined;
+  try {
+    if ((ctx.request.length ?? 0) > options.maxBytes + maxAround) {
+      throw tooLarge(options.maxBytes);
+    }
+
+    parser = createParser(ctx, options);
+    const parsed = collect(parser, options);
+    ctx.req.pipe(parser);
+    return await Promise.race([parsed, brokenOff(ctx.req, options)]);
+  } catch (error) {
+    if (parser) {
+      ctx.req.unpipe(parser);
+      parser.destroy();
+    }
+
+    leaveRest(ctx.req);
+    throw error;
   }
-
-  const files: { field: string; fileName: string | undefined }[] = [];
-  const parse = koaBody({
-    multipart: true,
-    json: false,
-    urlencoded: false,
-    text: false,
-    formidable: {
-      allowEmptyFiles: true,
-      minFileSize: 0,
-      maxFileSize: maxBytes,
-      maxTotalFileSize: maxBytes,
-      maxFields: 10,
-      maxFieldsSize: maxAround,
-      onFileBegin: (field, { originalFilename }) =>
-        files.push({ field, fileName: originalFilename ?? undefined }),
-      fileWriteStreamHandler: () => (files.length === 1 ? sink : dropped()),
-      onPart(part, handle) {
-        // What has a file name is a file, also when its type was left out, and then it must not go into memory.
-        if (part.originalFilename) {
-          part.mimetype ??= 'application/octet-stream';
-        }
-
-        void handle(part);
-      },
-    },
-  });
-  const parsed = parse(ctx, () => Promise.resolve());
-  await Promise.race([parsed, brokenOff(ctx.req, stallMs)]);
-  if (files.length > 0) {
-    // The parser ends with the body, and does not look whether the last of it could be written.
-    await finished(sink);
-  }
-
-  return { fields: ctx.request.body as Record<string, unknown>, files };
 }
 
+function createParser({ req }: Context, { maxBytes }: MultipartOptions): Busboy {
+  try {
+    return busboy({
+      headers: req.headers,
+      defParamCharset: 'utf8', // As browsers and all clients send names of files.
+      limits: { ...limits, fileSize: maxBytes + 1 }, // It stops at the limit, and a file may have that many.
+    });
+  } catch (cause) {
+    throw malformed(cause);
+  }
+}
+
+/** What the parser finds, when the body has ended and its file is written. A failure of any listener is the request's. */
+function collect(parser: Busboy, { sink, maxBytes }: MultipartOptions): Promise<Multipart> {
+  const fields = new Map<string, unknown>();
+  const files: { field: string; fileName: string | undefined }[] = [];
+  const written: Promise<void>[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<Multipart>();
+  const tooMany = (what: string) => () =>
+    reject(new AppError('invalid_request', `The body has too many ${what}.`));
+
+  parser.on('file', (field: string | undefined, bytes, { filename, encoding }) => {
+    bytes.on('error', () => undefined).once('limit', () => reject(tooLarge(maxBytes)));
+    const refused = refusalOfFile(field, encoding);
+    if (refused) {
+      bytes.resume();
+      reject(refused);
+      return;
+    }
+
+    files.push({ field: field ?? '', fileName: filename || undefined });
+    if (files.length === 1) {
+      written.push(pipeline(bytes, sink));
+      written[0]?.catch(reject);
+    } else {
+      bytes.resume();
+    }
+  });
+  parser.on('field', (name: string | undefined, text, { nameTruncated, valueTruncated }) => {
+    if (name === undefined) {
+      reject(nameless());
+    } else if (nameTruncated || valueTruncated) {
+      reject(new AppError('invalid_request', `The field "${name}" is too long.`));
+    } else {
+      fields.set(name, fields.has(name) ? [fields.get(name), text] : text);
+    }
+  });
+  parser.on('partsLimit', tooMany('parts'));
+  parser.on('fieldsLimit', tooMany('fields'));
+  parser.on('filesLimit', tooMany('files'));
+  parser.on('error', (cause) => reject(malformed(cause)));
+  parser.on('close', () => {
+    Promise.all(written).then(() => resolve({ fields: Object.fromEntries(fields), files }), reject);
+  });
+  return promise;
+}
+
+/** What RFC 7578 (4.7) leaves out is not read wrong: bytes that are packed for mail are another file than was meant. */
+function refusalOfFile(field: string | undefined, encoding: string): AppError | null {
+  if (field === undefined) {
+    return nameless();
+  }
+
+  return ['7bit', '8bit', 'binary'].includes(encoding)
+    ? null
+    : new AppError(
+        'invalid_request',
+        'Send the bytes of the file as they are: another Content-Transfer-Encoding is not read.',
+      );
+}
+
+const nameless = (): AppError => new AppError('invalid_request', 'A part of the body has no name.');
+
 /** Rejects when the client hangs up before the end or sends nothing for a while. Never resolves. */
-function brokenOff(request: Context['req'], stallMs: number): Promise<never> {
+function brokenOff(
+  request: Context['req'],
+  { stallMs, maxBytes }: MultipartOptions,
+): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   const fail = (message: string) => reject(new AppError('invalid_request', message));
   const silence = watchSilence(stallMs, () => {
@@ -107,8 +162,14 @@ function brokenOff(request: Context['req'], stallMs: number): Promise<never> {
   };
   silence.touch();
   request.once('end', stop).once('close', stop);
-  // Not before the parser listens: the first listener sets the data going.
-  setImmediate(() => request.on('data', () => silence.touch()));
+  let came = 0;
+  request.on('data', (chunk: Buffer) => {
+    silence.touch();
+    came += chunk.length;
+    if (came > maxBytes + maxAround) {
+      reject(tooLarge(maxBytes)); // All of it together, also what is no file.
+    }
+  });
   if (request.destroyed) {
     stop();
   }
@@ -127,21 +188,8 @@ function leaveRest(request: Context['req']): void {
   request.resume();
 }
 
-const dropped = () => new Writable({ write: (_chunk, _encoding, done) => done() });
-
-const tooLarge = (maxBytes: number) =>
+const tooLarge = (maxBytes: number): AppError =>
   new AppError('payload_too_large', `The file is larger than ${maxBytes / 2 ** 20} MB.`);
 
-/** What the parser finds wrong has an `httpCode`. */
-function named(error: unknown, maxBytes: number): unknown {
-  const status = error instanceof Error && 'httpCode' in error ? error.httpCode : undefined;
-  if (status === undefined) {
-    return error;
-  }
-
-  return status === 413
-    ? tooLarge(maxBytes)
-    : new AppError('invalid_request', 'The body is not well-formed multipart/form-data.', {
-        cause: error,
-      });
-}
+const malformed = (cause: unknown): AppError =>
+  new AppError('invalid_request', 'The body is not well-formed multipart/form-data.', { cause });

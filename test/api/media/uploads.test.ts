@@ -8,7 +8,6 @@ import {
   linkTo,
   newFilesOf,
   noTemporal,
-  post,
   rowsOf,
   startLibrary,
   upload,
@@ -102,56 +101,6 @@ test.serial(
     t.is(await rowsOf(punctual, client.workspaceId), 0);
   },
 );
-
-const file = 'content-disposition: form-data; name="file"; filename="a.png"\r\n\r\nx';
-const field = (name: string) => `content-disposition: form-data; name="${name}"\r\n\r\nx`;
-const body = (...parts: string[]) =>
-  `${parts.map((part) => `--b\r\n${part}\r\n`).join('')}--b--\r\n`;
-
-const wrong: Readonly<Record<string, readonly [string, string, string]>> = {
-  'without any part': [body(), 'invalid_media', '/file'],
-  'without a file': [body(field('name')), 'invalid_media', '/file'],
-  'with the file in plain text': [body(field('file')), 'invalid_request', '/file'],
-  'with two files': [body(file, file), 'invalid_request', '/file'],
-  'with a file in another field': [
-    body(file, file.replace('"file"', '"image"')),
-    'invalid_request',
-    '/image',
-  ],
-  'with an unknown field': [body(field('title'), file), 'invalid_request', '/title'],
-  'with two names': [body(field('name'), field('name'), file), 'invalid_request', '/name'],
-  'that ends before its end': [`--b\r\n${file}`, 'invalid_request', ''],
-  'with another boundary': [body(file).replaceAll('--b', '--c'), 'invalid_request', ''],
-};
-for (const [name, [text, code, path]] of Object.entries(wrong)) {
-  test.serial(`an upload ${name} is refused, and nothing is left of it`, async (t) => {
-    const { punctual, client, files } = await library();
-    const reply = await post(punctual, client, text, {
-      'content-type': 'multipart/form-data; boundary=b',
-    });
-
-    t.is(reply.status, 400, JSON.stringify(reply.body));
-    t.is(reply.body.code, code);
-    t.is(reply.body.details?.[0].path ?? '', path);
-    t.deepEqual(await files(), []);
-  });
-}
-
-test('an upload without a boundary is refused', async (t) => {
-  const { punctual, client } = await library();
-  const reply = await post(punctual, client, body(file), { 'content-type': 'multipart/form-data' });
-
-  t.like(reply, { status: 400, body: { code: 'invalid_request' } });
-});
-
-for (const type of ['application/json', 'image/png', 'multipart/mixed; boundary=b', '']) {
-  test(`a body of type "${type}" is no upload`, async (t) => {
-    const { punctual, client } = await library();
-    const reply = await post(punctual, client, body(file), { 'content-type': type });
-
-    t.like(reply, { status: 415, body: { code: 'unsupported_media_type' } });
-  });
-}
 
 test.serial('an upload without a key is refused', async (t) => {
   const { punctual, client, files } = await library();

@@ -1,0 +1,121 @@
+import { sharedApi } from '../../support/kit.ts';
+import { picture } from '../../support/media-files.ts';
+import { newFilesOf, noTemporal, post } from '../../support/media-library.ts';
+import { needs } from '../../support/needs.ts';
+import { answerTo, beginUpload, head, tail } from '../media/support/raw-upload.ts';
+
+const test = needs('postgres');
+const api = sharedApi(test, { temporalEnv: noTemporal });
+
+async function library() {
+  const { punctual } = api;
+  return { punctual, client: await api.newClient(), files: await newFilesOf(punctual) };
+}
+
+const file = 'content-disposition: form-data; name="file"; filename="a.png"\r\n\r\nx';
+const field = (name: string) => `content-disposition: form-data; name="${name}"\r\n\r\nx`;
+const body = (...parts: string[]) =>
+  `${parts.map((part) => `--b\r\n${part}\r\n`).join('')}--b--\r\n`;
+
+const wrong: Readonly<Record<string, readonly [string, string, string]>> = {
+  'without any part': [body(), 'invalid_media', '/file'],
+  'without a file': [body(field('name')), 'invalid_media', '/file'],
+  'with the file in plain text': [body(field('file')), 'invalid_request', '/file'],
+  'with two files': [body(file, file), 'invalid_request', '/file'],
+  'with a file in another field': [
+    body(file, file.replace('"file"', '"image"')),
+    'invalid_request',
+    '/image',
+  ],
+  'with an unknown field': [body(field('title'), file), 'invalid_request', '/title'],
+  'with two names': [body(field('name'), field('name'), file), 'invalid_request', '/name'],
+  'that ends before its end': [`--b\r\n${file}`, 'invalid_request', ''],
+  'with three files': [body(file, file, file), 'invalid_request', ''],
+  'with more fields than an upload has': [
+    body(...Array.from({ length: 11 }, (_, n) => field(`f${n}`)), file),
+    'invalid_request',
+    '',
+  ],
+  'with a part without a name': [
+    body(file, 'content-disposition: form-data\r\n\r\nx'),
+    'invalid_request',
+    '',
+  ],
+  'with a file without a field': [
+    body('content-disposition: form-data; filename="a.png"\r\n\r\nx'),
+    'invalid_request',
+    '',
+  ],
+  'with a name that is longer than any': [
+    body(field('name') + 'x'.repeat(65_536), file),
+    'invalid_request',
+    '',
+  ],
+  'in an encoding that is none': [
+    body(`content-transfer-encoding: 9bit\r\n${file}`),
+    'invalid_request',
+    '',
+  ],
+  'packed as for mail': [
+    body(`content-transfer-encoding: base64\r\n${file}`),
+    'invalid_request',
+    '',
+  ],
+  'with 20 kB of headers of a part': [
+    body(`x-note: ${'"a"-'.repeat(5000)}\r\n${file}`),
+    'invalid_request',
+    '',
+  ],
+  'with a file name of 2 MB': [
+    body(file.replace('a.png', '\\"a\\"-'.repeat(400_000))),
+    'invalid_request',
+    '',
+  ],
+  'with a header that is none': [body(`x\r\n${file}`), 'invalid_request', ''],
+  'with another boundary': [body(file).replaceAll('--b', '--c'), 'invalid_request', ''],
+};
+for (const [name, [text, code, path]] of Object.entries(wrong)) {
+  test.serial(`an upload ${name} is refused, and nothing is left of it`, async (t) => {
+    const { punctual, client, files } = await library();
+    const reply = await post(punctual, client, text, {
+      'content-type': 'multipart/form-data; boundary=b',
+    });
+
+    t.is(reply.status, 400, JSON.stringify(reply.body));
+    t.is(reply.body.code, code);
+    t.is(reply.body.details?.[0].path ?? '', path);
+    t.deepEqual(await files(), []);
+  });
+}
+
+for (const encoding of ['7bit', '8bit', 'binary', '8BIT']) {
+  test(`an upload whose part says that it is ${encoding} is taken as it is`, async (t) => {
+    const { punctual, client } = await library();
+    const bytes = await picture();
+    const encoded = head
+      .toString()
+      .replace(/\r\n\r\n$/v, `\r\ncontent-transfer-encoding: ${encoding}\r\n\r\n`);
+    const request = beginUpload(t, punctual, client);
+    request.end(Buffer.concat([Buffer.from(encoded), bytes, tail]));
+    const answer = await answerTo(request);
+
+    t.is(answer.status, 201, JSON.stringify(answer.body));
+    t.is(answer.body.media.size_bytes, bytes.length);
+  });
+}
+
+test('an upload without a boundary is refused', async (t) => {
+  const { punctual, client } = await library();
+  const reply = await post(punctual, client, body(file), { 'content-type': 'multipart/form-data' });
+
+  t.like(reply, { status: 400, body: { code: 'invalid_request' } });
+});
+
+for (const type of ['application/json', 'image/png', 'multipart/mixed; boundary=b', '']) {
+  test(`a body of type "${type}" is no upload`, async (t) => {
+    const { punctual, client } = await library();
+    const reply = await post(punctual, client, body(file), { 'content-type': type });
+
+    t.like(reply, { status: 415, body: { code: 'unsupported_media_type' } });
+  });
+}
