@@ -14,7 +14,7 @@ export async function ownTemporal(
   t: ExecutionContext,
   dynamicConfig: readonly string[],
 ): Promise<Record<string, string>> {
-  installRuntime();
+  await installRuntime();
   const { signal } = new AbortController();
   const path = await findTemporal({ env: process.env, say: () => undefined, signal });
   const environment = await TestWorkflowEnvironment.createLocal({

@@ -5,10 +5,9 @@ import type { MediaDeps } from '../../api/media/media-deps.ts';
 import { createApp } from '../../api/app.ts';
 import { readiness } from '../../api/health/readiness.ts';
 import { configure } from '../../api/serve.ts';
-import { createActivities, type Activities } from '../../activities/index.ts';
+import type { Activities } from '../../activities/index.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
-import { networks as realNetworks } from '../../networks/index.ts';
 import type { Network } from '../../networks/network.ts';
 import { rulesOf } from '../../networks/rules.ts';
 import type { RateLimits } from '../../runtime/config/rate-limits.ts';
@@ -22,8 +21,6 @@ import { createSealer } from '../../runtime/sealer.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
-import { pollQueues } from '../../worker/create-workers.ts';
-import { startRelay } from '../../worker/relay.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -74,9 +71,13 @@ export type ApiOptions = Patience & {
   readonly now?: () => Date;
 };
 
+/** Loaded where they are used: Bluesky's lexicon alone takes half a second of processor time. */
+const realNetworks = async (): Promise<Readonly<Record<string, Network>>> =>
+  (await import('../../networks/index.ts')).networks;
+
 /** Starts an API on a real socket, without workers. */
 export async function startApi(t: ExecutionContext, options: ApiOptions = {}): Promise<Punctual> {
-  const { allowPorts = [], temporalEnv, networks = realNetworks, outside } = options;
+  const { allowPorts = [], temporalEnv, networks = await realNetworks(), outside } = options;
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const settings = temporalEnv ?? (await freshNamespace());
   const temporal = temporalClient(t, settings, options);
@@ -149,6 +150,10 @@ export async function startWorkers(
   options: WorkerOptions = {},
 ): Promise<() => Promise<void>> {
   const { orm, temporal, temporalEnv, deps } = punctual;
+  // Loaded here, as most files of tests have no workers.
+  const { createActivities } = await import('../../activities/index.ts');
+  const { pollQueues } = await import('../../worker/create-workers.ts');
+  const { startRelay } = await import('../../worker/relay.ts');
   const connection = await nativeConnection(t, temporalEnv['TEMPORAL_ADDRESS'] ?? '');
   const { bundle = sharedBundle(), adapt = (activities) => activities } = options;
   const { namespace } = temporal;

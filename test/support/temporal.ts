@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { NativeConnection, Runtime, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import type { NativeConnection, WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { Connection, type Client } from '@temporalio/client';
 import type { ExecutionContext } from 'ava';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { createLogger } from '../../runtime/logger.ts';
-import { temporalLogger } from '../../worker/temporal-logger.ts';
 import { env } from './env.ts';
 
 /** What the tests' processes write: nothing, unless `LOG_LEVEL` says otherwise. */
@@ -20,26 +19,32 @@ export function sharedBundle(): Promise<WorkflowBundleWithSourceMap> {
   return bundle;
 }
 
-let installed = false;
+let installed: Promise<void> | undefined;
 
-/** Sends Temporal's own messages to the test's log. Must come before anything else of its native part. */
-export function installRuntime(): void {
-  if (!installed) {
-    installed = true;
+/**
+ * Sends Temporal's own messages to the test's log. Must come before anything else of its native part, which is loaded
+ * here and not by every file of tests: most have no worker, and it takes half a second of processor time.
+ */
+export function installRuntime(): Promise<void> {
+  installed ??= (async () => {
+    const { Runtime } = await import('@temporalio/worker');
+    const { temporalLogger } = await import('../../worker/temporal-logger.ts');
     Runtime.install({
       logger: temporalLogger(testLog),
       shutdownSignals: [],
       telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } },
     });
-  }
+  })();
+  return installed;
 }
 
 export async function nativeConnection(
   t: ExecutionContext,
   address: string,
 ): Promise<NativeConnection> {
-  installRuntime();
+  await installRuntime();
 
+  const { NativeConnection } = await import('@temporalio/worker');
   const connection = await NativeConnection.connect({ address });
   t.teardown(() => connection.close());
   return connection;

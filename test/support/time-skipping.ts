@@ -67,7 +67,7 @@ export async function startTimeSkipping(
 export async function startTimeSkippingServer(
   t: ExecutionContext,
 ): Promise<TestWorkflowEnvironment> {
-  installRuntime();
+  await installRuntime();
   const address = await startServer(t);
   const environment = await poll(
     () => connectTo(address).catch(() => null), // It may not listen yet.

@@ -12,7 +12,7 @@ const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8
 
 /** What became of each history: all go through one worker, one after the other. */
 const replayed = beforeTests(test, async () => {
-  installRuntime();
+  await installRuntime();
   const workflowBundle = await sharedBundle();
   const all = histories.map((name) => ({ workflowId: name, history: JSON.parse(read(name)) }));
   const results = new Map<string, ReplayResult>();
@@ -72,7 +72,7 @@ const isOf = (kind: string, name: string): boolean =>
   name === `${kind}.json` || name.replace(/-[^\-]+\.json$/v, '') === kind;
 
 test('one more command before the first timer would be noticed', async (t) => {
-  installRuntime();
+  await installRuntime();
   const workflowsPath = fileURLToPath(new URL('changed-prologue/index.ts', folder));
   const logger = new DefaultLogger('ERROR');
   const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
