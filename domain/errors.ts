@@ -35,6 +35,12 @@ export type ErrorCode = (typeof errorCodes)[number];
 /** One thing that is wrong, and where: `path` is a JSON pointer into the request (`''` is the whole of it). */
 export type ErrorDetail = { readonly path: string; readonly message: string };
 
+/** More are not told: who sent thousands of faults has the same cause for most of them. */
+const mostDetails = 20;
+
+/** In UTF-16 code units: what a caller sent stands in messages and paths, and may be a megabyte. */
+const [longestMessage, longestDetail] = [2000, 300];
+
 /** A failure with a name. Its message is written for the caller and may be shown to them as it is. */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -48,9 +54,16 @@ export class AppError extends Error {
     message: string,
     options: { details?: readonly ErrorDetail[]; retryAfter?: number; cause?: unknown } = {},
   ) {
-    super(message, { cause: options.cause });
+    super(cut(message, longestMessage), { cause: options.cause });
     this.code = code;
-    this.details = options.details;
+    this.details = options.details?.slice(0, mostDetails).map((detail) => ({
+      path: cut(detail.path, longestDetail),
+      message: cut(detail.message, longestDetail),
+    }));
     this.retryAfter = options.retryAfter;
   }
 }
+
+/** Never between the halves of a surrogate pair. */
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;

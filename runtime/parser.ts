@@ -2,9 +2,21 @@ import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'aj
 import formats from 'ajv-formats';
 import { AppError, type ErrorDetail } from '../domain/errors.ts';
 
-/** Strict: an unknown field, keyword or format is an error, and all errors are found, not only the first. */
-const ajv = new Ajv({ strict: true, allErrors: true, allowUnionTypes: true, ownProperties: true });
-formats.default(ajv, ['uuid', 'date', 'date-time', 'uri']);
+/** Strict: an unknown field, keyword or format is an error. */
+function checker(allErrors: boolean): Ajv {
+  const ajv = new Ajv({ strict: true, allErrors, allowUnionTypes: true, ownProperties: true });
+  formats.default(ajv, ['uuid', 'date', 'date-time', 'uri']);
+  return ajv;
+}
+
+/** Stops at the first fault, and looks at a list's length before its items. */
+const untilFirst = checker(false);
+
+/** Finds all faults, so that they can be mended at once. */
+const untilLast = checker(true);
+
+/** Of what holds more values than that only the first fault is told: each of them may be wrong. */
+const fewValues = 1000;
 
 /**
  * Makes a function that checks a value against a JSON Schema and hands it back typed.
@@ -17,16 +29,39 @@ export function parser<T>(
   schema: AnySchema,
   { what = 'The request body' }: { what?: string } = {},
 ): (value: unknown) => T {
-  const validate: ValidateFunction<T> = ajv.compile<T>(schema);
+  const fits: ValidateFunction<T> = untilFirst.compile<T>(schema);
+  let all: ValidateFunction<T> | undefined;
   return (value) => {
-    if (validate(value)) {
+    if (fits(value)) {
       return value;
+    }
+
+    let validate = fits;
+    if (holdsFew(value)) {
+      all ??= untilLast.compile<T>(schema);
+      validate = all;
+      validate(value);
     }
 
     const details = (validate.errors ?? []).map(toDetail);
     const list = details.map(({ path, message }) => `${path || 'it'} ${message}`);
     throw new AppError('invalid_request', `${what} does not fit: ${list.join('; ')}.`, { details });
   };
+}
+
+function holdsFew(value: unknown): boolean {
+  const left: unknown[] = [value];
+  for (let seen = 1; left.length > 0; seen += 1) {
+    const one = left.pop();
+    const inside = typeof one === 'object' && one !== null ? Object.values(one) : [];
+    if (seen + left.length + inside.length > fewValues) {
+      return false;
+    }
+
+    left.push(...inside);
+  }
+
+  return true;
 }
 
 function toDetail(error: ErrorObject): ErrorDetail {

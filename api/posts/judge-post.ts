@@ -17,6 +17,8 @@ export function judgePost(
   content: PostContent,
   media: readonly MediaFacts[],
 ): Judgement[] {
+  // Channels that have the same network, settings and text are judged once: a hundred may share a long one.
+  const judged = new Map<string, Verdict>();
   return channels.map((channel) => {
     const network = rules[channel.platform];
     if (!network) {
@@ -26,7 +28,10 @@ export function judgePost(
 
     const override = content.overrides[channel.id] ?? null;
     const texts = textsForChannel(content, override, network.threads);
-    const verdict = network.judge({ texts, media, video: content.video }, channel.settings);
+    const alike = JSON.stringify([channel.platform, channel.settings, override]);
+    const verdict =
+      judged.get(alike) ?? network.judge({ texts, media, video: content.video }, channel.settings);
+    judged.set(alike, verdict);
     const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
     return isJoined
       ? { ...verdict, channel, warnings: [joined, ...verdict.warnings] }

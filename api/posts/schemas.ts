@@ -76,12 +76,17 @@ export const validatedChannelSchema = record({
   texts: { type: 'array', items: measure, description: 'Each text that the channel gets.' },
 });
 
+/** In characters: twice what any network takes. A text is judged for each channel, and that takes its length. */
+export const longestText = 50_000;
+
+const postText = { type: 'string', maxLength: longestText };
+
 /** Ids and texts are judged by the use case, which has a code of its own for each of them. */
 const postFields = {
-  body: { type: 'string', description: 'Text of a single post.' },
+  body: { ...postText, description: 'Text of a single post.' },
   thread: {
     type: 'array',
-    items: text,
+    items: postText,
     minItems: 1,
     maxItems: 25,
     description: 'Posts of a thread, in order. Takes precedence over `body`.',
@@ -89,7 +94,8 @@ const postFields = {
   channel_ids: { type: 'array', items: text, maxItems: 100 },
   channel_bodies: {
     type: 'object',
-    additionalProperties: text,
+    additionalProperties: postText,
+    maxProperties: 100,
     description: 'By channel id: the text for that channel instead; a single post.',
   },
   scheduled_at: {

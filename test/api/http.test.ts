@@ -156,7 +156,8 @@ test('a body over 1 MB is 413, also in chunks and packed, and the connection goe
   });
   t.is(packed.status, 413);
   t.is((await storedRows(punctual.orm, client.workspaceId)).posts, 0);
-  t.is((await client.post('/posts', { body: 'x'.repeat(1_000_000) })).status, 201);
+  const thread = Array.from({ length: 20 }, () => 'x'.repeat(50_000));
+  t.is((await client.post('/posts', { thread })).status, 201);
 });
 
 test('a path in another case or with a slash at its end is another path, and there is none', async (t) => {

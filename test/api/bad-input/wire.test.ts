@@ -213,8 +213,8 @@ test('packed twice, or packed as something else, is refused', async (t) => {
 test('1 MB exactly is taken, and a byte more is not', async (t) => {
   const { create, rows } = await workspace(t);
   const send = async (size: number): Promise<number> => {
-    const frame = '{"body":""}'.length;
-    return (await create(`{"body":"${'x'.repeat(size - frame)}"}`)).status;
+    const thread = Array.from({ length: 20 }, () => 'x'.repeat(50_000));
+    return (await create(JSON.stringify({ thread }).padEnd(size))).status;
   };
   t.is(await send(1024 * 1024), 201);
   t.is(await send(1024 * 1024 + 1), 413);

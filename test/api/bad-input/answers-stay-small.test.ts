@@ -1,0 +1,88 @@
+import { gzipSync } from 'node:zlib';
+import test from 'ava';
+import { longestText } from '../../../api/posts/schemas.ts';
+import type { Reply } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { rawCall } from '../../support/raw-call.ts';
+import { addFakeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+
+async function sender() {
+  const client = await api.newClient();
+  const headers = { authorization: `Bearer ${client.key}`, 'content-type': 'application/json' };
+  const send = (body: string | Uint8Array<ArrayBuffer>, more = {}): Promise<Reply> =>
+    rawCall(`${api.punctual.url}/api/v1/posts`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body,
+    });
+  return { client, send };
+}
+
+/** What one can read: 20 details, and a message of a page. */
+function isSmall({ body }: Reply): boolean {
+  return body.details.length <= 20 && JSON.stringify(body).length < 20_000;
+}
+
+const wrong: Readonly<Record<string, string>> = {
+  'a list of 500,000 numbers where ids stand': `{"channel_ids":[${'0,'.repeat(499_999)}0]}`,
+  'a list of 50 lists where ids stand': `{"channel_ids":[${'[],'.repeat(49)}[]]}`,
+  'a hundred thousand unknown fields': `{${Array.from({ length: 100_000 }, (_, n) => `"${n}":0`).join(',')}}`,
+  'a field with a name of a megabyte': `{"${'x'.repeat(1_000_000)}":0}`,
+  'a text for each of 50,000 channels': `{"channel_bodies":{${Array.from({ length: 50_000 }, (_, n) => `"${n}":"x"`).join(',')}}}`,
+  'lists in lists in lists': `{"thread":${'['.repeat(500_000)}${']'.repeat(500_000)}}`,
+};
+for (const [what, body] of Object.entries(wrong)) {
+  test(`${what} is refused by an answer that one can read`, async (t) => {
+    const { send } = await sender();
+    const reply = await send(body);
+
+    t.is(reply.status, 400, JSON.stringify(reply.body).slice(0, 1000));
+    t.is(reply.body.code, 'invalid_request');
+    t.true(isSmall(reply), JSON.stringify(reply.body).slice(0, 1000));
+    t.true(reply.body.details.length > 0);
+  });
+}
+
+test('a thousand bytes that unpack to a megabyte are refused', async (t) => {
+  const { send } = await sender();
+  const packed = gzipSync(`{"channel_ids":[${'0,'.repeat(500_000)}0]}`);
+  t.true(packed.length < 2000);
+  const reply = await send(new Uint8Array(packed), { 'content-encoding': 'gzip' });
+
+  t.is(reply.status, 413);
+  t.is(reply.body.code, 'payload_too_large');
+});
+
+test('a text that says the same for a thousand lines may be packed', async (t) => {
+  const { send } = await sender();
+  const body = JSON.stringify({ body: 'The same line again.\n'.repeat(1000) });
+  const packed = gzipSync(body);
+  const reply = await send(new Uint8Array(packed), { 'content-encoding': 'gzip' });
+
+  t.is(reply.status, 201, JSON.stringify(reply.body));
+});
+
+test('a text is as long as any network takes, and no longer: the body, a part of a thread, the text of one channel', async (t) => {
+  const { client } = await sender();
+  const channel = await addFakeChannel(api.punctual.deps, client.workspaceId);
+  const longest = 'x'.repeat(longestText);
+  const shapes = (text: string): [string, object][] => [
+    ['/body', { body: text }],
+    ['/thread/1', { thread: ['a', text] }],
+    [`/channel_bodies/${channel}`, { channel_ids: [channel], channel_bodies: { [channel]: text } }],
+  ];
+  for (const [path, body] of shapes(longest)) {
+    const { status } = await client.post('/posts', body);
+    t.is(status, 201, path);
+  }
+
+  for (const [path, body] of shapes(`${longest}x`)) {
+    const reply = await client.post('/posts', body);
+    t.is(reply.status, 400, path);
+    t.deepEqual(reply.body.details, [
+      { path, message: `must NOT have more than ${longestText} characters` },
+    ]);
+  }
+});
