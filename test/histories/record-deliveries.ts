@@ -62,9 +62,14 @@ async function attempted({ punctual, handleOf }: Stage, workflowId: string, coun
   );
 }
 
-/** What an operator does who does not want to wait for the next attempt. */
+/** As if its time had come: the row's time decides, and Temporal's wait is ended as an operator does. */
 async function attemptNow({ punctual }: Stage, workflowId: string): Promise<void> {
   const { connection, namespace } = punctual.temporal;
+  await punctual.orm.em
+    .fork()
+    .execute('update deliveries set next_attempt_at = clock_timestamp() where id = ?', [
+      workflowId.replace('delivery-', ''),
+    ]);
   await connection.workflowService.resetActivity({
     namespace,
     execution: { workflowId },
