@@ -13,6 +13,7 @@ import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createSealer } from '../runtime/sealer.ts';
 import { createStaging, createStorage } from '../runtime/storage/create-storage.ts';
 import type { Staging } from '../runtime/storage/staging.ts';
+import { surviveRejections } from '../runtime/survive.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal } from '../temporal/connect.ts';
@@ -32,6 +33,7 @@ import { serve } from './serve.ts';
 export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps): Promise<void> {
   const config = readConfig();
   const log = createLogger('api', config.logLevel);
+  surviveRejections(log);
   const stop = untilStopped();
   const { deps, clock, close } = open(config, log, await stagingOrExit(config, log));
 

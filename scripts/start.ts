@@ -10,7 +10,7 @@ import { startAll } from './start-all.ts';
 import { chooseStartPorts } from './start-ports.ts';
 import { readStartSettings } from './start-settings.ts';
 
-// `npm start`: PostgreSQL, Temporal, the sandbox, the worker and the API, until Ctrl-C or until one of them ends.
+// `npm start`: PostgreSQL, Temporal, the sandbox, the worker and the API, until Ctrl-C or until one of them ends for good.
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const say = (line: string) => console.log(line);

@@ -11,6 +11,7 @@ import { insist } from '../runtime/insist.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { createSealer } from '../runtime/sealer.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
+import { surviveRejections } from '../runtime/survive.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
 import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/search-attributes.ts';
@@ -32,6 +33,7 @@ export async function runWorker(
 ): Promise<void> {
   const config = readConfig();
   const log = createLogger('worker', config.logLevel);
+  surviveRejections(log);
   const stop = untilStopped();
   let polling = false;
   void stop.then(() => polling || process.exit(0)); // Nothing was begun yet.

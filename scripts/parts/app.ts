@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { startPart, type Part, type Stage } from './part.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { partFailed, startPart, type Part, type Stage } from './part.ts';
 
 export type AppPlan = {
   readonly name: string;
@@ -15,16 +16,65 @@ export type AppPlan = {
 /** pino's number for errors; what is worse has higher ones. */
 const errorLevel = 50;
 
-/** Starts one of our own processes. */
+/** When an app that ended is started again, in milliseconds. */
+export type Restarts = {
+  /** One that ran for so long had started well: its end is an accident. */
+  readonly steadyMs: number;
+  /** How long to wait before each start in a row that did not last. After the last of them it is given up. */
+  readonly waitsMs: readonly number[];
+};
+
+const usual: Restarts = { steadyMs: 10_000, waitsMs: [500, 1000, 2000, 5000, 10_000] };
+
+/**
+ * Starts one of our own processes, and starts it again when it ends by accident: a crash of one of them must not take
+ * the database and Temporal with it. One that does not even start, or ends time after time, ends everything.
+ *
+ * @returns the first of its processes.
+ */
 export async function startApp(
   { main, ...plan }: AppPlan,
   root: string,
   stage: Stage,
+  restarts: Restarts = usual,
 ): Promise<Part> {
   const command = [process.execPath, path.join(root, main)];
-  const part = await startPart({ ...plan, command, cwd: root, complaint }, stage);
-  void part.ended.then((how) => stage.onEnd?.(part, how));
-  return part;
+  const start = (): Promise<Part> => startPart({ ...plan, command, cwd: root, complaint }, stage);
+  const first = await start();
+  void keepRunning(first, start, stage, restarts);
+  return first;
+}
+
+async function keepRunning(
+  first: Part,
+  start: () => Promise<Part>,
+  stage: Stage,
+  { steadyMs, waitsMs }: Restarts,
+): Promise<void> {
+  let part = first;
+  let startedMs = performance.now();
+  let waits: number[] = []; // None yet: a first start that fails is told as such.
+  for (;;) {
+    const how = await part.ended;
+    if (performance.now() - startedMs >= steadyMs) {
+      waits = [...waitsMs];
+    }
+
+    const waitMs = waits.shift();
+    if (stage.signal.aborted || waitMs === undefined) {
+      stage.onEnd?.(part, how);
+      return;
+    }
+
+    stage.say(`${partFailed(part, how).message}\n${part.name} is started again.`);
+    try {
+      await sleep(waitMs, undefined, { signal: stage.signal });
+      startedMs = performance.now();
+      part = await start();
+    } catch {
+      return; // Everything ends.
+    }
+  }
 }
 
 /** Our processes log JSON. What is not JSON was written by Node, as it ended with an error. */

@@ -48,7 +48,7 @@ export type Stage = {
   readonly say: Say;
   /** Aborts when everything is to end: then nothing more is started or waited for. */
   readonly signal: AbortSignal;
-  /** Hears of a part that ended after it was ready, whatever the reason. */
+  /** Hears of a part that ended and is not started again, whatever the reason. */
   readonly onEnd?: (part: Part, how: string) => void;
 };
 

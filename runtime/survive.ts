@@ -1,0 +1,17 @@
+import { describeError } from './describe-error.ts';
+import type { Logger } from './logger.ts';
+
+/**
+ * Keeps one forgotten promise from ending a process and all that it was doing for others: what nobody waited for is a
+ * line in the log. An exception that nobody caught leaves code half done; then the process ends, and whoever started it
+ * starts it again.
+ */
+export function surviveRejections(log: Logger): void {
+  process.on('unhandledRejection', (error) => {
+    log.error({ error: describeError(error) }, 'a failure that nobody waited for: going on');
+  });
+  process.on('uncaughtException', (error) => {
+    log.fatal({ error: describeError(error) }, 'an exception that nobody caught: ending');
+    process.exit(1);
+  });
+}
