@@ -6,6 +6,7 @@ import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
 import { answerErrors } from './http/answer-errors.ts';
 import { fixedPaths } from './http/fixed-paths.ts';
+import { leaveRest } from './http/leave-rest.ts';
 import { mount, prefix } from './http/mount.ts';
 import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
@@ -31,13 +32,13 @@ export function createApp(deps: ApiDeps): Koa {
   const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   const routes = allRoutes(deps);
   const routers = [
-    mount(routes, deps.admit),
+    mount(routes, deps),
     filesRouter(deps),
     healthRouter(deps),
     openapiRouter(routes),
     docsRouter(),
   ];
-  app.use(requestId).use(answerErrors(deps.log)).use(fixedPaths(prefix, routes));
+  app.use(requestId).use(leaveRest).use(answerErrors(deps.log)).use(fixedPaths(prefix, routes));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());
   }

@@ -30,6 +30,8 @@ export type ApiDeps = {
   readonly readiness: () => Promise<Readiness>;
   /** Whose call it is, and whether it is one too many. */
   readonly admit: Admission;
+  /** How long a JSON body may take to come, in milliseconds. */
+  readonly bodyMs: number;
   /** How many proxies before the API are believed about whom they forward for. */
   readonly trustedProxies: number;
 };

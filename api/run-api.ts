@@ -89,6 +89,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
       checkDestination(url, { allow, resolve: createResolver(), ownUrl: config.publicUrl }),
     readiness: () => readiness(orm, temporal),
     admit: createAdmission(pool, config.rateLimits),
+    bodyMs: 30_000,
     trustedProxies: config.trustedProxies,
   };
   const close = async (): Promise<void> => {

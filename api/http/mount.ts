@@ -11,20 +11,26 @@ import type { Route } from './route.ts';
 /** Of every call's path. */
 export const prefix = '/api/v1';
 
+export type MountDeps = {
+  readonly admit: Admission;
+  /** How long a JSON body may take to come, in milliseconds. */
+  readonly bodyMs: number;
+};
+
 /** A router for these calls: who is it, is the request well formed, then the use case. */
-export function mount(routes: readonly Route[], admit: Admission): Router {
+export function mount(routes: readonly Route[], deps: MountDeps): Router {
   const router = new Router({ prefix, sensitive: true, strict: true });
   for (const route of routes) {
-    const handler = handlerOf(route, admit);
+    const handler = handlerOf(route, deps);
     router[route.method](route.path.replaceAll(/\{(?<name>\w+)\}/gv, ':$<name>'), handler);
   }
 
   return router;
 }
 
-function handlerOf(route: Route, admit: Admission) {
+function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
   const readQuery = queryReader(route.query);
-  const body = bodyReader(route);
+  const body = bodyReader(route, bodyMs);
   return async (ctx: RouterContext): Promise<void> => {
     const caller = await admit(ctx, route.method !== 'get');
     const params = ids(ctx.params);
@@ -62,13 +68,17 @@ function hangUpOf(response: RouterContext['res']): AbortSignal {
 }
 
 /** How this call's body is read and checked. */
-function bodyReader({ method, body, bodyKind }: Route): (ctx: RouterContext) => Promise<unknown> {
+function bodyReader(
+  { method, body, bodyKind }: Route,
+  withinMs: number,
+): (ctx: RouterContext) => Promise<unknown> {
   if (body === undefined || bodyKind === 'multipart') {
-    return async (ctx) => (method === 'post' && body === undefined ? readNoBody(ctx) : undefined);
+    return async (ctx) =>
+      method === 'post' && body === undefined ? readNoBody(ctx, withinMs) : undefined;
   }
 
   const parse = parser<unknown>(body);
-  return async (ctx) => parse(await readBody(ctx));
+  return async (ctx) => parse(await readBody(ctx, withinMs));
 }
 
 /** A malformed id is as unknown as any other. @throws AppError `not_found` */

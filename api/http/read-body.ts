@@ -2,8 +2,12 @@ import type { Context } from 'koa';
 import { AppError } from '../../domain/errors.ts';
 import { readText } from './read-text.ts';
 
-/** A JSON body of at most 1 MB. Of a field that is given twice the last counts. */
-export async function readBody(ctx: Context): Promise<unknown> {
+/**
+ * A JSON body of at most 1 MB. Of a field that is given twice the last counts.
+ *
+ * @param withinMs How long it may take to come, in milliseconds.
+ */
+export async function readBody(ctx: Context, withinMs: number): Promise<unknown> {
   const type = ctx.get('content-type');
   const { length } = ctx.request;
   if (length === 0 || (type === '' && length === undefined)) {
@@ -14,7 +18,7 @@ export async function readBody(ctx: Context): Promise<unknown> {
   }
 
   mustBeJson(ctx);
-  return parseJson(await readText(ctx));
+  return parseJson(await readText(ctx, withinMs));
 }
 
 /**
@@ -22,9 +26,9 @@ export async function readBody(ctx: Context): Promise<unknown> {
  *
  * @throws AppError for anything else, so that nobody believes a field of it was heard.
  */
-export async function readNoBody(ctx: Context): Promise<void> {
+export async function readNoBody(ctx: Context, withinMs: number): Promise<void> {
   const comes = (ctx.request.length ?? 0) > 0 || ctx.get('transfer-encoding') !== '';
-  const text = comes ? await readText(ctx) : '';
+  const text = comes ? await readText(ctx, withinMs) : '';
   if (text === '') {
     return;
   }

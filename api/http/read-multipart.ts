@@ -30,9 +30,6 @@ const maxAround = 64 * 1024;
  */
 const limits = { fields: 10, files: 2, parts: 12, fieldSize: maxAround };
 
-/** For how long a client that was refused may go on sending; many read the answer only then. In milliseconds. */
-const lingerMs = 5000;
-
 /**
  * Reads a multipart body and streams its file into `sink`. The sink is the caller's to close, also after a failure.
  *
@@ -41,7 +38,6 @@ const lingerMs = 5000;
  */
 export async function readMultipart(ctx: Context, options: MultipartOptions): Promise<Multipart> {
   if (!/^multipart\/form-data *(?:;|$)/iv.test(ctx.get('content-type'))) {
-    leaveRest(ctx.req);
     throw new AppError('unsupported_media_type', 'Send the body as multipart/form-data.');
   }
 
@@ -61,7 +57,7 @@ export async function readMultipart(ctx: Context, options: MultipartOptions): Pr
       parser.destroy();
     }
 
-    leaveRest(ctx.req);
+    ctx.req.resume(); // What still comes must go by, or the client never comes to read the answer.
     throw error;
   }
 }
@@ -175,17 +171,6 @@ function brokenOff(
   }
 
   return promise;
-}
-
-/** Whatever is still coming goes by, for a moment. */
-function leaveRest(request: Context['req']): void {
-  if (request.complete || request.destroyed) {
-    return;
-  }
-
-  const timer = setTimeout(() => request.destroy(), lingerMs);
-  request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
-  request.resume();
 }
 
 const tooLarge = (maxBytes: number): AppError =>

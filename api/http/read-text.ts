@@ -24,15 +24,20 @@ const unpackers: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unp
 /**
  * Reads a request's body as text, unpacked where it is packed.
  *
+ * @param withinMs How long it may take to come, in milliseconds: a client that stalls holds its connection no longer.
  * @throws AppError `payload_too_large` over 1 MB, `unsupported_media_type` for another encoding, and
- * `invalid_request` for a body that does not unpack or breaks off, and for bytes that are not UTF-8: with U+FFFD in
- * their place a post would go out as nobody wrote it.
+ * `invalid_request` for a body that does not come in time, does not unpack or breaks off, and for bytes that are not
+ * UTF-8: with U+FFFD in their place a post would go out as nobody wrote it.
  */
-export async function readText(ctx: Context): Promise<string> {
-  const bytes = await readBytes(ctx).catch((error: unknown) => {
-    ctx.req.resume(); // What is left of it must go by, or the client never comes to read the answer.
-    throw error;
-  });
+export async function readText(ctx: Context, withinMs: number): Promise<string> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(tooSlow(withinMs)), withinMs);
+  const bytes = await Promise.race([readBytes(ctx), late.promise])
+    .finally(() => clearTimeout(timer))
+    .catch((error: unknown) => {
+      ctx.req.resume(); // What is left of it must go by, or the client never comes to read the answer.
+      throw error;
+    });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
@@ -98,6 +103,9 @@ function collect(
     request.once('error', breakOff).once('close', breakOff);
   });
 }
+
+const tooSlow = (withinMs: number): AppError =>
+  new AppError('invalid_request', `The request body did not come within ${withinMs / 1000} s.`);
 
 const tooLarge = (): AppError =>
   new AppError('payload_too_large', 'The request body is larger than 1 MB.');

@@ -64,6 +64,8 @@ export type ApiOptions = Patience & {
   readonly media?: Partial<MediaDeps>;
   /** Calls a minute, where the test is about them; otherwise so many that none is refused. */
   readonly rateLimits?: Partial<RateLimits>;
+  /** How long a JSON body may take, where the test is about that. In milliseconds. */
+  readonly bodyMs?: number;
   readonly trustedProxies?: number;
   /** Where the service is reached from outside. */
   readonly publicUrl?: string;
@@ -118,6 +120,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
     readiness: () => readiness(orm, temporal),
     admit: admission(t, databaseUrl, options.rateLimits),
+    bodyMs: options.bodyMs ?? 100_000,
     trustedProxies: options.trustedProxies ?? 0,
   });
   const server = app.listen(0, '127.0.0.1');
