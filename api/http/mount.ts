@@ -32,6 +32,7 @@ function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
   const readQuery = queryReader(route.query);
   const body = bodyReader(route, bodyMs);
   return async (ctx: RouterContext): Promise<void> => {
+    ctx.set('Cache-Control', 'no-store'); // What one key may see, secrets among it, is nobody else's; refusals too.
     const caller = await admit(ctx, route.method !== 'get');
     const params = ids(ctx.params);
     const query = readQuery(ctx.query);

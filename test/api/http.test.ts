@@ -55,6 +55,24 @@ test('a connection stays open for 75 s after an answer, longer than callers and 
   t.is(response.headers['keep-alive'], 'timeout=75');
 });
 
+test('no cache keeps an answer of a call, secrets and refusals included', async (t) => {
+  const client = await api.newClient();
+  const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
+  const created = await client.post('/webhooks', hook);
+  const answers: [Reply, number][] = [
+    [created, 201],
+    [await client.post(`/webhooks/${created.body.webhook.id}/rotate`), 200],
+    [await client.get('/posts'), 200],
+    [await client.post('/posts', { bdy: 1 }), 400],
+    [await client.get(`/posts/${crypto.randomUUID()}`), 404],
+    [await rawCall(`${api.punctual.url}/api/v1/me`), 401],
+  ];
+  for (const [{ status, headers }, expected] of answers) {
+    t.is(status, expected);
+    t.is(headers.get('cache-control'), 'no-store', String(status));
+  }
+});
+
 test('an unknown path is 404 by any method, and a malformed id is as unknown as any other', async (t) => {
   const { punctual } = api;
   const { key } = await api.newClient();
