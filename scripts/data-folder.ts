@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PlainError } from './plain-error.ts';
 
@@ -21,15 +21,21 @@ export function dataFolder(
   return path.resolve(root, env['PUNCTUAL_DATA'] || '.data');
 }
 
-/** @throws PlainError when it cannot be made or written to. */
+/**
+ * Opens the folder for its owner alone: what lies in it, and what this process and those that it starts make from now
+ * on, is nobody else's to read.
+ *
+ * @throws PlainError when it cannot be made or written to.
+ */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   const inside = (name: string) => path.join(folder, name);
   const ports = inside('ports.json');
   try {
+    process.umask(0o077);
     await mkdir(inside('logs'), { recursive: true });
-    // Others may pass through, as PostgreSQL must when this is root's, but not look around.
-    await chmod(folder, 0o711);
-    await chmod(inside('logs'), 0o700);
+    // Where this is root's, PostgreSQL runs as somebody else and must pass through, but need not look around.
+    await chmod(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
+    await closeToOthers(folder);
   } catch (error) {
     throw new PlainError(
       `${folder} cannot be used: ${(error as Error).message}.\n` +
@@ -48,6 +54,15 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
     },
     writePorts: (chosen) => writeFile(ports, `${JSON.stringify(chosen, undefined, 2)}\n`),
   };
+}
+
+/** What an earlier version made. PostgreSQL's own folder is its own, and closed by it. */
+async function closeToOthers(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.name !== 'postgres' && (entry.isDirectory() || entry.isFile())) {
+      await chmod(path.join(folder, entry.name), entry.isDirectory() ? 0o700 : 0o600);
+    }
+  }
 }
 
 /** @throws PlainError when a secret is there that is not whole. Another one would not open what it has sealed. */

@@ -22,6 +22,7 @@ export type StartPlan = {
 /** Starts everything in its order. @returns what to show when all of it is ready. */
 export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
   const startedMs = Date.now();
+  let isReady = false;
   const { root, settings, ports, data } = plan;
   const sandboxUrl = `http://127.0.0.1:${ports.sandbox}`;
   const apiUrl = `http://${reachable(settings.host)}:${ports.api}`;
@@ -30,6 +31,7 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
       { name, main: `${name}/main.ts`, env, logFile: data.logFile(name), rank, graceMs },
       root,
       stage,
+      { hasStarted: () => isReady },
     );
 
   const sandbox = await app('sandbox', sandboxEnvironment(plan), ranks.sandbox, 5000);
@@ -59,6 +61,7 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
     ensureDemo(root, sandboxUrl, env, stage.signal),
     untilReady(api, () => answers(`${apiUrl}/readyz`), readyWithinMs, stage.signal),
   ]);
+  isReady = true;
   const addresses = { api: apiUrl, sandbox: sandboxUrl, temporalUi: temporal.uiUrl };
   return banner(addresses, demo, (Date.now() - startedMs) / 1000, data.path('logs'));
 }

@@ -16,15 +16,17 @@ export type AppPlan = {
 /** pino's number for errors; what is worse has higher ones. */
 const errorLevel = 50;
 
-/** When an app that ended is started again, in milliseconds. */
+/** When an app that ended is started again. Times are in milliseconds. */
 export type Restarts = {
-  /** One that ran for so long had started well: its end is an accident. */
-  readonly steadyMs: number;
+  /** Whether it did its work already when it ended: the end of its first process is an accident then. */
+  readonly hasStarted: () => boolean;
+  /** One that was started again and ran for so long is well: what ends it is another accident. */
+  readonly steadyMs?: number;
   /** How long to wait before each start in a row that did not last. After the last of them it is given up. */
-  readonly waitsMs: readonly number[];
+  readonly waitsMs?: readonly number[];
 };
 
-const usual: Restarts = { steadyMs: 10_000, waitsMs: [500, 1000, 2000, 5000, 10_000] };
+const usual = { steadyMs: 10_000, waitsMs: [500, 1000, 2000, 5000, 10_000] };
 
 /**
  * Starts one of our own processes, and starts it again when it ends by accident: a crash of one of them must not take
@@ -36,12 +38,12 @@ export async function startApp(
   { main, ...plan }: AppPlan,
   root: string,
   stage: Stage,
-  restarts: Restarts = usual,
+  restarts: Restarts = { hasStarted: () => false },
 ): Promise<Part> {
   const command = [process.execPath, path.join(root, main)];
   const start = (): Promise<Part> => startPart({ ...plan, command, cwd: root, complaint }, stage);
   const first = await start();
-  void keepRunning(first, start, stage, restarts);
+  void keepRunning(first, start, stage, { ...usual, ...restarts });
   return first;
 }
 
@@ -49,14 +51,15 @@ async function keepRunning(
   first: Part,
   start: () => Promise<Part>,
   stage: Stage,
-  { steadyMs, waitsMs }: Restarts,
+  { hasStarted, steadyMs, waitsMs }: Required<Restarts>,
 ): Promise<void> {
   let part = first;
   let startedMs = performance.now();
-  let waits: number[] = []; // None yet: a first start that fails is told as such.
+  let waits: number[] = [];
   for (;;) {
     const how = await part.ended;
-    if (performance.now() - startedMs >= steadyMs) {
+    const isSteady = part === first ? hasStarted() : performance.now() - startedMs >= steadyMs;
+    if (isSteady) {
       waits = [...waitsMs];
     }
 

@@ -39,7 +39,7 @@ async function started(t: ExecutionContext, program: string, restarts: Restarts)
 const runs = `console.log('up'); setInterval(() => {}, 1000);`;
 
 test('a part of npm start that crashes is started again, and its last words are shown', async (t) => {
-  const { part, lines, ends, starts } = await started(t, runs, { steadyMs: 0, waitsMs: [10] });
+  const { part, lines, ends, starts } = await started(t, runs, { hasStarted: () => true });
   await poll(starts, (count) => count === 1);
   process.kill(part.pid, 'SIGKILL');
 
@@ -54,8 +54,7 @@ test('a part of npm start that crashes is started again, and its last words are 
 
 test('a part that does not start ends npm start, and is not tried for ever', async (t) => {
   const { ends, starts } = await started(t, `console.log('up'); process.exit(3);`, {
-    steadyMs: 60_000,
-    waitsMs: [10],
+    hasStarted: () => false,
   });
 
   await poll(
@@ -67,13 +66,11 @@ test('a part that does not start ends npm start, and is not tried for ever', asy
 });
 
 test('a part that crashes again and again ends npm start after the last of its starts', async (t) => {
-  const program = `import { existsSync, writeFileSync } from 'node:fs';
-    console.log('up');
-    const file = new URL('./ran', import.meta.url);
-    if (existsSync(file)) process.exit(4);
-    writeFileSync(file, '');
-    setTimeout(() => process.exit(5), 9000);`;
-  const { ends, starts } = await started(t, program, { steadyMs: 8000, waitsMs: [10, 20] });
+  const { ends, starts } = await started(t, `console.log('up'); process.exit(4);`, {
+    hasStarted: () => true,
+    steadyMs: 60_000,
+    waitsMs: [10, 20],
+  });
 
   await poll(
     async () => ends,
@@ -84,7 +81,7 @@ test('a part that crashes again and again ends npm start after the last of its s
 });
 
 test('a part that ends because everything ends is not started again', async (t) => {
-  const { part, ends, starts, over } = await started(t, runs, { steadyMs: 0, waitsMs: [10] });
+  const { part, ends, starts, over } = await started(t, runs, { hasStarted: () => true });
   await poll(starts, (count) => count === 1);
   over.abort();
   process.kill(part.pid);

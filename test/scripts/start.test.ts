@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { openDataFolder } from '../../scripts/data-folder.ts';
 import { choosePorts, freePort } from '../../scripts/ports.ts';
 import { runCommand } from '../../scripts/run-command.ts';
 import { readStartSettings } from '../../scripts/start-settings.ts';
@@ -183,16 +184,66 @@ startTest.serial(
   },
 );
 
-startTest.serial('when one part dies, all end and it is named', async (t) => {
-  t.timeout(slowestMs);
-  const { process: child, output } = await running();
+type NotedPart = { readonly name: string; readonly pid: number };
+
+/** The processes of the running start, those that it has replaced included. */
+async function notedParts(): Promise<NotedPart[]> {
   const file = await readFile(path.join(place().data, 'running.json'), 'utf8');
-  const parts = (JSON.parse(file) as { parts: { name: string; pid: number }[][] }).parts.flat();
-  const closed = once(child, 'close');
-  process.kill(parts.find(({ name }) => name === 'worker')?.pid ?? 0, 'SIGKILL');
-  t.deepEqual(await closed, [1, null]);
-  t.regex(output(), /worker ended \(signal SIGKILL\)/v);
-  for (const { name, pid } of parts) {
-    t.throws(() => process.kill(pid, 0), { code: 'ESRCH' }, name);
-  }
-});
+  return (JSON.parse(file) as { parts: NotedPart[][] }).parts.flat();
+}
+
+startTest.serial(
+  'a worker that dies is started again; when the database dies, all end and it is named',
+  async (t) => {
+    t.timeout(slowestMs);
+    const { process: child, output } = await running();
+    const pidsOf = async (part: string): Promise<number[]> =>
+      (await notedParts()).flatMap(({ name, pid }) => (name === part ? [pid] : []));
+    const [worker = 0] = await pidsOf('worker');
+    process.kill(worker, 'SIGKILL');
+    await poll(
+      () => pidsOf('worker'),
+      ({ length }) => length === 2,
+    );
+    t.regex(output(), /worker ended \(signal SIGKILL\)[\s\S]+worker is started again\./v);
+    t.true(hasNotEnded(child));
+
+    const closed = once(child, 'close');
+    const parts = await notedParts();
+    process.kill((await pidsOf('PostgreSQL'))[0] ?? 0, 'SIGKILL');
+    t.deepEqual(await closed, [1, null]);
+    t.regex(output(), /PostgreSQL ended \(signal SIGKILL\)/v);
+    for (const { name, pid } of parts) {
+      t.throws(() => process.kill(pid, 0), { code: 'ESRCH' }, name);
+    }
+  },
+);
+
+test.serial(
+  'what lies in the data folder is its owner’s alone, also what an earlier version left open',
+  async (t) => {
+    const umask = process.umask();
+    t.teardown(() => process.umask(umask));
+    process.umask(0o022);
+    const folder = path.join(await temporaryFolder(t), 'data');
+    for (const name of ['media', 'postgres']) {
+      await mkdir(path.join(folder, name), { recursive: true, mode: 0o755 });
+    }
+
+    await writeFile(path.join(folder, 'temporal.db'), '');
+    const data = await openDataFolder(folder);
+    await data.writePorts({ api: 3000 });
+    await writeFile(path.join(folder, 'new'), '');
+
+    const modeOf = async (name: string): Promise<string> =>
+      ((await stat(path.join(folder, name))).mode & 0o777).toString(8);
+    // Where the start is root's, PostgreSQL has to pass through to its own folder, which is another user's.
+    t.is(await modeOf('.'), process.getuid?.() === 0 ? '711' : '700');
+    t.is(await modeOf('media'), '700');
+    t.is(await modeOf('logs'), '700');
+    for (const file of ['temporal.db', 'ports.json', 'new']) {
+      t.is(await modeOf(file), '600', file);
+    }
+    t.is(await modeOf('postgres'), '755', 'PostgreSQL itself refuses a folder that is open');
+  },
+);
