@@ -3,6 +3,7 @@ import type { Em } from '../db/orm.ts';
 import { claimRestMs } from '../domain/claim-rest.ts';
 import { channelStatuses, isFinal, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
+import { endOpenChannels } from './end-open-channels.ts';
 
 export type ClaimRequest = {
   readonly workspaceId: string;
@@ -153,6 +154,34 @@ async function whyNot(em: Em, scope: Scope): Promise<Found> {
     return { kind: 'gone' };
   }
 
+  if (post.status === 'scheduled') {
+    await letRest(em, scope);
+  }
+
   const dueAt = new Date(post.scheduled_at ?? 0).toISOString();
   return { kind: 'not_due', revision: post.revision, dueAt };
+}
+
+/**
+ * A worker died over a channel of a post that was cancelled, and the post got a new time before anybody took it up: whoever
+ * claims has no try under way, so nobody sends it. It is looked for at the new time, like all that is in doubt.
+ */
+async function letRest(em: Em, scope: Scope): Promise<void> {
+  const [postId, workspaceId] = scope;
+  const held = await ask(
+    em,
+    `select 1 from post_channels where post_id = $1 and workspace_id = $2 and status = 'publishing' limit 1`,
+    scope,
+  );
+  if (held.length === 0) {
+    return;
+  }
+
+  await em.transactional(async (within) => {
+    const sql = 'select status from posts where id = $1 and workspace_id = $2 for update';
+    const [post] = await ask<{ status: string }>(within, sql, scope);
+    if (post?.status === 'scheduled') {
+      await endOpenChannels(within, { postId, workspaceId }, 'scheduled anew');
+    }
+  });
 }

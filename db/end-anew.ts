@@ -9,14 +9,15 @@ type At = { readonly publicUrl: string; readonly now: Date };
 
 /**
  * A post that was cancelled, and of which every channel finished in spite of that, ends as if there had been no cancel.
- * As a rule its workflow sees to that; here, whoever ends its last channel, as the workflow may be lost. The caller holds
- * the post's lock.
+ * So does one that has a new time since, and that every channel has by now: nothing is left to publish then. As a rule
+ * its workflow sees to that; here, whoever ends its last channel, as the workflow may be lost, or sleep until the new
+ * time. The caller holds the post's lock.
  */
 export async function endCancelled(em: Em, scope: Scope, at: At): Promise<void> {
   const [open] = await em.execute<unknown[]>(
-    `select 1 from posts p where p.id = ? and p.workspace_id = ? and (p.status <> 'draft' or exists (
+    `select 1 from posts p where p.id = ? and p.workspace_id = ? and (p.status not in ('draft', 'scheduled') or exists (
        select 1 from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
-         and pc.status not in ('published', 'failed', 'unconfirmed')))`,
+         and pc.status <> 'published' and (p.status = 'scheduled' or pc.status not in ('failed', 'unconfirmed'))))`,
     [scope.postId, scope.workspaceId],
   );
   if (!open) {
