@@ -18,11 +18,6 @@ export async function createDemo(
   const known = await em.findOne(Workspace, { name: demoName }, { orderBy: { createdAt: 'asc' } });
   const workspaceId = known?.id ?? (await createWorkspace(em, demoName));
   const apiKey = known ? null : await createApiKey(em, workspaceId);
-  await em.execute('update channels set base_url = ? where workspace_id = ?', [
-    sandboxUrl,
-    workspaceId,
-  ]);
-
   const mastodon = await connectMastodon(egress, {
     baseUrl: sandboxUrl,
     accessToken: 'demo',
@@ -34,8 +29,8 @@ export async function createDemo(
     webUrl: `${sandboxUrl}/bluesky`,
   });
   const channels = [
-    await connectChannel(em, sealer, workspaceId, 'mastodon', mastodon),
-    await connectChannel(em, sealer, workspaceId, 'bluesky', bluesky),
+    await connect(em, sealer, workspaceId, 'mastodon', mastodon),
+    await connect(em, sealer, workspaceId, 'bluesky', bluesky),
   ].map(({ id, platform, handle }) => ({ id, platform, handle }));
   const lines = channels.map(({ id, platform, handle }) => `  ${id}  ${platform} ${handle}`);
   return {
@@ -46,4 +41,27 @@ export async function createDemo(
     ].join('\n'),
     data: { workspace_id: workspaceId, api_key: apiKey, channels },
   };
+}
+
+/**
+ * Connects an account of the sandbox, or moves its channel to where the sandbox is now. Other channels of the workspace
+ * are their owner's, who may have connected a real account: it must not be asked of the sandbox.
+ */
+async function connect(
+  em: CommandDeps['em'],
+  sealer: CommandDeps['sealer'],
+  workspaceId: string,
+  platform: string,
+  account: Parameters<typeof connectChannel>[4],
+): ReturnType<typeof connectChannel> {
+  const { baseUrl, remoteId, handle } = account;
+  const which = [workspaceId, platform, remoteId, handle];
+  await em.execute(
+    `update channels c set base_url = ?
+     where workspace_id = ? and platform = ? and remote_id = ? and handle = ?
+       and not exists (select 1 from channels d where d.workspace_id = c.workspace_id and d.platform = c.platform
+         and d.remote_id = c.remote_id and d.base_url = ?)`,
+    [baseUrl, ...which, baseUrl],
+  );
+  return connectChannel(em, sealer, workspaceId, platform, account);
 }
