@@ -62,6 +62,13 @@ export async function endOpenChannels(
     `update post_channels pc set status = ?, retry_at = null, error = null, error_code = null where ${ended}`,
     [isCancelled ? 'draft' : 'scheduled', ...ids],
   );
+  // No try is under way any more: what is left waits for the next one, and an edit may move it.
+  await em.execute(
+    `update post_channels set status = 'retrying', retry_at = clock_timestamp(), error_code = 'network_unavailable',
+       error = 'The send was interrupted, and whether the network has all of it is not known yet. It is looked for.'
+     where post_id = ? and workspace_id = ? and status = 'publishing'`,
+    ids,
+  );
   const left = await em.execute<unknown[]>(
     `select 1 from post_channels pc where ${open} limit 1`,
     ids,

@@ -71,14 +71,14 @@ async function tell(client: Client, post: PostToSync, log?: Logger): Promise<voi
   }
 
   if (post.status === 'draft' && post.isUnfinished) {
-    // Its workflow may be lost, and somebody has to finish it: one that is started now does so at once.
+    // Somebody has to finish it at once: its workflow, which may sleep until another time, or one that is started now.
     const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo });
     const start = (searchable: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
         ...options,
         ...searchable,
         signal: cancel,
-        signalArgs: [{ revision }],
+        signalArgs: [{ revision, unfinished: true }],
       });
     await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
     return;

@@ -43,7 +43,9 @@ async function stateOf(client: Client, workflowId: string): Promise<WorkflowStat
       return 'gone';
     }
 
-    return isBusy(described) ? 'busy' : 'running';
+    const { pendingWorkflowTask, pendingActivities } = described.raw;
+    const steps = pendingActivities ?? [];
+    return steps.length > 0 || !pendingWorkflowTask ? stateOfSteps(steps) : 'waiting';
   } catch (error) {
     return error instanceof WorkflowNotFoundError ? 'gone' : 'unknown';
   }
@@ -61,9 +63,15 @@ const ended: ReadonlySet<string> = new Set([
 /** Temporal's own number for an activity that no worker is at: it waits for its time, or for a worker. */
 const scheduled = 1;
 
-/** Whether an activity is at work or paused, or waits for a time that is still to come. */
-const isBusy = ({ raw }: WorkflowExecutionDescription): boolean =>
-  (raw.pendingActivities ?? []).some(
-    ({ state, scheduledTime }) =>
-      state !== scheduled || Number(scheduledTime?.seconds ?? 0) * 1000 > Date.now(),
-  );
+type Step = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
+
+function stateOfSteps(steps: readonly Step[]): WorkflowState {
+  // At work or paused, or it waits for a time that is still to come.
+  const isBusy = ({ state, scheduledTime }: Step): boolean =>
+    state !== scheduled || Number(scheduledTime?.seconds ?? 0) * 1000 > Date.now();
+  if (steps.length === 0) {
+    return 'asleep';
+  }
+
+  return steps.some(isBusy) ? 'busy' : 'waiting';
+}

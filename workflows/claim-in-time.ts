@@ -58,7 +58,7 @@ export function believe(
   const dueAtMs = claim.kind === 'not_due' ? Date.parse(claim.dueAt) : schedule.dueAtMs;
   const isAlone = schedule.revision === heard && restMs !== undefined;
   if (isAlone || revision > schedule.revision) {
-    Object.assign(schedule, { revision, dueAtMs, canceled: false });
+    Object.assign(schedule, { revision, dueAtMs, canceled: false, isUnfinished: false });
   } else if (revision === schedule.revision) {
     schedule.dueAtMs = dueAtMs;
   }

@@ -39,7 +39,9 @@ export type DeliverWebhookInput = {
 };
 
 export const reschedule = defineSignal<[{ revision: number; dueAt: string }]>('reschedule');
-export const cancel = defineSignal<[{ revision: number }]>('cancel');
+
+/** `unfinished`: the network may have the post, and somebody has to look. Left out when nothing is left to do. */
+export const cancel = defineSignal<[{ revision: number; unfinished?: true }]>('cancel');
 
 /** Deliver once more. A round that was heard of before changes nothing. */
 export const replay = defineSignal<[{ round: number }]>('replay');

@@ -44,6 +44,10 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
   const published = new Set<string>();
   for (;;) {
     await untilDue(input, schedule);
+    if (schedule.canceled && schedule.isUnfinished) {
+      claimAtOnce(schedule);
+    }
+
     if (schedule.canceled) {
       setCurrentDetails(stopped(input, 'Cancelled before its time: the post is a draft.'));
       return { result: 'canceled' };
@@ -83,6 +87,10 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
   }
 }
 
+/** What is left of a cancelled post is finished at once. */
+const claimAtOnce = (schedule: Schedule): Schedule =>
+  Object.assign(schedule, { canceled: false, isUnfinished: false, dueAtMs: Date.now() });
+
 type Claimed = {
   /** The post's at the claim. */
   readonly revision: number;
@@ -115,7 +123,7 @@ async function publish(
   if (end?.isUnfinished) {
     // What was being sent when it was cancelled is claimed once more: at once, unless there is another time by now.
     if (schedule.canceled) {
-      Object.assign(schedule, { canceled: false, dueAtMs: Date.now() });
+      claimAtOnce(schedule);
     }
 
     return null;
@@ -128,6 +136,10 @@ async function publish(
     }
 
     return null;
+  }
+
+  if (schedule.canceled && schedule.isUnfinished && schedule.revision !== heard) {
+    return null; // A cancel that left something to finish came while the end was written.
   }
 
   // It was retried, or cancelled and scheduled anew, since the claim; or a message of a restored database said so.

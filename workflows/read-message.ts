@@ -17,10 +17,11 @@ export function readReschedule(given: unknown): Reschedule | null {
     : ignored('reschedule');
 }
 
-/** @returns the revision that made the post a draft. */
-export function readCancel(given: unknown): number | null {
-  const { revision } = fieldsOf(given);
-  return isCount(revision) ? revision : ignored('cancel');
+export type Cancel = { readonly revision: number; readonly isUnfinished: boolean };
+
+export function readCancel(given: unknown): Cancel | null {
+  const { revision, unfinished } = fieldsOf(given);
+  return isCount(revision) ? { revision, isUnfinished: unfinished === true } : ignored('cancel');
 }
 
 /** @returns the round. */
@@ -29,7 +30,7 @@ export function readReplay(given: unknown): number | null {
   return isCount(round) ? round : ignored('replay');
 }
 
-type Fields = { readonly revision?: unknown; readonly dueAt?: unknown; readonly round?: unknown };
+type Fields = Readonly<Partial<Record<'revision' | 'dueAt' | 'unfinished' | 'round', unknown>>>;
 
 const fieldsOf = (given: unknown): Fields =>
   typeof given === 'object' && given !== null ? given : {};

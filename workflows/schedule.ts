@@ -18,6 +18,8 @@ export type Schedule = {
   revision: number;
   dueAtMs: number;
   canceled: boolean;
+  /** It was cancelled, and a channel is to be finished: the network may have the post. */
+  isUnfinished: boolean;
   /**
    * A message of no higher revision said something else. It was late, or the database was restored from a backup or
    * failed over and goes on from a lower revision: the database is asked, whatever the time.
@@ -37,6 +39,7 @@ export function followMessages(input: PublishPostInput): Schedule {
     revision: input.revision,
     dueAtMs: Date.parse(input.dueAt),
     canceled: false,
+    isUnfinished: false,
     doubted: false,
     onNews: () => undefined,
     onDoubt: () => undefined,
@@ -55,7 +58,7 @@ export function followMessages(input: PublishPostInput): Schedule {
     (given) => {
       const heard = readReschedule(given);
       if (heard) {
-        hear(heard.revision, { dueAtMs: heard.dueAtMs, canceled: false });
+        hear(heard.revision, { dueAtMs: heard.dueAtMs, canceled: false, isUnfinished: false });
       }
     },
     { description: 'The post has a new time: {revision, dueAt}.' },
@@ -63,12 +66,15 @@ export function followMessages(input: PublishPostInput): Schedule {
   setHandler(
     cancel,
     (given) => {
-      const revision = readCancel(given);
-      if (revision !== null) {
-        hear(revision, { canceled: true });
+      const heard = readCancel(given);
+      if (heard) {
+        hear(heard.revision, { canceled: true, isUnfinished: heard.isUnfinished });
       }
     },
-    { description: 'The post became a draft: {revision}.' },
+    {
+      description:
+        'The post became a draft: {revision}, {unfinished} when a channel is to be finished.',
+    },
   );
   return schedule;
 }

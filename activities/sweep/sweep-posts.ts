@@ -61,8 +61,8 @@ export async function sweepPosts(
       list: (ids) => deps.workflows.listPosts(ids),
       ask: ({ id }) => deps.workflows.ofPost(id),
       judge: async (row, state) => {
-        if (state === 'running' && row.is_late) {
-          finds.overdue += await hurry(deps, row);
+        if (state !== 'busy' && row.is_late) {
+          finds.overdue += await hurry(deps, row, state);
         }
       },
       heal: (rows) => recordFinds(deps, 'workflow_gone', rows, putBack),
@@ -136,9 +136,10 @@ async function letGo({ orm }: ActivityDeps, rows: readonly Row[]): Promise<void>
 
 /**
  * Writes down that a post is overdue, unless that was done just now. One that still sleeps is told of again: its
- * workflow may not know its time any more, as after a reset.
+ * workflow may not know its time any more, or not that it was being published, as after a reset. One whose step waits
+ * for a worker would lose its turn by that.
  */
-const hurry = (deps: ActivityDeps, row: Row): Promise<number> =>
+const hurry = (deps: ActivityDeps, row: Row, state: 'asleep' | 'waiting'): Promise<number> =>
   recordFinds(deps, 'overdue', [row], async (em) => {
     const [recent] = await em.execute<unknown[]>(
       `select 1 from sweep_finds where post_id = ? and workspace_id = ? and kind = 'overdue' and found_at > ? limit 1`,
@@ -148,7 +149,7 @@ const hurry = (deps: ActivityDeps, row: Row): Promise<number> =>
       return [];
     }
 
-    return row.status === 'publishing' ? lockSame(em, [row]) : raise(em, row);
+    return state === 'asleep' || row.status === 'scheduled' ? raise(em, row) : lockSame(em, [row]);
   });
 
 /** Of the rows given those that look as they did: none that ended, nor one that the outbox has already. */

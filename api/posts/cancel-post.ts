@@ -2,6 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ApiDeps } from '../deps.ts';
+import { stopChannels } from './stop-channels.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 
@@ -63,24 +64,5 @@ async function channelStatuses(em: Em, { workspaceId, postId }: Scope): Promise<
   );
   return rows.map(({ status }) => status);
 }
-
-/**
- * Each channel's row lock keeps this and the start of a send apart. A channel whose last send is in doubt goes on being
- * looked for: as a draft it could be sent a second time. So does one that the network has whole while a try that knows
- * nothing of it says that it failed.
- */
-async function stopChannels(em: Em, { workspaceId, postId }: Scope): Promise<void> {
-  await em.execute(
-    `update post_channels pc set status = 'draft', retry_at = null, error = null, error_code = null
-     where post_id = ? and workspace_id = ? and (status = 'scheduled' or status = 'retrying' and not (
-       ${hasRows("a.state in ('sending', 'unknown')")}
-       or ${hasRows("a.state = 'sent'")} and not ${hasRows(`a.state in ('ready', 'refused') and a.run = (
-         select max(run) from publish_attempts b where b.post_channel_id = a.post_channel_id and b.workspace_id = a.workspace_id)`)}))`,
-    [postId, workspaceId],
-  );
-}
-
-const hasRows = (which: string): string => `exists (select 1 from publish_attempts a
-  where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and ${which})`;
 
 const notCancellable = (message: string): AppError => new AppError('post_not_cancellable', message);

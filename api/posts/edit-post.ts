@@ -16,6 +16,7 @@ import { keepLiveParts } from './keep-live-parts.ts';
 import { mustHavePlan } from './must-have-plan.ts';
 import { editedContent } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
+import { stopChannels } from './stop-channels.ts';
 import { writeChannels } from './write-channels.ts';
 
 type Edit = {
@@ -74,6 +75,10 @@ async function applyEdit(
     postId,
   );
   const dueAt = newDueAt === undefined ? post.scheduledAt : newDueAt;
+  if (dueAt === null && post.status === 'scheduled') {
+    await stopChannels(em, { workspaceId, postId });
+  }
+
   const channels = await editChannels(em, post, request);
   const { body, thread, video } = post;
   const content = editedContent({ body, thread, video, overrides: channels.overrides }, request);
@@ -84,12 +89,8 @@ async function applyEdit(
   const judged = judgePost(rules, channels.open, content, media.files);
   const judgements = await keepLiveParts(em, rules, channels.kept, content, judged);
   if (dueAt) {
-    const sending = channels.sending.map((channel) => ({
-      channel,
-      errors: [],
-      warnings: [],
-      texts: [],
-    }));
+    const nothing = { errors: [], warnings: [], texts: [] };
+    const sending = channels.sending.map((channel) => ({ channel, ...nothing }));
     const inFlight = await keepLiveParts(em, rules, channels.kept, content, sending);
     mustBePublishable([...judgements, ...inFlight]);
   }
@@ -116,7 +117,8 @@ async function applyEdit(
     updatedAt: deps.now(),
   } satisfies Partial<Post>);
   const networks = channels.open.map(({ platform }) => platform);
-  return timeChanged ? { ...toSync(post), networks } : null;
+  const isUnfinished = status === 'draft' && channels.sending.length > 0;
+  return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
 }
 
 const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({

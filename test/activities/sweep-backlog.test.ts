@@ -78,7 +78,7 @@ test.serial(
     const isLost = (id: string): boolean => id === lost?.id;
     const { asked, run } = pretendTemporal(
       (id) => !isLost(id),
-      (id) => (isLost(id) ? 'gone' : 'running'),
+      (id) => (isLost(id) ? 'gone' : 'asleep'),
     );
 
     t.like(await run(), { looked: 4000, deliveriesGone: 1 });
@@ -121,7 +121,7 @@ test.serial(
     );
     const back = pretendTemporal(
       () => true,
-      () => 'running',
+      () => 'asleep',
     );
 
     const { looked, unanswered } = await away.run();

@@ -63,7 +63,7 @@ test.serial('while Temporal does not answer nothing is taken for lost', async (t
     () => workflows.ofPost(ids[0] ?? ''),
     (seen) => seen !== 'unknown',
   );
-  t.is(state, 'running');
+  t.is(state, 'waiting');
   await gate.close();
 
   const later = () => new Date(Date.now() + minutes);

@@ -9,6 +9,7 @@ export async function recordPosts(stage: Stage, keep: Keep): Promise<void> {
   await recordAsleep(stage, keep);
   await recordFinished(stage, keep);
   await recordMidway(stage, keep);
+  await recordCancelledAgain(stage, keep);
   await recordUnheard(stage, keep);
 }
 
@@ -76,6 +77,31 @@ async function recordMidway(stage: Stage, keep: Keep): Promise<void> {
   await client.finalPost(anew);
   await (await handleOf(idOf(anew))).result();
   await keep('scheduled-anew-midway-post', idOf(anew));
+}
+
+/** A post that is in doubt, cancelled and moved, and cancelled once more while its workflow sleeps. */
+async function recordCancelledAgain(stage: Stage, keep: Keep): Promise<void> {
+  const { client, mastodon, schedule, handleOf } = stage;
+  mastodon.fates.push({ kind: 'lost' });
+  mastodon.blind = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
+  const post = await schedule(0, ['mastodon']);
+  const channelIs = (wanted: string): Promise<unknown> =>
+    poll(
+      async () => (await client.get(`/posts/${post}`)).body.post.channels[0].status,
+      (status) => status === wanted,
+    );
+  await channelIs('retrying');
+  await client.post(`/posts/${post}/cancel`);
+  await client.patch(`/posts/${post}`, { schedule_in_minutes: 60 });
+  const handle = await handleOf(idOf(post));
+  await poll(
+    async () => ((await handle.describe()).raw.pendingActivities ?? []).length,
+    (pending) => pending === 0,
+  );
+  mastodon.blind = undefined;
+  await client.post(`/posts/${post}/cancel`);
+  await handle.result();
+  await keep('cancelled-again-post', idOf(post));
 }
 
 /** What the database says of a post, and its workflow has not heard. */

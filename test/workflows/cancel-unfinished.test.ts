@@ -34,6 +34,15 @@ async function post(network: FakeNetwork, thread: readonly string[]) {
   };
 }
 
+/** Until nothing of it is tried any more: it waits for its time. */
+const untilAsleep = (id: string) => {
+  const handle = api.punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
+  return poll(
+    async () => ((await handle.describe()).raw.pendingActivities ?? []).length,
+    (pending) => pending === 0,
+  );
+};
+
 test('a post that is in doubt when it is cancelled is looked for, found, and ends with its event', async (t) => {
   const network = fakeNetwork();
   network.fates.push({ kind: 'lost' });
@@ -43,6 +52,27 @@ test('a post that is in doubt when it is cancelled is looked for, found, and end
   });
   const { client, id, result, untilChannel, eventTypes } = await post(network, ['Hello']);
   await untilChannel('retrying');
+  network.blind = undefined;
+
+  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
+
+  t.is(await result(), 'published');
+  t.is(network.sends.length, 1);
+  t.deepEqual(await eventTypes(), ['post.published']);
+});
+
+test('a post that is in doubt and moved is looked for at once when it is cancelled again, not at its new time', async (t) => {
+  const network = fakeNetwork();
+  network.fates.push({ kind: 'lost' });
+  network.blind = new NetworkError('network_unavailable', 'Down.', {
+    taken: 'unknown',
+    retryAtMs: Date.now() + 3_600_000,
+  });
+  const { client, id, result, untilChannel, eventTypes } = await post(network, ['Hello']);
+  await untilChannel('retrying');
+  await client.post(`/posts/${id}/cancel`);
+  await client.patch(`/posts/${id}`, { schedule_in_minutes: 600 });
+  await untilAsleep(id);
   network.blind = undefined;
 
   t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
@@ -92,11 +122,7 @@ test('what a cancel lets finish waits for the new time of a post that is schedul
   const edited = await client.patch(`/posts/${id}`, { schedule_in_minutes: 600 });
   t.like(edited.body.post.channels[0], { status: 'scheduled', retry_at: null, error: null });
   t.is(edited.body.post.channels[0].url, slow.live[0]?.sent.url);
-  const handle = api.punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
-  await poll(
-    async () => ((await handle.describe()).raw.pendingActivities ?? []).length,
-    (pending) => pending === 0,
-  );
+  await untilAsleep(id);
   t.like(await shown(), { status: 'scheduled' });
   t.is(slow.live.length, 1);
 });

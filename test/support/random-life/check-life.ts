@@ -86,7 +86,7 @@ export function faultsOf(
     ...must(
       !channels.some((channel) => channel.status === 'publishing') ||
         (workflow.run?.sending ?? null) !== null ||
-        (['draft', 'scheduled'].includes(status) && workflow.run !== null), // It is about to be claimed once more.
+        (status === 'draft' && workflow.run !== null), // It is about to be claimed once more.
       'A channel is being sent by nobody.',
     ),
     ...must(

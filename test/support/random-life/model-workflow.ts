@@ -8,6 +8,8 @@ type Run = {
   heard: number;
   dueAtMs: number;
   canceled: boolean;
+  /** It was cancelled, and a channel is to be finished. */
+  unfinished: boolean;
   /** What is being published; null while it waits. */
   sending: {
     readonly claim: Go;
@@ -36,24 +38,25 @@ export class ModelWorkflow {
   /** As `temporal/sync-post.ts` does. */
   hear({ status, revision, dueAt, isUnfinished }: PostToSync): void {
     if (status === 'draft' && isUnfinished && !this.run) {
-      this.run = { heard: revision, dueAtMs: 0, canceled: false, sending: null };
+      this.run = { heard: revision, dueAtMs: 0, canceled: false, unfinished: false, sending: null };
     } else if (status === 'draft') {
-      this.#news(revision, null);
+      this.#news(revision, null, isUnfinished);
     } else if (dueAt !== null && (status === 'scheduled' || status === 'publishing')) {
       const dueAtMs = Date.parse(dueAt);
       if (!this.run) {
-        this.run = { heard: revision, dueAtMs, canceled: false, sending: null };
+        this.run = { heard: revision, dueAtMs, canceled: false, unfinished: false, sending: null };
       } else if (revision > 1) {
         this.#news(revision, dueAtMs);
       }
     }
   }
 
-  #news(revision: number, dueAtMs: number | null): void {
+  #news(revision: number, dueAtMs: number | null, unfinished = false): void {
     const { run } = this;
     if (run && revision > run.heard) {
       run.heard = revision;
       run.canceled = dueAtMs === null;
+      run.unfinished = unfinished;
       run.dueAtMs = dueAtMs ?? run.dueAtMs;
       if (run.sending) {
         run.sending.stopped = true;
@@ -94,9 +97,10 @@ export class ModelWorkflow {
 
     if (run.sending) {
       await (run.sending.tries.size > 0 ? this.#try(run, random) : this.#end(run, random));
-    } else if (run.canceled) {
+    } else if (run.canceled && !run.unfinished) {
       this.run = null;
-    } else if (this.#nowMs() >= run.dueAtMs) {
+    } else if (run.canceled || this.#nowMs() >= run.dueAtMs) {
+      Object.assign(run, { canceled: false, unfinished: false });
       await this.#claim(run, random);
     }
   }
@@ -164,7 +168,7 @@ export class ModelWorkflow {
     }
 
     if (end.unfinished) {
-      Object.assign(run, { canceled: false, sending: null });
+      Object.assign(run, { canceled: false, unfinished: false, sending: null });
     } else if (run.canceled || run.heard === claim.revision) {
       this.run = null;
     } else {

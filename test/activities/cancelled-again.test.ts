@@ -1,0 +1,91 @@
+import test, { type ExecutionContext } from 'ava';
+import { down, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
+import type { PostSteps } from '../support/post-steps.ts';
+
+const minute = 60_000;
+const { newSteps } = onOneDatabase(test);
+
+/** A post that is being sent to one channel. */
+async function claimed(t: ExecutionContext) {
+  const network = fakeNetwork(minute);
+  const steps = await newSteps(t, { a: network });
+  await steps.subscribe('post.published', 'post.failed');
+  const channel_ids = Object.values(steps.channels);
+  const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
+  const go = await steps.mustClaim(post);
+  const channel = async () => (await steps.show(post)).channels[0];
+  return { network, steps, post, go, id: go.targets[0]?.postChannelId ?? '', channel };
+}
+
+const unschedule = async (steps: PostSteps, post: string): Promise<void> => {
+  await steps.edit(post, { scheduled_at: null });
+};
+const cancelAgain = async (steps: PostSteps, post: string): Promise<void> => {
+  await steps.cancel(post);
+};
+
+for (const [what, stop] of [
+  ['cancelled again', cancelAgain],
+  ['made a draft by an edit', unschedule],
+] as const) {
+  test(`a post that is in doubt, cancelled, moved and ${what} is looked for and ends as published`, async (t) => {
+    const { network, steps, post, go, id, channel } = await claimed(t);
+    network.fates.push({ kind: 'lost' }); // It is on the network, and its answer was lost.
+    network.blind = down;
+    await steps.attempt(post, id);
+    t.is(await steps.cancel(post), 1);
+    await steps.finalize(post, go, { canceled: true, heard: 2 });
+    await steps.edit(post, { schedule_in_minutes: 600 });
+    t.is((await channel())?.status, 'scheduled');
+
+    await stop(steps, post);
+    t.like(await channel(), { status: 'retrying', error_code: 'network_unavailable' });
+    t.like(steps.told.at(-1), { status: 'draft', isUnfinished: true });
+    network.blind = undefined;
+    steps.pass(10 * minute);
+    const again = await steps.mustClaim(post);
+    await steps.attempt(post, id);
+    await steps.finalize(post, again, { canceled: true, heard: 4 });
+
+    t.is((await steps.show(post)).status, 'published');
+    t.like(await channel(), { status: 'published', error: null, retry_at: null });
+    t.deepEqual(liveTexts(network), ['Hello']);
+    t.deepEqual(await steps.events(post), ['post.published']);
+  });
+}
+
+test('a send that stands between its intent and its request is counted by each cancel', async (t) => {
+  const { network, steps, post, go, id } = await claimed(t);
+  const counted: number[] = [];
+  interrupt(network, 'send', async () => {
+    counted.push(await steps.cancel(post));
+    await steps.edit(post, { schedule_in_minutes: 600 });
+    await steps.finalize(post, go, { canceled: false, heard: 3 });
+    counted.push(await steps.cancel(post));
+  });
+  await steps.attempt(post, id);
+
+  t.deepEqual(counted, [1, 1]);
+  t.is((await steps.show(post)).channels[0]?.status, 'published');
+});
+
+test('a cancelled send whose worker died is shown as waiting to be looked for, and a new time schedules it', async (t) => {
+  const { network, steps, post, go, id, channel } = await claimed(t);
+  interrupt(network, 'send', async () => {
+    t.is(await steps.cancel(post), 1);
+    throw new Error('The worker dies here.');
+  });
+  network.blind = down;
+  await steps.attempt(post, id);
+  const em = steps.deps.orm.em.fork();
+  await em.execute(
+    `update post_channels set status = 'publishing', retry_at = null, error = null, error_code = null where id = ?`,
+    [id],
+  );
+  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  t.like(await channel(), { status: 'retrying', error_code: 'network_unavailable' });
+
+  await steps.edit(post, { schedule_in_minutes: 600 });
+  t.like(await channel(), { status: 'scheduled', error: null, retry_at: null });
+});

@@ -1,0 +1,102 @@
+import { postWorkflowId } from '../../workflows/messages.ts';
+import { needs } from '../support/needs.ts';
+import { fails, fakeNetwork } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { storeUntold } from '../support/seed.ts';
+import { untilBegun } from '../support/until-begun.ts';
+import { sharedSweeps, type SweptWorkspace } from './sweeps.ts';
+
+const test = needs('temporal');
+const minutes = 60_000;
+const sweeps = sharedSweeps(test, { workers: true });
+const { newWorkspace, sweep, postHandle } = sweeps;
+
+/** The network's only channel is to be tried again, in an hour: however slow the test is, not before its next step. */
+const later = () => fails('network_unavailable', { retryAtMs: Date.now() + 60 * minutes });
+
+const untilChannelIs = ({ client }: SweptWorkspace, id: string, wanted: string) =>
+  poll(
+    async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status,
+    (status) => status === wanted,
+  );
+
+test.serial(
+  'an overdue post whose workflow sleeps until another time is found the second time, and goes out',
+  async (t) => {
+    const network = fakeNetwork();
+    const { client, schedule, finds } = await newWorkspace(t, network);
+    const id = await schedule(60 * minutes);
+    // As after a reset of the workflow to before it heard of the new time.
+    await sweeps.punctual.orm.em
+      .fork()
+      .execute('update posts set scheduled_at = ? where id = ?', [
+        new Date(Date.now() - 2 * minutes),
+        id,
+      ]);
+
+    t.like(await sweep(), { looked: 1, overdue: 0 });
+    t.like(await sweep(minutes), { looked: 1, overdue: 1 });
+
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
+  },
+);
+
+test.serial(
+  'a post whose workflow sleeps again in the middle of its publishing, as after a reset, goes out',
+  async (t) => {
+    const network = fakeNetwork();
+    const workspace = await newWorkspace(t, network);
+    const { client, schedule, finds } = workspace;
+    network.fates.push(later());
+    const id = await schedule(0);
+    await untilChannelIs(workspace, id, 'retrying');
+    const { workspaceId } = client;
+    const { temporal } = sweeps.punctual;
+    await temporal.client.workflow.start('publishPost', {
+      workflowId: postWorkflowId(id),
+      taskQueue: 'posts',
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+      args: [
+        {
+          workspaceId,
+          postId: id,
+          revision: 1,
+          dueAt: new Date(Date.now() + 600 * minutes).toISOString(),
+        },
+      ],
+    });
+    await untilBegun(postHandle(id), 5);
+
+    t.like(await sweep(6 * minutes), { looked: 1, overdue: 0 });
+    t.like(await sweep(7 * minutes), { looked: 1, overdue: 1 });
+
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
+  },
+);
+
+test.serial(
+  'a post that sleeps well is left alone, and looked at again after ten minutes only',
+  async (t) => {
+    const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());
+    const id = await schedule(30 * minutes);
+    const events = async (): Promise<number> =>
+      (await postHandle(id).fetchHistory()).events?.length ?? 0;
+    await untilBegun(postHandle(id), 5);
+    const before = await events();
+
+    t.like(await sweep(), { looked: 1, unanswered: 0, workflowGone: 0, overdue: 0 });
+    t.like(await sweep(9 * minutes), { looked: 0 });
+    t.like(await sweep(11 * minutes), { looked: 1, workflowGone: 0, overdue: 0 });
+
+    // When Temporal knows of this one, the relay has looked at the outbox again.
+    const soon = new Date(Date.now() + 30 * minutes);
+    const next = await storeUntold(sweeps.punctual, client.workspaceId, soon);
+    await untilBegun(sweeps.punctual.temporal.client.workflow.getHandle(postWorkflowId(next)));
+    t.is(await events(), before);
+    t.deepEqual(await finds(), []);
+  },
+);
