@@ -41,15 +41,15 @@ function cancel(state: State): State | null {
 
   const rows = rowsThatCount(state.ledger, state.run);
   const goesOn = rows.some(isOpen) || (rows.length > 0 && rows.every(isOut));
-  const isStopped = state.channel === 'scheduled' || (state.channel === 'retrying' && !goesOn);
-  const channel = isStopped ? 'draft' : state.channel;
+  const channel = goesOn ? 'retrying' : 'draft';
+  const isSent = state.channel === 'publishing' || isFinal(state.channel);
   // What is being sent, or in doubt, is counted in the answer, and may go out.
   return {
-    ...(channel === 'draft' ? forbidOlder(state) : state),
+    ...(channel === 'draft' && !isSent ? forbidOlder(state) : state),
     status: 'draft',
     isDue: false,
     revision: state.revision + 1,
-    channel,
+    channel: isSent ? state.channel : channel,
   };
 }
 
@@ -85,7 +85,7 @@ function schedule(state: State, { parts, faults }: Bounds, text: number): State 
     isOver: false,
     revision: state.revision + 1,
     run: isNew ? state.run + 1 : state.run,
-    channel: isUnderWay ? channel : 'scheduled',
+    channel: channel === 'publishing' ? channel : 'scheduled',
   };
 }
 

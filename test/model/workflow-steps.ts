@@ -49,7 +49,9 @@ function tell(state: State, bounds: Bounds): State {
         workflow: {
           ...workflow,
           heard: revision,
-          canceled: status === 'draft',
+          // One that sleeps asks at once when something is left to finish.
+          canceled:
+            status === 'draft' && (workflow.claimed !== null || !isUnfinished(state, bounds)),
           isStopped: workflow.claimed !== null,
         },
       }
@@ -150,7 +152,7 @@ function endChannel(state: State, isCancelled: boolean): State {
   const isSomeOut = state.ledger.some(isOut);
   const goesOn = channel === 'retrying' && status !== 'draft' ? isInDoubt : isSomeOut;
   if (isCancelled && channel !== 'scheduled' && goesOn) {
-    return state;
+    return { ...state, channel: 'retrying' };
   }
 
   return { ...state, channel: isInDoubt ? 'unconfirmed' : isCancelled ? 'draft' : 'failed' };
