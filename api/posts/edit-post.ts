@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import { endAnew } from '../../db/end-anew.ts';
 import { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueTime } from '../../domain/due-time.ts';
@@ -9,7 +10,7 @@ import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { NewMedia } from '../media/new-media.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
-import { editChannels } from './edit-channels.ts';
+import { editChannels, type EditedChannels } from './edit-channels.ts';
 import { editMedia, mustBeComplete } from './edit-media.ts';
 import { judgePost, mustBePublishable, warningFor } from './judge-post.ts';
 import { keepLiveParts } from './keep-live-parts.ts';
@@ -117,8 +118,23 @@ async function applyEdit(
     updatedAt: deps.now(),
   } satisfies Partial<Post>);
   const networks = channels.open.map(({ platform }) => platform);
+  await endIfPublished(deps, em, post, channels);
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
+}
+
+/** A cancelled post that loses the channels that it was not sent to has nothing left to publish: it ends as published. */
+async function endIfPublished(
+  { publicUrl, now }: ApiDeps,
+  em: Em,
+  { id: postId, workspaceId, status }: Post,
+  { removed, kept, order }: EditedChannels,
+): Promise<void> {
+  const isPublished = order.every((id) => kept.get(id)?.status === 'published');
+  if (status === 'draft' && removed.length > 0 && order.length > 0 && isPublished) {
+    await em.flush();
+    await endAnew(em, { workspaceId, postId }, { publicUrl, now: now() });
+  }
 }
 
 const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({

@@ -89,3 +89,26 @@ test('a cancelled send whose worker died is shown as waiting to be looked for, a
   await steps.edit(post, { schedule_in_minutes: 600 });
   t.like(await channel(), { status: 'scheduled', error: null, retry_at: null });
 });
+
+test('a cancelled post that loses its unsent channels ends as published, with its event', async (t) => {
+  const [a, b] = [fakeNetwork(), fakeNetwork()];
+  const steps = await newSteps(t, { a, b });
+  await steps.subscribe('post.published', 'post.partial');
+  const channel_ids = Object.values(steps.channels);
+  const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
+  const go = await steps.mustClaim(post);
+  await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
+  await steps.cancel(post);
+  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  t.is((await steps.show(post)).status, 'draft');
+
+  await steps.edit(post, { channel_ids: [steps.channels['a'] ?? ''] });
+
+  const { status, channels } = await steps.show(post);
+  t.is(status, 'published');
+  t.deepEqual(
+    channels.map((channel) => channel.status),
+    ['published'],
+  );
+  t.deepEqual(await steps.events(post), ['post.published']);
+});
