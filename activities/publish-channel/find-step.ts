@@ -7,7 +7,7 @@ import {
 import type { ActivityDeps } from '../deps.ts';
 import type { Intent } from './intent.ts';
 import { isOpen, readLedger, sentParts, type Entry } from './ledger.ts';
-import { claimedElsewhere, markNotTaken, markSent } from './ledger-marks.ts';
+import { claimedElsewhere, markNotTaken, markSent, sameTextUnderWay } from './ledger-marks.ts';
 import type { PublishTarget } from './target.ts';
 
 /** What a try works with. */
@@ -73,7 +73,10 @@ export async function findSettled(attempt: Try, settled: Entry, sent: SentPart[]
   }
 }
 
-/** @returns whether the posts are on the network; if so, the ledger says so too. */
+/**
+ * @returns whether the posts are on the network; if so, the ledger says so too.
+ * @throws NetworkError while what is there may be another post's.
+ */
 export async function findStep(
   attempt: Try,
   step: readonly Entry[],
@@ -87,14 +90,39 @@ export async function findStep(
 
   const ids = finding.candidates.flat().map(({ remoteId }) => remoteId);
   const claimed = await claimedElsewhere(deps, target, ids);
-  const ours = finding.candidates.find((parts) =>
+  const unclaimed = finding.candidates.filter((parts) =>
     parts.every(({ remoteId }) => !claimed.has(remoteId)),
   );
+  const [ours] = unclaimed;
   if (ours === undefined) {
     return false;
   }
 
+  await mustBeOurs(attempt, step, unclaimed.length);
   const live = step.map((entry, index) => ({ ...entry, sent: ours[index] ?? null }));
   await markSent(deps, target, live);
   return true;
+}
+
+/**
+ * Another post with the same text may be creating what was found, and not have heard so yet: it would be left without
+ * one. After its answer, or `settlingMs` without any, it is known whose it is.
+ *
+ * @param found How many there are that nobody has claimed.
+ * @throws NetworkError
+ */
+async function mustBeOurs(
+  { deps, target, network }: Try,
+  step: readonly Entry[],
+  found: number,
+): Promise<void> {
+  const search = { text: step[0]?.text ?? '', withinMs: network.settlingMs };
+  const { count, youngestMs } = await sameTextUnderWay(deps, target, search);
+  if (count >= found) {
+    throw new NetworkError(
+      'network_unavailable',
+      'The network did not answer when it was asked to publish. It shows a post with this text, which may be that of another post of yours that is being sent just now.',
+      { taken: 'unknown', retryAtMs: deps.now().getTime() + network.settlingMs - youngestMs },
+    );
+  }
 }

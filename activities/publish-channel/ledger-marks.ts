@@ -73,3 +73,25 @@ export async function claimedElsewhere(
     );
   return new Set(rows.map((row) => row.remote_id));
 }
+
+/**
+ * How many posts with this text other posts of the account may be creating just now, and for how long the youngest of
+ * these requests has been under way.
+ */
+export async function sameTextUnderWay(
+  deps: ActivityDeps,
+  { workspaceId, channelId, postChannelId }: PublishTarget,
+  { text, withinMs }: { readonly text: string; readonly withinMs: number },
+): Promise<{ readonly count: number; readonly youngestMs: number }> {
+  const [row] = await ask<{ count: number; youngest: number }>(
+    deps.orm.em.fork(),
+    `select count(*)::int as count, coalesce(min(age), 0)::float8 as youngest from (
+       select extract(epoch from clock_timestamp() - a.sending_at) * 1000 as age
+       from post_channels pc join publish_attempts a on a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
+       where pc.workspace_id = $1 and pc.channel_id = $2 and pc.id <> $3 and pc.status in ('publishing', 'retrying')
+         and a.state = 'sending' and a.text = $4) as other
+     where age < $5`,
+    [workspaceId, channelId, postChannelId, text, withinMs],
+  );
+  return { count: row?.count ?? 0, youngestMs: row?.youngest ?? 0 };
+}
