@@ -73,8 +73,16 @@ function fail(thrown: unknown, json: boolean): number {
   return error instanceof UsageError ? 2 : 1;
 }
 
-/** A database that is away is no surprise, and needs no stack. */
+/** PostgreSQL's own words for a role, a password or a database that it does not know. */
+const refusals: ReadonlySet<string | undefined> = new Set(['28000', '28P01', '3D000']);
+
+/** A database that is away, or knows nothing of who asks, is no surprise, and needs no stack. */
 function sayWhenAway(error: unknown): unknown {
+  const refusal = describeError(error);
+  if (refusals.has(refusal.code)) {
+    return new AppError('unavailable', `DATABASE_URL is refused: ${refusal.message}.`);
+  }
+
   if (error instanceof NetworkError || !isDatabaseAway(error)) {
     return error;
   }

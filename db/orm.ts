@@ -30,6 +30,7 @@ export function createOrm(
         }
       },
     },
+    ensureDatabase: false, // One that is not there was mistyped.
     forceUtcTimezone: true,
     // Errors carry the statement without its values: a post's text or a sealed token never reaches a log.
     logger: () => undefined,

@@ -1,6 +1,7 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
+import { installationId } from '../db/installation-id.ts';
 import { migrate } from '../db/migrate.ts';
 import { createOrm } from '../db/orm.ts';
 import { networks } from '../networks/index.ts';
@@ -18,7 +19,7 @@ import { keepSearchable } from '../temporal/search-attributes.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
 import { insistOnWorkers } from './insist-on-workers.ts';
-import { keepSweepScheduled } from './sweep-schedule.ts';
+import { keepSweepScheduled, untilOwned } from './sweep-schedule.ts';
 import { temporalLogger } from './temporal-logger.ts';
 import { startRelay } from './relay.ts';
 
@@ -59,6 +60,8 @@ export async function runWorker(
   const { connectionOptions, namespace } = temporalOptions();
   const connect = () => NativeConnection.connect(connectionOptions);
   const first = await insist('Temporal', connect, log);
+  const installation = await insist('the database', () => installationId(orm), log);
+  await untilOwned(temporal.client, installation, log);
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await bundleWorkflows();
   const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
@@ -66,7 +69,7 @@ export async function runWorker(
   const running = Promise.all(workers.map((worker) => worker.run()));
   polling = true;
   const stopRelay = startRelay({ orm, client: temporal.client, log });
-  const stopSchedule = keepSweepScheduled(temporal.client, log);
+  const stopSchedule = keepSweepScheduled(temporal.client, installation, log);
   log.info({ namespace, queues: workers.map((worker) => worker.options.taskQueue) }, 'polling');
 
   await Promise.race([stop, running]);

@@ -6,6 +6,7 @@ import {
   type ScheduleDescription,
 } from '@temporalio/client';
 import { describeError } from '../runtime/describe-error.ts';
+import { insist } from '../runtime/insist.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { underDeadline } from '../temporal/under-deadline.ts';
 import { postsQueue, sweepScheduleId } from '../workflows/messages.ts';
@@ -15,7 +16,8 @@ const minuteMs = 60_000;
 /** Most posts are due at a full minute: 40 s later, and past its grace, each is looked at for the first time. */
 const offsetMs = 40_000;
 
-const wanted = {
+/** @param installation Of the database that the sweep compares with Temporal. */
+const wantedFor = (installation: string) => ({
   spec: { intervals: [{ every: minuteMs, offset: offsetMs }] },
   action: {
     type: 'startWorkflow' as const,
@@ -25,21 +27,41 @@ const wanted = {
     args: [] as [],
     workflowRunTimeout: 5 * minuteMs,
     staticSummary: 'Finds posts and deliveries that Temporal has lost',
+    memo: { installation },
   },
   // One at a time. What was missed while Temporal was away is made up for by one sweep.
   policies: { overlap: 'SKIP' as const, catchupWindow: minuteMs },
-};
+});
+
+/** This namespace of Temporal is that of another database. */
+class OtherDatabaseError extends Error {
+  override readonly name = 'OtherDatabaseError';
+
+  constructor(namespace: string) {
+    super(
+      `The namespace "${namespace}" of Temporal belongs to another database of Punctual: workers of two would end each other's posts. Correct DATABASE_URL or TEMPORAL_NAMESPACE. If the other database is gone for good, delete the schedule "${sweepScheduleId}" there.`,
+    );
+  }
+}
 
 /**
  * Sees to it that Temporal starts a sweep each minute, as this version wants it. What an operator paused stays paused.
+ * The schedule says whose database the namespace belongs to.
  *
- * @throws ServiceError when Temporal is away.
+ * @throws ServiceError when Temporal is away. @throws OtherDatabaseError
  */
-export async function ensureSweepSchedule(client: Client): Promise<void> {
+export async function ensureSweepSchedule(client: Client, installation: string): Promise<void> {
+  const wanted = wantedFor(installation);
   const handle = client.schedule.getHandle(sweepScheduleId);
   const within = <T>(call: () => Promise<T>): Promise<T> => underDeadline(client, call);
   try {
-    if (!isAsWanted(await within(() => handle.describe()))) {
+    const found = await within(() => handle.describe());
+    const owner = found.action.memo?.['installation'];
+    if (owner !== undefined && owner !== installation) {
+      throw new OtherDatabaseError(client.options.namespace);
+    }
+
+    if (owner === undefined || !isAsWanted(found)) {
       await within(() => handle.update(({ state }) => ({ ...wanted, state })));
     }
   } catch (error) {
@@ -59,9 +81,9 @@ function isAsWanted({ spec, action, policies }: ScheduleDescription): boolean {
     others.length === 0 &&
     interval?.every === minuteMs &&
     interval.offset === offsetMs &&
-    action.workflowType === wanted.action.workflowType &&
+    action.workflowType === 'sweepPosts' &&
     action.taskQueue === postsQueue &&
-    policies.overlap === wanted.policies.overlap &&
+    policies.overlap === 'SKIP' &&
     policies.catchupWindow === minuteMs
   );
 }
@@ -70,6 +92,22 @@ function unlessRunning(error: unknown): void {
   if (!(error instanceof ScheduleAlreadyRunning)) {
     throw error;
   }
+}
+
+/**
+ * Before this process polls: waits while Temporal is away, and for as long as the namespace is another database's.
+ */
+export async function untilOwned(client: Client, installation: string, log: Logger): Promise<void> {
+  await insist(
+    'Temporal',
+    () =>
+      ensureSweepSchedule(client, installation).catch((error: unknown) => {
+        if (!knowsNoSchedules(error)) {
+          throw error;
+        }
+      }),
+    log,
+  );
 }
 
 /** gRPC's own number: this server knows no schedules. */
@@ -81,6 +119,7 @@ const unimplemented = 12;
  */
 export function keepSweepScheduled(
   client: Client,
+  installation: string,
   log: Logger,
   everyMs = minuteMs,
 ): () => Promise<void> {
@@ -88,7 +127,7 @@ export function keepSweepScheduled(
   let isOver = false;
   const look = async (): Promise<void> => {
     try {
-      await ensureSweepSchedule(client);
+      await ensureSweepSchedule(client, installation);
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the sweep could not be scheduled');
       isOver ||= knowsNoSchedules(error);

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { readArguments, UsageError } from '../../cli/read-arguments.ts';
 import { usage } from '../../cli/usage.ts';
+import { emptyDatabase } from '../support/database.ts';
 import { runAdmin } from './admin.ts';
 
 const none = {};
@@ -73,6 +74,18 @@ test('a database that is away is said in one line, without its password', async 
   const json = await runAdmin(['workspace', 'list', '--json'], settings);
   t.is(json.code, 1);
   t.is(JSON.parse(json.stdout).code, 'unavailable');
+});
+
+test('a database of which the name was mistyped is not created, and said in one line', async (t) => {
+  const url = new URL(await emptyDatabase(t));
+  const mistyped = `${url.pathname.slice(1)}_mistyped`;
+  url.pathname = `/${mistyped}`;
+  const settings = { DATABASE_URL: url.href, SECRET_KEY: '0'.repeat(64) };
+  for (let run = 0; run < 2; run++) {
+    const { code, stderr } = await runAdmin(['workspace', 'list'], settings);
+    t.is(code, 1);
+    t.is(stderr, `DATABASE_URL is refused: database "${mistyped}" does not exist.\n`);
+  }
 });
 
 test('options may stand anywhere, in both spellings', (t) => {

@@ -13,6 +13,8 @@ export type WorkerProcess = {
   readonly child: ChildProcess;
   /** Resolves when a line of the log says so, now or earlier. @throws Error when the process ends first. */
   said(message: string): Promise<void>;
+  /** All that its log holds so far. */
+  output(): string;
 };
 
 /** Starts `worker/main.ts` as operators do, or another, and waits until it polls. The test's end kills it. */
@@ -64,7 +66,7 @@ export function spawnWorker(
       );
       look();
     });
-  return { child, said };
+  return { child, said, output: () => output };
 }
 
 /** SIGKILL: no clean-up, no goodbye. Resolves when it is gone. */

@@ -36,7 +36,7 @@ const scheduleOf = (client: Client) => client.schedule.getHandle(sweepScheduleId
 
 /** The sweep is scheduled. Once is enough, unless this machine is so busy that Temporal does not answer in time. */
 const ensured = (client: Client): Promise<boolean> =>
-  poll(() => ensureSweepSchedule(client).then(() => true, unlessAway), Boolean);
+  poll(() => ensureSweepSchedule(client, 'ours').then(() => true, unlessAway), Boolean);
 
 function unlessAway(error: unknown): false {
   if (isTemporalAway(error)) {
@@ -94,7 +94,7 @@ test.serial(
 test.serial('a schedule that Temporal lost is there again', async (t) => {
   const { client } = temporal();
   removeAtTheEnd(t, client);
-  t.teardown(keepSweepScheduled(client, testLog, 200));
+  t.teardown(keepSweepScheduled(client, 'ours', testLog, 200));
   const untilThere = () =>
     poll(
       () =>

@@ -129,7 +129,7 @@ test('a Temporal that knows no schedules is told of it once, and nothing else ha
   log.warn = (_what: object, line?: string) => void lines.push(line ?? '');
   const everyMs = 50;
 
-  const stop = keepSweepScheduled(environment.client, log, everyMs);
+  const stop = keepSweepScheduled(environment.client, 'ours', log, everyMs);
 
   await poll(
     async () => lines.length,
