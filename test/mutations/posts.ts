@@ -40,12 +40,36 @@ export const postMutations: readonly Mutation[] = [
       'order by p.created_at desc, p.id',
     ],
   ]),
-  ...mutationsOf('api/posts/cancel-post.ts', posts, [
+  ...mutationsOf('api/posts/stop-channels.ts', posts, [
     [
       'a channel that waits for its next try is not stopped',
       "(status = 'scheduled' or status = 'retrying' and",
       "(status = 'scheduled' or status = 'draft' and",
     ],
+  ]),
+  ...mutationsOf(
+    'api/posts/stop-channels.ts',
+    ['test/activities'],
+    [
+      [
+        'a second cancel forgets that a send is in doubt',
+        "status = 'scheduled' and (${inDoubt} or ${isWhole})",
+        "status = 'scheduled' and ${isWhole}",
+      ],
+    ],
+  ),
+  ...mutationsOf(
+    'workflows/schedule.ts',
+    ['test/workflows'],
+    [
+      [
+        'a sleeping workflow ends although a channel is to be finished',
+        'isUnfinished: heard.isUnfinished',
+        'isUnfinished: false',
+      ],
+    ],
+  ),
+  ...mutationsOf('api/posts/cancel-post.ts', posts, [
     [
       'the channels that are being sent are not counted',
       "status === 'publishing' || status === 'retrying'",
@@ -53,15 +77,9 @@ export const postMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf(
-    'api/posts/cancel-post.ts',
+    'api/posts/stop-channels.ts',
     ['test/workflows'],
-    [
-      [
-        'a cancel forgets that a send is in doubt',
-        "a.state in ('sending', 'unknown')",
-        "a.state in ('unknown')",
-      ],
-    ],
+    [['a cancel forgets that a send is in doubt', "a.state = 'sending'", "a.state = 'never'"]],
   ),
   ...mutationsOf('api/posts/edit-post.ts', posts, [
     [
