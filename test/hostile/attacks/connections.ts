@@ -1,0 +1,97 @@
+import { must, type Attack, type Target } from '../attack.ts';
+import { headOf, openSocket } from '../raw-socket.ts';
+
+const json = ['content-type: application/json'];
+const keyOf = ({ attacker }: Target): string => `authorization: Bearer ${attacker.key}`;
+
+/** Longer than a body may take to come and an answered request to end, in milliseconds. */
+const patienceMs = 60_000;
+
+/** Bytes that are no request, or two at once. */
+const garbage: Readonly<Record<string, string>> = {
+  'bytes that are no HTTP': '\u0000\u0001\u0002'.repeat(1000),
+  'a TLS handshake': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
+  'a length and chunks at once': `${headOf('POST', '/api/v1/posts', ['content-length: 4', 'transfer-encoding: chunked', ...json])}0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n`,
+  'two lengths': `${headOf('POST', '/api/v1/posts', ['content-length: 4', 'content-length: 40', ...json])}{}{}`,
+  'a chunk of a negative size': `${headOf('POST', '/api/v1/posts', ['transfer-encoding: chunked', ...json])}-1\r\n{}\r\n0\r\n\r\n`,
+  'a chunk with 20 kB of extensions': `${headOf('POST', '/api/v1/posts', ['transfer-encoding: chunked', ...json])}2;${'a=b;'.repeat(5000)}\r\n{}\r\n0\r\n\r\n`,
+  'a header of 100 kB': headOf('GET', '/healthz', [`x-note: ${'a'.repeat(100_000)}`]),
+  'ten thousand headers': headOf(
+    'GET',
+    '/healthz',
+    Array.from({ length: 10_000 }, (_, n) => `x${n}: 1`),
+  ),
+  'a path of 100 kB': headOf('GET', `/${'a'.repeat(100_000)}`, []),
+  'a method that there is not': headOf('BREW', '/api/v1/posts', []),
+};
+
+const strange = Object.entries(garbage).map(([name, bytes]): Attack => ({
+  name: `HTTP: ${name}`,
+  run: async ({ url }) => {
+    const { socket, answer, closedAfter } = await openSocket(url);
+    socket.write(bytes, 'latin1');
+    const closed = await Promise.race([closedAfter(patienceMs), untilAnswered(answer)]);
+    socket.destroy();
+    return [
+      ...must(closed !== null, 'is neither answered nor closed'),
+      ...must(!/^HTTP\/1\.1 (?:2|5)/v.test(answer()), `answered with ${answer().slice(0, 30)}`),
+    ];
+  },
+}));
+
+async function untilAnswered(answer: () => string): Promise<number> {
+  while (!answer().startsWith('HTTP/1.1 ')) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  return 0;
+}
+
+const stalls: Attack = {
+  name: 'HTTP: a hundred JSON bodies that stop coming',
+  run: async (target) => {
+    const request = headOf('POST', '/api/v1/posts', [
+      keyOf(target),
+      ...json,
+      'content-length: 100',
+    ]);
+    return stall(target, 100, `${request}{`);
+  },
+};
+
+const slowHeads: Attack = {
+  name: 'HTTP: a hundred heads that stop coming',
+  run: (target) =>
+    stall(target, 100, 'GET /api/v1/posts HTTP/1.1\r\nhost: punctual.example\r\nx-a'),
+};
+
+/** All are closed by the service, and nobody waits for them meanwhile. */
+async function stall(target: Target, count: number, bytes: string): Promise<string[]> {
+  const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(target.url)));
+  for (const { socket } of sockets) {
+    socket.write(bytes);
+  }
+
+  const closed = await Promise.all(sockets.map(({ closedAfter }) => closedAfter(2 * patienceMs)));
+  sockets.forEach(({ socket }) => socket.destroy());
+  const open = closed.filter((ms) => ms === null).length;
+  return must(open === 0, `${open} of ${count} connections are still open after two minutes`);
+}
+
+const pipeline: Attack = {
+  name: 'HTTP: a thousand requests on one connection at once',
+  run: async ({ url }) => {
+    const { socket, answer, closedAfter } = await openSocket(url);
+    socket.write(headOf('GET', '/healthz', []).repeat(999));
+    socket.write(headOf('GET', '/healthz', ['connection: close']));
+    const closed = await closedAfter(patienceMs);
+    socket.destroy();
+    const answered = answer().split('HTTP/1.1 200 ').length - 1;
+    return [
+      ...must(closed !== null, 'is still open after a minute'),
+      ...must(answered > 0, 'none of them was answered'),
+    ];
+  },
+};
+
+export const connectionAttacks: readonly Attack[] = [...strange, pipeline, stalls, slowHeads];

@@ -1,0 +1,86 @@
+import { picture } from '../../support/media-files.ts';
+import { must, statusOf, type Attack, type Target } from '../attack.ts';
+import { animatedWebp, giantPng, longGif } from '../made-files.ts';
+
+type Part = { readonly head: string; readonly content: Uint8Array };
+
+const disposition = 'content-disposition: form-data; name="file"; filename="a.png"';
+
+/** One upload whose parts are as written here. @returns the status. */
+function upload({ url, attacker }: Target, ...parts: readonly Part[]): Promise<number> {
+  const pieces = parts.flatMap(({ head, content }) => [
+    Buffer.from(`--b\r\n${head}\r\n\r\n`, 'latin1'),
+    content,
+    Buffer.from('\r\n'),
+  ]);
+  return statusOf(`${url}/api/v1/media`, {
+    method: 'POST',
+    body: new Uint8Array(Buffer.concat([...pieces, Buffer.from('--b--\r\n')])),
+    headers: {
+      authorization: `Bearer ${attacker.key}`,
+      'content-type': 'multipart/form-data; boundary=b',
+    },
+  });
+}
+
+const isRefused = (status: number): boolean => status >= 400 && status < 500;
+
+/** Parts that are refused, whatever they hold. */
+const heads: Readonly<Record<string, string>> = {
+  'packed as for mail': `content-transfer-encoding: base64\r\n${disposition}`,
+  'in an encoding that there is not': `content-transfer-encoding: 9bit\r\n${disposition}`,
+  'with 200 kB of quotes in its head': `x-note: ${'"a"-'.repeat(50_000)}\r\n${disposition}`,
+  'with a name of 2 MB': disposition.replace('a.png', String.raw`\"a\"-`.repeat(400_000)),
+  'with 20 MB of head': `x-note: ${'a'.repeat(20_000_000)}\r\n${disposition}`,
+};
+
+const wrongHeads = Object.entries(heads).map(([name, head]): Attack => ({
+  name: `upload: a part ${name}`,
+  run: async (target) => {
+    const status = await upload(target, { head, content: await picture() }).catch(closed);
+    return must(isRefused(status), `answered with ${status}`);
+  },
+}));
+
+/** A refused upload may be cut off while it is sent. */
+const closed = (): number => 400;
+
+const honest: Attack = {
+  name: 'upload: a part that says 8bit, as honest clients do',
+  run: async (target) => {
+    const head = `content-transfer-encoding: 8bit\r\n${disposition}`;
+    const status = await upload(target, { head, content: await picture() });
+    return must(status === 201, `answered with ${status}`);
+  },
+};
+
+const manyParts: Attack = {
+  name: 'upload: ten thousand parts',
+  run: async (target) => {
+    const part = { head: 'content-disposition: form-data; name="a"', content: new Uint8Array(1) };
+    const status = await upload(target, ...Array<Part>(10_000).fill(part)).catch(closed);
+    return must(isRefused(status), `answered with ${status}`);
+  },
+};
+
+/** Pictures that are cheap to send and dear to look at, four of each at once. */
+const pictures: Readonly<Record<string, () => Uint8Array>> = {
+  'an animation of 100,000 frames': () => animatedWebp(100_000),
+  'a GIF of 100,000 frames': () => longGif(100_000),
+  'a PNG of 60,000 by 60,000 pixels': () => giantPng(60_000),
+};
+
+const bombs = Object.entries(pictures).map(([name, make]): Attack => ({
+  name: `upload: ${name}, four times at once`,
+  run: async (target) => {
+    const content = make();
+    const statuses = await Promise.all(
+      Array.from({ length: 4 }, () => upload(target, { head: disposition, content })),
+    );
+    return statuses.flatMap((status) =>
+      must(isRefused(status) || status === 503 || status === 201, `answered with ${status}`),
+    );
+  },
+}));
+
+export const uploadAttacks: readonly Attack[] = [honest, ...wrongHeads, manyParts, ...bombs];

@@ -1,0 +1,122 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { startGuard } from '../../scripts/parts/guard.ts';
+import { PlainError } from '../../scripts/plain-error.ts';
+import { openScope } from '../fuzz/scope.ts';
+import { startTestPostgres } from '../support/services/postgres.ts';
+import { must, type Attack } from './attack.ts';
+import { bodyAttacks } from './attacks/bodies.ts';
+import { connectionAttacks } from './attacks/connections.ts';
+import { textAttacks } from './attacks/texts.ts';
+import { uploadAttacks } from './attacks/uploads.ts';
+import { startService, type Service } from './service.ts';
+import { memoryMb, watch } from './watch.ts';
+
+// `npm run hostile [-- --only REGEXP]`: requests that are meant to hurt, one after the other, to an API process as
+// operators start it. After each: nobody else noticed, and it is the same process still.
+
+/** What `/healthz` may take at most, in milliseconds, and what the process may grow by, in MiB. */
+const bounds = { healthMs: 300, grewMb: 150 };
+
+const attacks = [...bodyAttacks, ...textAttacks, ...uploadAttacks, ...connectionAttacks];
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(name, () => interrupted.abort());
+}
+
+try {
+  const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
+  process.exit(await attackAll(new RegExp(values.only, 'v'), interrupted.signal));
+} catch (error) {
+  console.error(error instanceof PlainError ? error.message : error);
+  process.exit(1);
+}
+
+/** @returns the exit code: 0 when nobody was hurt. */
+async function attackAll(only: RegExp, signal: AbortSignal): Promise<number> {
+  const say = (line: string) => console.log(line);
+  const guard = startGuard();
+  const folder = await mkdtemp(path.join(tmpdir(), 'punctual-hostile-'));
+  // Where this runs as root, PostgreSQL runs as somebody else and has to pass.
+  await chmod(folder, 0o711);
+  const scope = openScope();
+  let hurt = 0;
+  try {
+    const { env } = await startTestPostgres(folder, { guard, say, signal });
+    Object.assign(process.env, env);
+    const service = await startService(scope.t);
+    await warmUp(service);
+    const firstMb = await memoryMb(service.api.child.pid ?? 0);
+    for (const attack of attacks.filter(({ name }) => only.test(name))) {
+      signal.throwIfAborted();
+      const faults = await attackOnce(service, attack, firstMb, say);
+      hurt += faults.length > 0 ? 1 : 0;
+      faults.forEach((fault) => say(`           ${fault}`));
+    }
+  } finally {
+    await scope.close();
+    await guard.endAll();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  say(hurt === 0 ? 'Nobody was hurt.' : `${hurt} attacks hurt somebody.`);
+  return hurt === 0 ? 0 : 1;
+}
+
+/** What a service that was in use for a while holds, so that its growth is the attack's. */
+async function warmUp({ target, neighbour }: Service): Promise<void> {
+  for (let round = 0; round < 200; round += 1) {
+    await callAsUsual(neighbour);
+  }
+
+  await target.attacker.post('/posts/validate', { body: 'x', channel_ids: target.channels });
+}
+
+/** What others do meanwhile. @returns what was wrong with it. */
+async function callAsUsual(neighbour: Service['neighbour']): Promise<string[]> {
+  const [made, listed] = [
+    await neighbour.post('/posts', { body: 'A draft of somebody else' }),
+    await neighbour.get('/posts?limit=1'),
+  ];
+  return [
+    ...must(made.status === 201, `a neighbour's draft was answered with ${made.status}`),
+    ...must(listed.status === 200, `a neighbour's list was answered with ${listed.status}`),
+  ];
+}
+
+async function attackOnce(
+  { api, target, neighbour }: Service,
+  { name, run }: Attack,
+  firstMb: number,
+  say: (line: string) => void,
+): Promise<readonly string[]> {
+  const watching = watch(api.url, api.child.pid ?? 0, firstMb);
+  const beganMs = performance.now();
+  let isOver = false;
+  const neighbours = (async () => {
+    const faults: string[] = [];
+    while (!isOver) {
+      faults.push(...(await callAsUsual(neighbour)));
+    }
+
+    return faults;
+  })();
+  const faults = await run(target).finally(() => {
+    isOver = true;
+  });
+  const theirs = await neighbours;
+  const seconds = ((performance.now() - beganMs) / 1000).toFixed(1);
+  const { healthMs, grewMb, failures } = await watching.stop();
+  const figures = `/healthz ${healthMs.toFixed(0)} ms, ${grewMb.toFixed(0)} MiB more`;
+  say(`${seconds.padStart(6)} s  ${name}: ${figures}`);
+  return [
+    ...faults,
+    ...theirs.slice(0, 3),
+    ...failures.slice(0, 3),
+    ...must(healthMs <= bounds.healthMs, `/healthz took more than ${bounds.healthMs} ms`),
+    ...must(grewMb <= bounds.grewMb, `the process grew by more than ${bounds.grewMb} MiB`),
+    ...must(api.child.exitCode === null && api.child.signalCode === null, 'the process ended'),
+  ];
+}
