@@ -3,7 +3,8 @@ import { addBluesky, addMastodon } from './add-channel.ts';
 import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
 import { setPlan } from './set-plan.ts';
-import { createKey, createNamedWorkspace, listWorkspaces } from './workspaces.ts';
+import { createKey, listKeys, revokeKey } from './keys.ts';
+import { createNamedWorkspace, listWorkspaces } from './workspaces.ts';
 
 export const commands = {
   'workspace create': {
@@ -29,6 +30,19 @@ export const commands = {
     places: ['WORKSPACE_ID'],
     options: {},
     run: createKey,
+  },
+  'key list': {
+    summary:
+      'Lists the API keys of a workspace: their last four characters, and when each was last used.',
+    places: ['WORKSPACE_ID'],
+    options: {},
+    run: listKeys,
+  },
+  'key revoke': {
+    summary: 'Revokes an API key, in every process from the next call on. It cannot be taken back.',
+    places: ['KEY_ID'],
+    options: {},
+    run: revokeKey,
   },
   'channel add-mastodon': {
     summary: 'Connects a Mastodon account (or one of a server that speaks its API).',

@@ -18,6 +18,7 @@ export async function createApiKey(em: Em, workspaceId: string): Promise<string>
     hash: hashApiKey(key),
     lastFour: key.slice(-4),
     revokedAt: null,
+    lastUsedAt: null,
   });
   await em.flush();
   return key;

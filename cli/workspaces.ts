@@ -40,15 +40,6 @@ export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer
   return { text: lines.join('\n') || 'There is no workspace yet.', data: { workspaces: rows } };
 }
 
-export async function createKey(
-  { em }: CommandDeps,
-  { WORKSPACE_ID: id = '' }: Values,
-): Promise<CommandAnswer> {
-  await mustExist(em, id);
-  const key = await createApiKey(em, id);
-  return { text: `API key, shown this once: ${key}`, data: { workspace_id: id, api_key: key } };
-}
-
 /** @throws AppError `not_found` */
 export async function mustExist(em: Em, id: string): Promise<void> {
   const wellFormed = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/v.test(id);

@@ -2,27 +2,41 @@ import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import { hashApiKey } from '../../runtime/token.ts';
 import { inBatches } from '../rate-limits/in-batches.ts';
+import { lastUseRecorder } from './last-use.ts';
 import type { Caller } from './route.ts';
 
 /** A caller, and the id of the key that speaks for them. */
 export type Authenticated = { readonly keyId: string; readonly caller: Caller };
 
-type Row = { readonly id: string; readonly workspace_id: string; readonly plan: string | null };
+type Row = {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly plan: string | null;
+  /** Whether its last use was written down within the last minute. */
+  readonly is_noted: boolean | null;
+};
 
-const text = `select k.id, k.workspace_id, w.plan
+const text = `select k.id, k.workspace_id, w.plan, k.last_used_at > now() - interval '1 minute' as is_noted
   from api_keys k join workspaces w on w.id = k.workspace_id
   where k.hash = $1 and k.revoked_at is null`;
 
 /**
- * Makes a function that tells who an `Authorization` header speaks for. The scheme's name is read in any case.
+ * Makes a function that tells who an `Authorization` header speaks for. The scheme's name is read in any case. The
+ * database is asked each time and no answer is kept, so that a key which was revoked opens nothing any more.
  *
  * @returns null for a key that is unknown or was revoked.
  * @throws AppError `unauthorized` when there is no key at all.
  */
 export function authenticator(pool: Pool): (header: string) => Promise<Authenticated | null> {
+  const noteUse = lastUseRecorder(pool);
   const find = inBatches(async (hash) => {
     const { rows } = await pool.query<Row>({ name: 'authenticate', text, values: [hash] });
-    return rows[0];
+    const [row] = rows;
+    if (row && !row.is_noted) {
+      noteUse(row.id);
+    }
+
+    return row;
   });
   return async (header) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];

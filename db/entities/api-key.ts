@@ -13,6 +13,8 @@ const ApiKeySchema = defineEntity({
     lastFour: p.text(),
     createdAt: createdAt(),
     revokedAt: instant().strictNullable(),
+    /** Behind by a minute at most while the key is in use. */
+    lastUsedAt: instant().strictNullable(),
   },
 });
 

@@ -11,6 +11,11 @@ export const apiMutations: readonly Mutation[] = [
     ['a key that was revoked lets in', ' and k.revoked_at is null', ''],
   ]),
   ...mutationsOf(
+    'api/http/last-use.ts',
+    ['test/cli/keys'],
+    [['a key’s use is never written down', 'set last_used_at = now()', 'set last_used_at = null']],
+  ),
+  ...mutationsOf(
     'api/http/cursor.ts',
     [...http, 'test/api/posts'],
     [
