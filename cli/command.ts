@@ -33,6 +33,8 @@ export type Command = {
   readonly options: Readonly<Record<string, Option>>;
   /** Exactly one of these options has to be given. */
   readonly oneOf?: readonly string[];
+  /** The name of a secret that it needs, which is among its values but never on the command line (`read-secret.ts`). */
+  readonly secret?: string;
 } & (
   | {
       readonly run: (

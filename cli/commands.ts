@@ -45,23 +45,27 @@ export const commands = {
     run: revokeKey,
   },
   'channel add-mastodon': {
-    summary: 'Connects a Mastodon account (or one of a server that speaks its API).',
+    summary:
+      'Connects a Mastodon account (or one of a server that speaks its API). Its access token comes by standard input, a file, or at a prompt.',
     places: ['WORKSPACE_ID'],
     options: {
       url: { placeholder: 'https://mastodon.example', required: true },
-      token: { placeholder: 'ACCESS_TOKEN', required: true },
+      'token-file': { placeholder: 'FILE', required: false },
     },
+    secret: 'token',
     run: addMastodon,
   },
   'channel add-bluesky': {
-    summary: 'Connects a Bluesky account with an app password.',
+    summary:
+      'Connects a Bluesky account with an app password, which comes by standard input, a file, or at a prompt.',
     places: ['WORKSPACE_ID'],
     options: {
       url: { placeholder: 'https://bsky.social', required: true },
       handle: { placeholder: 'me.bsky.social', required: true },
-      'app-password': { placeholder: 'xxxx-xxxx-xxxx-xxxx', required: true },
+      'app-password-file': { placeholder: 'FILE', required: false },
       'web-url': { placeholder: 'https://bsky.app', required: false },
     },
+    secret: 'app-password',
     run: addBluesky,
   },
   ...postCommands,

@@ -12,6 +12,7 @@ import { temporalOptions } from '../temporal/connect.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { readArguments, UsageError } from './read-arguments.ts';
+import { withSecret } from './read-secret.ts';
 import { usage } from './usage.ts';
 
 /** Runs one command of `npm run admin`. Exit codes: 0 done, 1 it failed, 2 the call's words are off. */
@@ -24,7 +25,8 @@ async function main(args: readonly string[]): Promise<number> {
       return 0;
     }
 
-    const answer = await run(commands[command], values);
+    const known: Command = commands[command];
+    const answer = await run(known, await withSecret(known, values));
     console.log(json ? JSON.stringify(answer.data) : answer.text);
     return answer.failed ? 1 : 0;
   } catch (error) {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Command, Option } from './command.ts';
 import { commands, isCommandName, type CommandName } from './commands.ts';
+import { howToGive } from './read-secret.ts';
 import { UsageError } from './usage-error.ts';
 import { usage } from './usage.ts';
 
@@ -28,7 +29,13 @@ export function readArguments(args: readonly string[]): Call {
     throw new UsageError(`There is no command "${twoWords}".\n\n${usage()}`);
   }
 
-  const { places, options, oneOf = [] }: Command = commands[name];
+  const { places, options, oneOf = [], secret }: Command = commands[name];
+  if (secret && args.some((arg) => arg === `--${secret}` || arg.startsWith(`--${secret}=`))) {
+    throw new UsageError(
+      `${name}: --${secret} is not taken, since everybody on this machine can read the words of a command. ${howToGive(secret)} What was just given should be renewed.`,
+    );
+  }
+
   const { values, positionals } = parse(args.slice(name.split(' ').length), options);
   for (const [index, place] of places.entries()) {
     const given = positionals[index];

@@ -6,6 +6,7 @@ import type { ExecutionContext } from 'ava';
 import type { Command, CommandAnswer } from '../../cli/command.ts';
 import { commands } from '../../cli/commands.ts';
 import { readArguments } from '../../cli/read-arguments.ts';
+import { withSecret } from '../../cli/read-secret.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import type { Punctual } from '../support/punctual.ts';
 
@@ -24,13 +25,16 @@ export type AdminRun = {
 export async function runAdmin(
   words: readonly string[],
   settings: Readonly<Record<string, string>>,
+  input = '',
 ): Promise<AdminRun> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [main, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH, NODE_COMPILE_CACHE, ...settings },
   });
   const exited = once(child, 'exit');
+  child.stdin.on('error', () => undefined); // It may end before it has read anything.
+  child.stdin.end(input);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   await exited;
   return { code: child.exitCode, stdout, stderr };
@@ -69,12 +73,13 @@ export function adminOf({
   return {
     run: (...words) => runAdmin(words, settings),
     call: async (...words) => {
-      const { command: name, values } = readArguments(words);
+      const { command: name, values: given } = readArguments(words);
       if (name === 'help') {
         throw new Error('Help is what a process prints.');
       }
 
       const command: Command = commands[name];
+      const values = await withSecret(command, given);
       if ('runAlone' in command) {
         return command.runAlone(values);
       }

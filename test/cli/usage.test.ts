@@ -41,7 +41,7 @@ test('a missing word or option is named', (t) => {
     [['nope'], /no command "nope"/v],
     [['workspace', 'create'], /NAME is missing/v],
     [['key', 'create'], /WORKSPACE_ID is missing/v],
-    [['channel', 'add-mastodon', 'w', '--url', 'https://a.example'], /--token is missing/v],
+    [['channel', 'add-mastodon', 'w'], /--url is missing/v],
     [['channel', 'add-bluesky', 'w', '--url', 'https://a.example'], /--handle is missing/v],
   ];
   for (const [args, message] of wrong) {
@@ -91,9 +91,9 @@ test('a database of which the name was mistyped is not created, and said in one 
 test('options may stand anywhere, in both spellings', (t) => {
   const expected = {
     command: 'channel add-mastodon',
-    values: { WORKSPACE_ID: 'w', url: 'https://a.example', token: '-t' },
+    values: { WORKSPACE_ID: 'w', url: 'https://a.example', 'token-file': '-t' },
   };
-  const rest = ['--url', 'https://a.example', '--token=-t'];
+  const rest = ['--url', 'https://a.example', '--token-file=-t'];
   t.deepEqual(readArguments(['channel', 'add-mastodon', 'w', ...rest]), expected);
   t.deepEqual(readArguments(['channel', 'add-mastodon', ...rest, 'w']), expected);
 });
@@ -114,9 +114,9 @@ test('a word too many, an unknown option and an option without its value are ref
     ['workspace', 'list', 'x'],
     ['workspace', 'create', 'a', 'b'],
     ['workspace', 'create', 'a', '--plan', 'gold'],
-    ['channel', 'add-mastodon', 'w', '--url', 'https://a.example', '--token'],
-    ['channel', 'add-mastodon', 'w', '--url', 'https://a.example', '--token='],
-    ['channel', 'add-mastodon', 'w', '--url', '--token', 't'],
+    ['channel', 'add-mastodon', 'w', '--url', 'https://a.example', '--token-file'],
+    ['channel', 'add-mastodon', 'w', '--url', '--token-file', 't'],
+    ['channel', 'add-mastodon', 'w', '--url='],
   ]) {
     t.throws(() => readArguments(args), { instanceOf: UsageError }, args.join(' '));
   }

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { CommandDeps } from '../../cli/command.ts';
 import { createWorkspace } from '../../cli/create-workspace.ts';
@@ -10,6 +12,7 @@ import { emptyDatabase } from '../support/database.ts';
 import { ownPool, sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { startApi } from '../support/punctual.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { adminOf, areRefused, runAdmin } from './admin.ts';
 
 const api = sharedApi(test, { allowPorts: networkPorts() });
@@ -51,7 +54,8 @@ test('a program gets JSON, and the keys it is given open the API', async (t) => 
 test('what is not there or blank is refused in a sentence, and nothing is made', async (t) => {
   const admin = adminOf(await startApi(t));
   const unknown = crypto.randomUUID();
-  const toNobody = ['channel', 'add-mastodon', unknown, '--url', 'x', '--token', 'y'];
+  const file = await secretFile(t, 'y');
+  const toNobody = ['channel', 'add-mastodon', unknown, '--url', 'x', '--token-file', file];
   await areRefused(t, admin, [
     [['workspace', 'create', ' '], 'AppError', /name that is not blank/v],
     [['key', 'create', 'nope'], 'AppError', /no workspace "nope"/v],
@@ -127,15 +131,24 @@ type Row = {
   readonly settings: unknown;
 };
 
+async function secretFile(t: ExecutionContext, secret: string): Promise<string> {
+  const file = path.join(await temporaryFolder(t), 'secret');
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
+  return file;
+}
+
 /** A workspace without channels, and how one is added. */
-async function workspace() {
+async function workspace(t: ExecutionContext) {
   const { orm, secretKey } = api.punctual;
   const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
   const wordsFor = (kind: string, options: Record<string, string>): string[] => {
     const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
     return ['channel', kind, workspaceId, ...words];
   };
-  const add = (kind: string, options: Record<string, string>) => call(...wordsFor(kind, options));
+  const add = async (kind: string, { secret = '', ...options }: Record<string, string>) => {
+    const option = kind === 'add-mastodon' ? 'token-file' : 'app-password-file';
+    return call(...wordsFor(kind, { ...options, [option]: await secretFile(t, secret) }));
+  };
   const rows = (): Promise<Row[]> =>
     orm.em
       .fork()
@@ -159,8 +172,8 @@ needs('gotosocial')(
   'a Mastodon account is connected by its token, which nothing in the database shows',
   async (t) => {
     const account = await mastodonAccount();
-    const { wordsFor, rows, sealer } = await workspace();
-    const options = { url: `${account.baseUrl}/`, token: account.accessToken };
+    const { wordsFor, rows, sealer } = await workspace(t);
+    const options = { url: `${account.baseUrl}/` };
     const { databaseUrl, secretKey } = api.punctual;
 
     // As a process, which takes the way out from its settings.
@@ -171,6 +184,7 @@ needs('gotosocial')(
         SECRET_KEY: secretKey,
         PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${new URL(account.baseUrl).port}`,
       },
+      `${account.accessToken}\n`,
     );
 
     t.is(code, 0, stdout + stderr);
@@ -190,8 +204,8 @@ needs('gotosocial')(
   'the same Mastodon account connected again keeps its channel and is whole again',
   async (t) => {
     const account = await mastodonAccount();
-    const { add, rows, workspaceId } = await workspace();
-    const options = { url: account.baseUrl, token: account.accessToken };
+    const { add, rows, workspaceId } = await workspace(t);
+    const options = { url: account.baseUrl, secret: account.accessToken };
     await add('add-mastodon', options);
     const before = onlyRow(t, await rows());
     await api.punctual.orm.em
@@ -212,15 +226,15 @@ needs('gotosocial')(
 
 needs('gotosocial')('a token that the server refuses connects nothing', async (t) => {
   const account = await mastodonAccount();
-  const { add, rows } = await workspace();
+  const { add, rows } = await workspace(t);
   await account.revoke();
   for (const token of ['wrong', account.accessToken]) {
-    const connecting = add('add-mastodon', { url: account.baseUrl, token });
+    const connecting = add('add-mastodon', { url: account.baseUrl, secret: token });
     const error = await t.throwsAsync(connecting, { code: 'access_lost' });
     t.false(error.message.includes(account.accessToken));
   }
 
-  const nobody = add('add-mastodon', { url: 'http://127.0.0.1:1', token: 'x' });
+  const nobody = add('add-mastodon', { url: 'http://127.0.0.1:1', secret: 'x' });
   await t.throwsAsync(nobody, { code: 'network_unavailable' });
   t.deepEqual(await rows(), []);
 });
@@ -229,9 +243,9 @@ needs('pds')(
   'a Bluesky account is connected by its handle and app password, which nothing in the database shows',
   async (t) => {
     const account = await blueskyAccount();
-    const { add, rows, sealer } = await workspace();
+    const { add, rows, sealer } = await workspace(t);
     const login = { url: account.baseUrl, handle: `@${account.handle}` };
-    const options = { ...login, 'app-password': account.appPassword };
+    const options = { ...login, secret: account.appPassword };
 
     const { data } = await add('add-bluesky', options);
 
@@ -252,11 +266,11 @@ needs('pds')(
 
 needs('pds')('an app password that the PDS refuses connects nothing', async (t) => {
   const account = await blueskyAccount();
-  const { add, rows } = await workspace();
+  const { add, rows } = await workspace(t);
   const wrong = {
     url: account.baseUrl,
     handle: account.handle,
-    'app-password': 'aaaa-bbbb-cccc-dddd',
+    secret: 'aaaa-bbbb-cccc-dddd',
   };
   await t.throwsAsync(add('add-bluesky', wrong), { code: 'access_lost' });
   t.deepEqual(await rows(), []);
