@@ -1,11 +1,11 @@
+import { boundStatement } from './bound-statement.ts';
 import type { Em } from './orm.ts';
-
-type Statement = Parameters<ReturnType<Em['getKysely']>['executeQuery']>[0];
+import { prepareAlways } from './prepare-statements.ts';
 
 /**
  * Asks PostgreSQL one statement, within the transaction of `em` if there is one. For hot paths: it is prepared
- * (`prepare-statements.ts`), where `em.execute` writes the values into the text, so that PostgreSQL plans it anew each
- * time, which takes longer than most statements do.
+ * (`prepare-statements.ts`), where PostgreSQL plans that of `em.execute` anew each time, which takes longer than most
+ * statements do.
  *
  * @param text A constant: its values stand apart as `$1`, `$2` and so on, and a list is one value, for `any($1)`.
  * @throws DriverException as `em.execute` does.
@@ -15,14 +15,9 @@ export async function ask<Row extends object>(
   text: string,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  const statement: Statement = {
-    sql: text,
-    parameters: values,
-    query: { kind: 'RawNode', sqlFragments: [text], parameters: [] },
-    queryId: { queryId: '' },
-  };
+  prepareAlways(text);
   try {
-    const { rows } = await em.getKysely().executeQuery(statement);
+    const { rows } = await em.getKysely().executeQuery(boundStatement(text, values));
     return rows as Row[];
   } catch (error) {
     throw error instanceof Error ? em.getDriver().convertException(error) : error;

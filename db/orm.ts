@@ -1,5 +1,6 @@
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
+import { BindingDriver } from './binding-driver.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 import { mayPrepare, prepareStatements } from './prepare-statements.ts';
@@ -14,6 +15,7 @@ export function createOrm(
   options: { poolSize?: number; connectTimeoutMs?: number; queryTimeoutMs?: number } = {},
 ): Orm {
   const settings: Options = {
+    driver: BindingDriver,
     entities,
     clientUrl: databaseUrl,
     extensions: [Migrator],

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 type Client = { query: (...args: unknown[]) => unknown };
 type Pool = { on: (event: 'connect', listener: (client: Client) => void) => unknown };
 
-/** Names by text. Only `ask` has values apart from its text, and its texts are constants, so they are not many. */
+/** Names by text, of those of `ask` alone: they are constants and not many, while the ORM makes texts without end. */
 const names = new Map<string, string>();
 
 /**
@@ -16,26 +16,27 @@ export const mayPrepare = (databaseUrl: string): boolean =>
   !databaseUrl.split('?').slice(1).join().split('&').includes('prepare=no');
 
 /**
- * Makes every connection of a pool prepare the statements that come with values: PostgreSQL parses and plans each of
- * them once for a connection, and not at every call.
+ * From now on a text is prepared wherever it is sent with values. Its name is made of the text, so that all processes
+ * that share a connection through a pooler mean the same by it.
+ */
+export function prepareAlways(text: string): void {
+  if (!names.has(text)) {
+    names.set(text, createHash('sha256').update(text).digest('base64url').slice(0, 22));
+  }
+}
+
+/**
+ * Makes every connection of a pool prepare the statements that are to be (`prepareAlways`): PostgreSQL parses and plans
+ * each of them once for a connection, and not at every call.
  */
 export function prepareStatements(pool: Pool): void {
   pool.on('connect', (client) => {
     const query = client.query.bind(client);
-    client.query = (text, values, ...more) =>
-      typeof text === 'string' && Array.isArray(values) && values.length > 0
-        ? query({ name: nameOf(text), text, values }, ...more)
+    client.query = (text, values, ...more) => {
+      const name = typeof text === 'string' ? names.get(text) : undefined;
+      return name !== undefined && Array.isArray(values) && values.length > 0
+        ? query({ name, text, values }, ...more)
         : query(text, values, ...more);
+    };
   });
-}
-
-/** By its text, so that all processes that share a connection through a pooler mean the same by a name. */
-function nameOf(text: string): string {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = createHash('sha256').update(text).digest('base64url').slice(0, 22);
-    names.set(text, name);
-  }
-
-  return name;
 }

@@ -104,7 +104,7 @@ test('what a log has of a database error quotes no value, however the statement 
     ['42703', 'select nothing from posts where body = ?', [marker]],
     ['42601', `select '${marker}' '${marker}'`, []],
     ['42601', `selec '${marker}'`, []],
-    ['08P01', 'select ?', [`${marker}\0`]],
+    ['22021', 'select ?', [`${marker}\0`]],
   ];
   for (const [code, sql, values] of failing) {
     const description = describeError(await thrown(() => run(sql, values)));

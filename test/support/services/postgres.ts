@@ -15,13 +15,14 @@ const connections = '300';
  * @throws Error with the reason when it cannot be had.
  */
 export async function startTestPostgres(folder: string, stage: Stage): Promise<TestService> {
+  const logFile = path.join(folder, 'postgres.log');
   const url = await startPostgres(
     {
       cluster: path.join(folder, 'postgres'),
       port: await freePort(),
       password: crypto.randomUUID(),
       database: 'postgres',
-      logFile: path.join(folder, 'postgres.log'),
+      logFile,
       env: process.env,
       rank: 1,
       settings: {
@@ -36,7 +37,11 @@ export async function startTestPostgres(folder: string, stage: Stage): Promise<T
   );
   const template = await makeTemplate(url);
   return {
-    env: { PUNCTUAL_TEST_DATABASE_URL: url, PUNCTUAL_TEST_TEMPLATE: template },
+    env: {
+      PUNCTUAL_TEST_DATABASE_URL: url,
+      PUNCTUAL_TEST_TEMPLATE: template,
+      PUNCTUAL_TEST_POSTGRES_LOG: logFile,
+    },
     stop: async () => undefined,
   };
 }
