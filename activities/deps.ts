@@ -11,7 +11,10 @@ export type ActivityDeps = {
   readonly orm: Orm;
   readonly sealer: Sealer;
   readonly networks: Readonly<Record<string, Network>>;
+  /** The way out to networks. */
   readonly egress: Egress;
+  /** The way out to webhook endpoints: other addresses may be open there. */
+  readonly webhooks: Egress;
   /** Has the bytes of the files that posts publish. */
   readonly storage: MediaStorage;
   /** Where browsers reach the API, without a slash at the end: events link to files. */

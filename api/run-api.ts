@@ -64,14 +64,17 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
   const sync = backgroundSync(temporal.client, orm, log);
-  const allow = parseAllowList(config.egressAllow);
+  // Each with connections of its own: one that is open to an allowed address is no way there for the other.
+  const forDownloads = parseAllowList(config.egressAllow.downloads);
+  const downloader = createEgress({ allow: forDownloads, ownUrl: config.publicUrl });
+  const allow = parseAllowList(config.egressAllow.webhooks);
   const egress = createEgress({ allow, ownUrl: config.publicUrl });
   const pool = createPool(config.databaseUrl, log);
   const media = {
     storage: createStorage(config.media),
     staging,
-    downloader: egress,
-    refuseUrl: (url: string) => checkUrl(url, allow),
+    downloader,
+    refuseUrl: (url: string) => checkUrl(url, forDownloads),
     stallMs: 30_000,
   };
   const deps: ApiDeps = {
@@ -95,7 +98,8 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
   const close = async (): Promise<void> => {
     await sync.drain();
     media.storage.close();
-    await Promise.all([temporal.close(), egress.close(), pool.end(), orm.close()]);
+    await Promise.all([egress.close(), downloader.close()]);
+    await Promise.all([temporal.close(), pool.end(), orm.close()]);
   };
   return { deps, clock, close };
 }

@@ -6,6 +6,7 @@ export type CommandDeps = {
   readonly orm: Orm;
   /** For commands that make one small change. */
   readonly em: Em;
+  /** The way out to networks. */
   readonly egress: Egress;
   readonly sealer: Sealer;
   /** Where browsers reach the API, without a slash at the end. */

@@ -41,7 +41,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
 
   const config = readConfig();
   const orm = createOrm(config.databaseUrl, { poolSize: 3 });
-  const egress = createEgress({ allow: parseAllowList(config.egressAllow) });
+  const egress = createEgress({ allow: parseAllowList(config.egressAllow.networks) });
   try {
     await migrate(orm);
     const sealer = createSealer(config.secretKey);

@@ -1,4 +1,4 @@
-import { egressAllow } from './config/egress-allow.ts';
+import { egressAllow, type EgressAllow } from './config/egress-allow.ts';
 import { mediaSettings } from './config/media.ts';
 import { rateLimits, trustedProxies, type RateLimits } from './config/rate-limits.ts';
 import { text, wholeNumber, type Env } from './config/read-values.ts';
@@ -15,8 +15,7 @@ export type Config = {
   /** 32 bytes in hex. Seals tokens and signing secrets in the database. */
   readonly secretKey: string;
   readonly logLevel: string;
-  /** Addresses, with ports, that are let through although they are not public: `127.0.0.1/32:8080,…`. */
-  readonly egressAllow: string;
+  readonly egressAllow: EgressAllow;
   readonly media: StorageSettings;
   readonly rateLimits: RateLimits;
   /** Where people find Temporal's Web UI, without a slash at the end; null when nobody has said. */

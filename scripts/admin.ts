@@ -7,6 +7,7 @@ import { ownDatabase } from './own-servers.ts';
 import { databaseUrl } from './parts/postgres.ts';
 import { withoutTemporal } from './parts/temporal.ts';
 import { isRunning } from './run-lock.ts';
+import { opensAddresses } from './start-settings.ts';
 
 // `npm run admin -- …`: the operator's commands, on the database and the Temporal that run by `npm start` unless
 // `DATABASE_URL` and `TEMPORAL_ADDRESS` name others.
@@ -44,7 +45,7 @@ type Ports = Readonly<Record<string, number>>;
 async function databaseOf(data: DataFolder, ports: Ports): Promise<NodeJS.ProcessEnv> {
   const {
     DATABASE_URL: database,
-    PUNCTUAL_EGRESS_ALLOW: allowed,
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: allowed,
     SECRET_KEY: secretKey,
     PORT: apiPort,
   } = process.env;
@@ -56,8 +57,10 @@ async function databaseOf(data: DataFolder, ports: Ports): Promise<NodeJS.Proces
     DATABASE_URL: databaseUrl(await ownDatabase(data, ports['postgres'])),
     SECRET_KEY: secretKey ?? (await data.secret('secret-key', 32)),
     // So that the sandbox's channels can be connected by hand too.
-    PUNCTUAL_EGRESS_ALLOW: [allowed, `127.0.0.1/32:${ports['sandbox']}`].filter(Boolean).join(','),
-    ...(allowed ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: [allowed, `127.0.0.1/32:${ports['sandbox']}`]
+      .filter(Boolean)
+      .join(','),
+    ...(opensAddresses(process.env) ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
     // The links to files in an event begin with it, unless PUNCTUAL_PUBLIC_URL is set.
     PORT: apiPort ?? String(ports['api'] ?? 3000),
   };

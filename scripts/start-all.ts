@@ -44,11 +44,11 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
     ...temporal.env,
     DATABASE_URL: databaseUrl,
     SECRET_KEY: settings.secretKey ?? (await data.secret('secret-key', 32)),
-    PUNCTUAL_EGRESS_ALLOW: [settings.egressAllow, `127.0.0.1/32:${ports.sandbox}`]
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: [settings.allowNetworks, `127.0.0.1/32:${ports.sandbox}`]
       .filter(Boolean)
       .join(','),
     // The sandbox is our own hole; a person's have to be meant where NODE_ENV is production.
-    ...(settings.egressAllow ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
+    ...(settings.opensAddresses ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
     PUNCTUAL_SANDBOX_URL: sandboxUrl,
     PUNCTUAL_MEDIA_DIR: settings.mediaDir ?? data.path('media'),
     // The worker has no port of its own to guess it from.

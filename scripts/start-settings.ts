@@ -13,12 +13,22 @@ export type StartSettings = {
   readonly temporalNamespace: string;
   readonly temporalUiUrl: string | undefined;
   readonly secretKey: string | undefined;
-  readonly egressAllow: string | undefined;
+  readonly allowNetworks: string | undefined;
+  /** Whether a person opened any address. */
+  readonly opensAddresses: boolean;
   readonly mediaDir: string | undefined;
   readonly publicUrl: string | undefined;
 };
 
 type Env = Readonly<Record<string, string | undefined>>;
+
+/** Whether a person opened addresses that are not public, for whichever purpose. */
+export const opensAddresses = (env: Env): boolean =>
+  [
+    'PUNCTUAL_EGRESS_ALLOW_NETWORKS',
+    'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
+    'PUNCTUAL_EGRESS_ALLOW_DOWNLOADS',
+  ].some((name) => env[name]?.trim());
 
 /** @throws PlainError with a line per port that is not one. Other settings are judged by those who use them. */
 export function readStartSettings(env: Env): StartSettings {
@@ -44,7 +54,8 @@ export function readStartSettings(env: Env): StartSettings {
     temporalNamespace: text('TEMPORAL_NAMESPACE') ?? 'default',
     temporalUiUrl: text('PUNCTUAL_TEMPORAL_UI_URL'),
     secretKey: text('SECRET_KEY'),
-    egressAllow: text('PUNCTUAL_EGRESS_ALLOW'),
+    allowNetworks: text('PUNCTUAL_EGRESS_ALLOW_NETWORKS'),
+    opensAddresses: opensAddresses(env),
     mediaDir: text('PUNCTUAL_MEDIA_DIR'),
     publicUrl: text('PUNCTUAL_PUBLIC_URL'),
   };

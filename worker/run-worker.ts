@@ -41,10 +41,10 @@ export async function runWorker(
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
-  const egress = createEgress({
-    allow: parseAllowList(config.egressAllow),
-    ownUrl: config.publicUrl,
-  });
+  // Each with connections of its own: one that is open to an allowed address is no way there for the other.
+  const { networks: forNetworks, webhooks: forWebhooks } = config.egressAllow;
+  const egress = createEgress({ allow: parseAllowList(forNetworks), ownUrl: config.publicUrl });
+  const webhooks = createEgress({ allow: parseAllowList(forWebhooks), ownUrl: config.publicUrl });
   const storage = createStorage(config.media);
   const { publicUrl } = config;
   const sealer = createSealer(config.secretKey);
@@ -52,7 +52,8 @@ export async function runWorker(
   const { now } = clock;
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
-  const deps = adapt({ orm, networks, egress, storage, publicUrl, workflows, log, sealer, now });
+  const ways = { egress, webhooks };
+  const deps = adapt({ orm, networks, ...ways, storage, publicUrl, workflows, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
   await insist('the database', () => migrate(orm).then(clock.measure), log);
@@ -81,6 +82,12 @@ export async function runWorker(
   await Promise.all([running, stopRelay(), stopSchedule(), stopSearchable()]);
   stopMeasuring();
   storage.close();
-  await Promise.all([temporal.close(), connection.close(), egress.close(), orm.close()]);
+  await Promise.all([
+    temporal.close(),
+    connection.close(),
+    egress.close(),
+    webhooks.close(),
+    orm.close(),
+  ]);
   log.info('stopped');
 }

@@ -101,10 +101,10 @@ async function request(
 ): Promise<WebhookResult> {
   let isSent = false;
   const egress: Egress = {
-    ...deps.egress,
+    ...deps.webhooks,
     request: (asked) => {
       isSent = true;
-      return deps.egress.request(asked);
+      return deps.webhooks.request(asked);
     },
   };
   try {

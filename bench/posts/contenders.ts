@@ -13,7 +13,7 @@ const punctual: Contender = {
   workerEnv: ({ databaseUrl, secretKey, egressAllow, folder }) => ({
     DATABASE_URL: databaseUrl,
     SECRET_KEY: secretKey,
-    PUNCTUAL_EGRESS_ALLOW: egressAllow,
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: egressAllow,
     PUNCTUAL_MEDIA_DIR: `${folder}/media`,
   }),
   workflowsPerPost: () => 1,

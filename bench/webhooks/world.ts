@@ -49,7 +49,7 @@ export async function makeWorld(
     workerEnv: {
       DATABASE_URL: databaseUrl,
       SECRET_KEY: secretKey,
-      PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${port}`,
+      PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: `127.0.0.1/32:${port}`,
       PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
     },
   };

@@ -42,7 +42,7 @@ export async function startWhole(
     DATABASE_URL: databaseUrl,
     SECRET_KEY: secretKey,
     PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
-    PUNCTUAL_EGRESS_ALLOW: networkPorts.map((port) => `127.0.0.1/32:${port}`).join(','),
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: networkPorts.map((port) => `127.0.0.1/32:${port}`).join(','),
   };
   const orm = createOrm(databaseUrl, { poolSize: 10, queryTimeoutMs: 120_000 });
   await migrate(orm);

@@ -2,22 +2,53 @@ import { parseAllowList } from '../egress/allow-list.ts';
 import { text, type Env } from './read-values.ts';
 
 /**
+ * Addresses, with ports, that are let through although they are not public: `127.0.0.1/32:8080,…`. Each list is for one
+ * purpose, since what the operator opens for a network of their own, whose address the operator chose, must not be open
+ * to every workspace's webhooks and links.
+ */
+export type EgressAllow = {
+  readonly networks: string;
+  readonly webhooks: string;
+  readonly downloads: string;
+};
+
+const settings = {
+  networks: 'PUNCTUAL_EGRESS_ALLOW_NETWORKS',
+  webhooks: 'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
+  downloads: 'PUNCTUAL_EGRESS_ALLOW_DOWNLOADS',
+} as const;
+
+/**
  * The holes that the operator made in the guard on the way out. What is handy on a developer's machine is dangerous
  * where strangers choose the addresses, so in production a list counts only together with a word that it is meant.
  */
-export function egressAllow(env: Env, problems: string[]): string {
-  const given = text(env, 'PUNCTUAL_EGRESS_ALLOW', '');
+export function egressAllow(env: Env, problems: string[]): EgressAllow {
+  if (text(env, 'PUNCTUAL_EGRESS_ALLOW', '') !== '') {
+    problems.push(
+      `PUNCTUAL_EGRESS_ALLOW opened its addresses for everything, and is no more: write ${settings.networks} for accounts on servers of your own, ${settings.webhooks} for webhook endpoints of all workspaces, ${settings.downloads} for their media_urls.`,
+    );
+  }
+
+  return {
+    networks: listOf(settings.networks, env, problems),
+    webhooks: listOf(settings.webhooks, env, problems),
+    downloads: listOf(settings.downloads, env, problems),
+  };
+}
+
+function listOf(name: string, env: Env, problems: string[]): string {
+  const given = text(env, name, '');
   try {
     parseAllowList(given);
   } catch (error) {
-    problems.push(`PUNCTUAL_EGRESS_ALLOW: ${error instanceof Error ? error.message : 'wrong'}`);
+    problems.push(`${name}: ${error instanceof Error ? error.message : 'wrong'}`);
   }
 
   const isProduction = text(env, 'NODE_ENV', '') === 'production';
   const isMeant = text(env, 'PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION', '') === 'yes';
   if (given !== '' && isProduction && !isMeant) {
     problems.push(
-      'PUNCTUAL_EGRESS_ALLOW opens addresses that are not public, and NODE_ENV says that this is production: take the list away, or set PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes if it is meant.',
+      `${name} opens addresses that are not public, and NODE_ENV says that this is production: take the list away, or set PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes if it is meant.`,
     );
   }
 

@@ -50,11 +50,15 @@ test('a missing word or option is named', (t) => {
 });
 
 test('settings that are wrong end with 1 and are all named at once', async (t) => {
-  const settings = { PORT: 'web', SECRET_KEY: 'short', PUNCTUAL_EGRESS_ALLOW: 'localhost' };
+  const settings = {
+    PORT: 'web',
+    SECRET_KEY: 'short',
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: 'localhost',
+  };
   const { code, stdout, stderr } = await runAdmin(['workspace', 'list'], settings);
   t.is(code, 1);
   t.is(stdout, '');
-  for (const name of ['DATABASE_URL', 'SECRET_KEY', 'PORT', 'PUNCTUAL_EGRESS_ALLOW']) {
+  for (const name of ['DATABASE_URL', 'SECRET_KEY', 'PORT', 'PUNCTUAL_EGRESS_ALLOW_NETWORKS']) {
     t.regex(stderr, new RegExp(`^- ${name}\\b`, 'mv'));
   }
 

@@ -182,7 +182,7 @@ needs('gotosocial')(
       {
         DATABASE_URL: databaseUrl,
         SECRET_KEY: secretKey,
-        PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${new URL(account.baseUrl).port}`,
+        PUNCTUAL_EGRESS_ALLOW_NETWORKS: `127.0.0.1/32:${new URL(account.baseUrl).port}`,
       },
       `${account.accessToken}\n`,
     );

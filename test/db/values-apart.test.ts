@@ -58,7 +58,7 @@ test.serial(
       ...temporalEnv,
       DATABASE_URL: databaseUrl,
       SECRET_KEY: secretKey,
-      PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${port}`,
+      PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: `127.0.0.1/32:${port}`,
       LOG_LEVEL: 'trace',
     });
     const other = clientFor(process.url, client.workspaceId, client.key);

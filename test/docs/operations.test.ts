@@ -102,7 +102,7 @@ test('the README has every setting that the programs read', (t) => {
   );
   const readme = read('README.md');
 
-  t.true(names.has('PUNCTUAL_EGRESS_ALLOW') && names.has('PUNCTUAL_RATE_LIMIT_WRITES'));
+  t.true(names.has('PUNCTUAL_EGRESS_ALLOW_NETWORKS') && names.has('PUNCTUAL_RATE_LIMIT_WRITES'));
   t.deepEqual(
     [...names].filter((name) => !notSettings.test(name ?? '') && !readme.includes(`\`${name}\``)),
     [],

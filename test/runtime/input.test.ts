@@ -25,6 +25,8 @@ const problemsOf = (env: Record<string, string>): string[] => {
   }
 };
 
+const noneOpen = { networks: '', webhooks: '', downloads: '' };
+
 test('two settings are enough, and the others have defaults', (t) => {
   t.deepEqual(readConfig(needed), {
     host: '127.0.0.1',
@@ -33,7 +35,7 @@ test('two settings are enough, and the others have defaults', (t) => {
     databasePoolSize: 10,
     secretKey: 'ab'.repeat(32),
     logLevel: 'info',
-    egressAllow: '',
+    egressAllow: noneOpen,
     publicUrl: 'http://127.0.0.1:3000',
     media: { mediaDir: path.resolve('.data/media'), s3: null },
     rateLimits: { requests: 120, writes: 60, wrongKeys: 30 },
@@ -49,7 +51,9 @@ test('every setting is read, and an empty one is as none', (t) => {
     PORT: '8080',
     PUNCTUAL_DATABASE_POOL: '25',
     LOG_LEVEL: 'debug',
-    PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080,[::1]/128:9000',
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: '127.0.0.1/32:8080,[::1]/128:9000',
+    PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1/32:8081',
+    PUNCTUAL_EGRESS_ALLOW_DOWNLOADS: '127.0.0.1/32:8082',
     PUNCTUAL_PUBLIC_URL: 'https://punctual.example/',
     PUNCTUAL_MEDIA_DIR: '/srv/media',
     PUNCTUAL_S3_BUCKET: 'punctual-media',
@@ -66,7 +70,11 @@ test('every setting is read, and an empty one is as none', (t) => {
     port: 8080,
     databasePoolSize: 25,
     logLevel: 'debug',
-    egressAllow: given.PUNCTUAL_EGRESS_ALLOW,
+    egressAllow: {
+      networks: given.PUNCTUAL_EGRESS_ALLOW_NETWORKS,
+      webhooks: given.PUNCTUAL_EGRESS_ALLOW_WEBHOOKS,
+      downloads: given.PUNCTUAL_EGRESS_ALLOW_DOWNLOADS,
+    },
     publicUrl: 'https://punctual.example',
     media: {
       mediaDir: '/srv/media',
@@ -88,7 +96,8 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     PORT: 'web',
     PUNCTUAL_DATABASE_POOL: '-1',
     LOG_LEVEL: 'loud',
-    PUNCTUAL_EGRESS_ALLOW: '127.0.0.1',
+    PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080',
+    PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1',
     PUNCTUAL_PUBLIC_URL: 'punctual.example',
     PUNCTUAL_S3_BUCKET: 'Punctual Media',
     PUNCTUAL_S3_ENDPOINT: 's3.example',
@@ -104,6 +113,7 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     'PORT',
     'PUNCTUAL_DATABASE_POOL',
     'PUNCTUAL_EGRESS_ALLOW',
+    'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
     'PUNCTUAL_PUBLIC_URL',
     'PUNCTUAL_RATE_LIMIT',
     'PUNCTUAL_RATE_LIMIT_WRITES',
@@ -152,24 +162,37 @@ test('a database may be named by either of its schemes', (t) => {
   }
 });
 
-test('in production an allow list counts only together with the word that it is meant', (t) => {
-  const list = { ...needed, PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080' };
-  const production = { ...list, NODE_ENV: 'production' };
-  const meant = (word: string) => ({ ...production, PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: word });
+for (const purpose of ['networks', 'webhooks', 'downloads'] as const) {
+  const name = `PUNCTUAL_EGRESS_ALLOW_${purpose.toUpperCase()}`;
 
-  for (const env of [production, meant(''), meant('no'), meant('true'), meant('YES')]) {
-    const problems = problemsOf(env);
-    t.is(problems.length, 1);
-    t.regex(
-      problems[0] ?? '',
-      /^PUNCTUAL_EGRESS_ALLOW opens .*PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes/v,
-    );
+  test(`in production a list of addresses for ${purpose} counts only together with the word that it is meant`, (t) => {
+    const opened = '127.0.0.1/32:8080';
+    const list = { ...needed, [name]: opened };
+    const production = { ...list, NODE_ENV: 'production' };
+    const meant = (word: string) => ({ ...production, PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: word });
+
+    for (const env of [production, meant(''), meant('no'), meant('true'), meant('YES')]) {
+      const problems = problemsOf(env);
+      t.is(problems.length, 1);
+      t.true(problems[0]?.startsWith(`${name} opens `), problems[0]);
+      t.regex(problems[0] ?? '', /PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes/v);
+    }
+
+    const allowed = { ...noneOpen, [purpose]: opened };
+    t.deepEqual(readConfig(meant('yes')).egressAllow, allowed);
+    t.deepEqual(readConfig({ ...list, NODE_ENV: 'development' }).egressAllow, allowed);
+    t.deepEqual(readConfig({ ...production, [name]: ' ' }).egressAllow, noneOpen);
+  });
+}
+
+test('the list that opened addresses for everything is refused, with what to write instead', (t) => {
+  const problems = problemsOf({ ...needed, PUNCTUAL_EGRESS_ALLOW: '10.0.0.0/8:443' });
+  t.is(problems.length, 1);
+  for (const purpose of ['NETWORKS', 'WEBHOOKS', 'DOWNLOADS']) {
+    t.true(problems[0]?.includes(`PUNCTUAL_EGRESS_ALLOW_${purpose} for `), problems[0]);
   }
 
-  t.is(readConfig(meant('yes')).egressAllow, list.PUNCTUAL_EGRESS_ALLOW);
-  t.is(readConfig({ ...list, NODE_ENV: 'development' }).egressAllow, list.PUNCTUAL_EGRESS_ALLOW);
-  t.is(readConfig({ ...needed, NODE_ENV: 'production' }).egressAllow, '');
-  t.is(readConfig({ ...production, PUNCTUAL_EGRESS_ALLOW: ' ' }).egressAllow, '');
+  t.deepEqual(readConfig({ ...needed, PUNCTUAL_EGRESS_ALLOW: ' ' }).egressAllow, noneOpen);
 });
 
 for (const main of ['api/main.ts', 'worker/main.ts']) {
@@ -180,14 +203,17 @@ for (const main of ['api/main.ts', 'worker/main.ts']) {
       ...inherited,
       ...needed,
       NODE_ENV: 'production',
-      PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080',
+      PUNCTUAL_EGRESS_ALLOW_NETWORKS: '127.0.0.1/32:8080',
       PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: '',
     };
     const running = promisify(execFile)(process.execPath, [file], { env, timeout: 150_000 });
     const error = await t.throwsAsync(running);
 
     t.like(error, { code: 1, killed: false });
-    t.regex(error?.message ?? '', /PUNCTUAL_EGRESS_ALLOW opens addresses that are not public/v);
+    t.regex(
+      error?.message ?? '',
+      /PUNCTUAL_EGRESS_ALLOW_NETWORKS opens addresses that are not public/v,
+    );
   });
 }
 

@@ -67,6 +67,7 @@ export async function activityDeps(
     now,
     networks,
     egress,
+    webhooks: egress,
     sealer: createSealer(randomBytes(32).toString('hex')),
     storage: createStorage({ mediaDir: await temporaryFolder(t), s3: null }),
     publicUrl: 'https://punctual.example',

@@ -104,16 +104,13 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   };
   const { storage } = media;
   const workflows = workflowStates(temporal.client);
-  const deps = { orm, sealer, networks, publicUrl, workflows, egress, storage, log: testLog, now };
+  const base = { orm, sealer, publicUrl, log: testLog, now };
+  const deps = { ...base, networks, workflows, egress, webhooks: egress, storage };
   const sync = backgroundSync(temporal.client, orm, testLog);
   const app = createApp({
-    orm,
-    sealer,
-    publicUrl,
+    ...base,
     media,
     rules: { ...rulesOf, ...rulesIn(networks) },
-    log: testLog,
-    now,
     tellTemporal: sync.tell,
     tellDelivery: sync.tellDelivery,
     egress,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { Punctual } from './punctual.ts';
+import { opened } from './opened-ports.ts';
 
 const mainOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const ofOperators = mainOf('../../worker/main.ts');
@@ -35,6 +36,7 @@ export function spawnWorker(
   punctual: Punctual,
   allowPorts: readonly number[],
   main = ofOperators,
+  settings: Readonly<Record<string, string>> = {},
 ): WorkerProcess {
   const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -45,7 +47,8 @@ export function spawnWorker(
       SECRET_KEY: punctual.secretKey,
       LOG_LEVEL: 'info',
       PUNCTUAL_MEDIA_DIR: punctual.mediaDir,
-      PUNCTUAL_EGRESS_ALLOW: allowPorts.map((port) => `127.0.0.1/32:${port}`).join(','),
+      ...opened(allowPorts),
+      ...settings,
     },
   });
   t.teardown(() => killed(child));

@@ -79,7 +79,7 @@ const limited = beforeTests(test, async (scope) => {
     wrapper: ['sh', '-c', 'ulimit -f 4096; exec "$0" "$@"'],
     env: {
       NODE_EXTRA_CA_CERTS: authority,
-      PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${server.port}`,
+      PUNCTUAL_EGRESS_ALLOW_DOWNLOADS: `127.0.0.1/32:${server.port}`,
     },
   });
   return { server, library };

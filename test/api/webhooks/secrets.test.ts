@@ -24,7 +24,7 @@ async function startProcesses(t: ExecutionContext) {
     ...punctual.temporalEnv,
     DATABASE_URL: punctual.databaseUrl,
     SECRET_KEY: punctual.secretKey,
-    PUNCTUAL_EGRESS_ALLOW: `127.0.0.1/32:${receiver.port}`,
+    PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: `127.0.0.1/32:${receiver.port}`,
     LOG_LEVEL: 'trace',
   });
   let workerLog = '';

@@ -5,6 +5,7 @@ import { withoutTemporal } from '../../../scripts/parts/temporal.ts';
 import { freePort } from '../../../scripts/ports.ts';
 import { poll } from '../../support/poll.ts';
 import { supervise, type Supervised } from './supervise.ts';
+import { opened } from '../../support/opened-ports.ts';
 
 export type ProductSettings = {
   readonly folder: string;
@@ -32,7 +33,7 @@ export async function startProcesses(
     SECRET_KEY: secretKey,
     LOG_LEVEL: 'info',
     PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
-    PUNCTUAL_EGRESS_ALLOW: allowPorts.map((each) => `127.0.0.1/32:${each}`).join(','),
+    ...opened(allowPorts),
     PUNCTUAL_RATE_LIMIT: '1000000',
     PUNCTUAL_RATE_LIMIT_WRITES: '1000000',
     HOST: '127.0.0.1',

@@ -116,6 +116,7 @@ const adapt = (deps: ActivityDeps): ActivityDeps => ({
   ...deps,
   now: () => now(deps),
   egress: named(deps.egress),
+  webhooks: named(deps.webhooks),
   networks: Object.fromEntries(
     Object.entries(deps.networks).map(([id, network]) => [id, mortal(network)]),
   ),
