@@ -2,6 +2,10 @@ import { pino, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
+/** The token in a file's link (`domain/media-link.ts`) is a credential, whatever message quotes the link. */
+const withoutLinks = (line: string): string =>
+  line.replaceAll(/\/files\/[0-9A-Za-z]{32}(?![0-9A-Za-z])/gv, '/files/…');
+
 /**
  * One JSON line per entry on standard output. Log ids, codes and times; never a request's body, a header or
  * a credential. The paths below are a second lock on that door, not the first.
@@ -14,6 +18,7 @@ export function createLogger(name: string, level: string): Logger {
     name,
     level,
     redact: ['*.authorization', '*.password', '*.accessToken', '*.appPassword', '*.secret'],
+    hooks: { streamWrite: withoutLinks },
   };
   return pino(options, pino.destination({ sync: true }));
 }

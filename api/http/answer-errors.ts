@@ -42,6 +42,9 @@ function named(error: unknown): AppError {
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');
 }
 
+/** A path as a log may have it: who has the link to a file may see the file. The query is not in it. */
+const shown = (path: string): string => path.replace(/^\/files\/.*/sv, '/files/…');
+
 function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
   const { code, message, details } = error;
   ctx.status = statusOf[code];
@@ -55,7 +58,7 @@ function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
   }
 
   if (ctx.status >= 500) {
-    const request = { id: ctx.state['requestId'], method: ctx.method, path: ctx.path };
+    const request = { id: ctx.state['requestId'], method: ctx.method, path: shown(ctx.path) };
     log.error({ request, error: describeError(cause) }, code);
   }
 }

@@ -62,6 +62,11 @@ test.serial(
       LOG_LEVEL: 'trace',
     });
     const other = clientFor(process.url, client.workspaceId, client.key);
+    // Its first connections may take long.
+    await poll(
+      () => other.get('/me'),
+      ({ status }) => status === 200,
+    );
     const words = `words-${crypto.randomUUID()}`;
     const later = `later-${crypto.randomUUID()}`;
     const once = `once-${crypto.randomUUID()}`;

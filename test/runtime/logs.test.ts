@@ -50,6 +50,17 @@ test('what is below the level is not written, and a credential that slips in is 
   t.notRegex(written, /hidden|quiet/v);
 });
 
+test('the link to a file is cut wherever a line has it', async (t) => {
+  const token = 'aB3'.repeat(10) + 'xy';
+  const written = await output(
+    t,
+    `const link = 'https://punctual.example/files/${token}/cat.png';
+     log.info({ link, deep: { error: new Error('no ' + link) } }, 'see ' + link);`,
+  );
+  t.false(written.includes(token), written);
+  t.like(JSON.parse(written), { link: 'https://punctual.example/files/…/cat.png' });
+});
+
 test('a process whose log nobody reads any more still ends when it is told to', async (t) => {
   const child = program(
     t,

@@ -1,0 +1,32 @@
+import test from 'ava';
+import { newLinkToken } from '../../../runtime/token.ts';
+import { startApiProcess } from '../../support/api-process.ts';
+import { rawCall } from '../../support/raw-call.ts';
+
+test('a log that tells of a failure has no link to a file, nor a query', async (t) => {
+  const api = await startApiProcess(t, {
+    DATABASE_URL: 'postgresql://nobody:nothing@127.0.0.1:1/nowhere',
+    SECRET_KEY: '0'.repeat(64),
+    LOG_LEVEL: 'trace',
+  });
+  const token = newLinkToken();
+  const inQuery = newLinkToken();
+  const coded = `%${token.charCodeAt(0).toString(16)}${token.slice(1)}`;
+  for (const path of [
+    `/files/${token}/cat.png`,
+    `/files/${token}/cat.png?t=${inQuery}`,
+    `/files/${coded}/cat.png`,
+    `/%66iles/${token}/cat.png`,
+  ]) {
+    const { status } = await rawCall(api.url + path);
+    t.true([404, 503].includes(status), path);
+  }
+
+  const headers = { authorization: 'Bearer svc_live_x' };
+  t.is((await rawCall(`${api.url}/api/v1/me?t=${inQuery}`, { headers })).status, 503);
+  t.regex(api.log(), /"path":"\/files\/…"/v);
+  t.regex(api.log(), /"path":"\/api\/v1\/me"/v);
+  for (const secret of [token, token.slice(1), inQuery]) {
+    t.false(api.log().includes(secret), api.log());
+  }
+});
