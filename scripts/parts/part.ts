@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { spawn } from 'node:child_process';
 import { closeSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -130,13 +131,18 @@ export async function untilReady(
   }
 }
 
-/** Whether an address answers as wanted. Away, silent or slow is a no. */
-export async function answers(url: string, status = 200): Promise<boolean> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2000), redirect: 'manual' });
-    await response.body?.cancel();
-    return response.status === status;
-  } catch {
-    return false;
-  }
-}
+/**
+ * Whether an address answers as wanted. Away, silent or slow is a no.
+ *
+ * @param host By which name it is asked for, where that is another one.
+ */
+export const answers = (url: string, status = 200, host?: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const headers = host === undefined ? {} : { host };
+    const signal = AbortSignal.timeout(2000);
+    const request = get(url, { headers, signal, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode === status);
+    });
+    request.on('error', () => resolve(false));
+  });

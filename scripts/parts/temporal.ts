@@ -5,7 +5,7 @@ export type TemporalPlan = {
   /** The `temporal` program. */
   readonly program: string;
   readonly namespace: string;
-  /** `http` serves the same API as JSON, which is how we see that it is up. */
+  /** `http` serves the same API as JSON, to us alone, which is how we see that it is up. */
   readonly ports: { readonly grpc: number; readonly http: number; readonly ui?: number };
   /** Keeps its state in this file; in memory when left out. */
   readonly stateFile?: string;
@@ -37,6 +37,12 @@ const settings = [
   'system.enableActivityEagerExecution=true',
 ];
 
+/**
+ * The one host by whose name the HTTP API is to be asked. It takes a page's requests without a look at where they come
+ * from, and cannot be switched off; no browser has a page of this host, nor can any name lead to it.
+ */
+const onlyHost = 'punctual-start.invalid';
+
 /** What people search for: the same as in `workflows/search-attributes.ts`, as its test sees to. */
 const searchAttributes = ['WorkspaceId=Keyword', 'Networks=KeywordList', 'ErrorCodes=KeywordList'];
 
@@ -48,7 +54,8 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
   command.push(...(ports.ui ? ['--ui-port', String(ports.ui)] : ['--headless']));
   const state = ['--db-filename', stateFile ?? '', '--sqlite-pragma', `journal_mode=${journal}`];
   command.push(...(stateFile ? state : []));
-  command.push(...settings.flatMap((setting) => ['--dynamic-config-value', setting]));
+  const all = [...settings, `frontend.httpAllowedHosts=["${onlyHost}"]`];
+  command.push(...all.flatMap((setting) => ['--dynamic-config-value', setting]));
   command.push(...searchAttributes.flatMap((attribute) => ['--search-attribute', attribute]));
   command.push('--log-format', 'json', '--log-level', 'warn');
   const part = await startPart(
@@ -65,7 +72,7 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
   );
   // Nobody has a workflow of this name: to say so, every service behind the API must work.
   const nowhere = `http://127.0.0.1:${ports.http}/api/v1/namespaces/${namespace}/workflows/none`;
-  await untilReady(part, () => answers(nowhere, 404), readyWithinMs, stage.signal);
+  await untilReady(part, () => answers(nowhere, 404, onlyHost), readyWithinMs, stage.signal);
   void part.ended.then((how) => stage.onEnd?.(part, how));
   return part;
 }

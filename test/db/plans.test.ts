@@ -169,7 +169,7 @@ test.serial('what is old is found by indexes, in a database with much that is no
   const deletes = statements.filter(({ text }) => text.includes('delete from'));
   t.is(deletes.length, 3);
   const [, deliveries = '', events = ''] = await Promise.all(
-    deletes.map(({ text }) => planOf(orm, { sql: text, values: [] })),
+    deletes.map(({ text, values }) => planOf(orm, { sql: text, values })),
   );
   t.regex(deliveries, /Index (?:Only )?Scan using deliveries_ended/v);
   t.regex(events, /Index (?:Only )?Scan using events_created_at_index/v);

@@ -75,7 +75,7 @@ const allowed = {
   'runtime/egress/create-agent.ts': `export { Agent } from 'undici';\nexport { connect } from 'node:net';\n`,
   'sandbox/server.ts': `export { createServer } from 'node:http';\nexport type { AddressInfo } from 'node:net';\n`,
   'scripts/ports.ts': `export { createServer } from 'node:net';\n`,
-  'scripts/parts/part.ts': globals[0] ?? '',
+  'scripts/parts/part.ts': `export { get } from 'node:http';\n`,
 };
 
 /** All of these, linted at once in a folder of their own by the project's settings. */

@@ -1,3 +1,4 @@
+import { ask } from '../../db/ask.ts';
 import type { Em, Orm } from '../../db/orm.ts';
 
 export type Query = { readonly sql: string; readonly values: readonly unknown[] };
@@ -21,8 +22,12 @@ export async function planOf(orm: Orm, query: Query | undefined): Promise<string
     throw new Error('Nothing was asked.');
   }
 
-  const rows = await orm.em
-    .fork()
-    .execute<Record<string, string>[]>(`explain ${query.sql}`, [...query.values]);
+  const em = orm.em.fork();
+  const sql = `explain ${query.sql}`;
+  const values = [...query.values];
+  // As it was sent, its values are bound already.
+  const rows = await (sql.includes('$1') && values.length > 0
+    ? ask<Record<string, string>>(em, sql, values)
+    : em.execute<Record<string, string>[]>(sql, values));
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
