@@ -3,6 +3,7 @@ import path from 'node:path';
 import { PlainError } from '../plain-error.ts';
 import { runCommand, type CommandResult } from '../run-command.ts';
 import { commandAs, type Account } from './postgres-account.ts';
+import { postgresEnvironment } from './postgres-environment.ts';
 import { postgresMajor, type PostgresPrograms } from './postgres-programs.ts';
 
 export const superuser = 'punctual';
@@ -102,5 +103,5 @@ async function addDatabase(plan: NewCluster, folder: string, name: string): Prom
 function runAs(plan: NewCluster, command: readonly string[], input = ''): Promise<CommandResult> {
   const { command: whole, ...ids } = commandAs(plan.account, command);
   const [file = '', ...args] = whole;
-  return runCommand(file, args, { env: { ...plan.env, LC_ALL: 'C' }, input, ...ids });
+  return runCommand(file, args, { env: postgresEnvironment(plan.env), input, ...ids });
 }

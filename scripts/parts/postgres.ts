@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PartFailedError, startPart, untilReady, type Part, type Stage } from './part.ts';
 import { commandAs, postgresAccount } from './postgres-account.ts';
 import { ensureCluster, superuser } from './postgres-cluster.ts';
+import { postgresEnvironment } from './postgres-environment.ts';
 import { forgetStalePid } from './postgres-leftover.ts';
 import { postgresPrograms } from './postgres-programs.ts';
 
@@ -74,7 +75,7 @@ async function insistent(
       {
         name: 'PostgreSQL',
         ...run,
-        env: { ...env, LC_ALL: 'C' },
+        env: postgresEnvironment(env),
         logFile,
         rank,
         // Ends sessions that are open, where SIGTERM would wait for them.

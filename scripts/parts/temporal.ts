@@ -43,6 +43,9 @@ const settings = [
  */
 const onlyHost = 'punctual-start.invalid';
 
+/** Set, it keeps Temporal from asking its makers whether there is a newer version, and telling of itself. */
+const noNews = 'TEMPORAL_VERSION_CHECK_DISABLED';
+
 /** What people search for: the same as in `workflows/search-attributes.ts`, as its test sees to. */
 const searchAttributes = ['WorkspaceId=Keyword', 'Networks=KeywordList', 'ErrorCodes=KeywordList'];
 
@@ -62,7 +65,7 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
     {
       name: 'Temporal',
       command,
-      env: withoutTemporal(env),
+      env: serverEnvironment(env),
       logFile,
       rank,
       graceMs: 15_000,
@@ -75,6 +78,12 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
   await untilReady(part, () => answers(nowhere, 404, onlyHost), readyWithinMs, stage.signal);
   void part.ended.then((how) => stage.onEnd?.(part, how));
   return part;
+}
+
+/** Of a server of ours: it asks nobody for news, and knows none of our secrets. */
+function serverEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { SECRET_KEY: _secret, DATABASE_URL: _database, ...others } = withoutTemporal(env);
+  return { ...others, [noNews]: '1' };
 }
 
 /**

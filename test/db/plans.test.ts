@@ -1,4 +1,5 @@
 import { forgetOld } from '../../activities/sweep/forget-old.ts';
+import { ask } from '../../db/ask.ts';
 import { connectChannel } from '../../cli/connect-channel.ts';
 import { createWorkspace } from '../../cli/create-workspace.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -143,11 +144,9 @@ async function stepsOf(statements: readonly Sent[]): Promise<Step[]> {
   const em = api.punctual.orm.em.fork();
   const steps: Step[] = [];
   for (const { text, values } of statements) {
-    // With values beside it, it is about keys or limits, and comes before every call.
-    if (/^\s*(?:select|with)\b/iv.test(text) && values.length === 0) {
-      const [row] = await em.execute<{ 'QUERY PLAN': [{ Plan: Step }] }[]>(
-        `explain (format json) ${text.replaceAll('?', String.raw`\?`)}`,
-      );
+    if (/^\s*(?:select|with)\b/iv.test(text)) {
+      const sql = `explain (format json) ${text}`;
+      const [row] = await ask<{ 'QUERY PLAN': [{ Plan: Step }] }>(em, sql, values);
       steps.push(...(row ? flatten(row['QUERY PLAN'][0].Plan) : []));
     }
   }

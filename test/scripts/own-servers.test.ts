@@ -137,7 +137,7 @@ async function start(
       password: 'a-password',
       database: 'punctual',
       logFile: `${folder}.log`,
-      env: process.env,
+      env: { ...process.env, SECRET_KEY: 'not for PostgreSQL', DATABASE_URL: 'nor this' },
       rank: 0,
       settings: { fsync: 'off' },
     },
@@ -168,6 +168,16 @@ postgresTest.serial('what was stored is there after a stop and another start', a
   t.deepEqual(await first.guard.endAll(), []);
   const second = await start(t);
   t.deepEqual(await ask(second.url, 'select text from notes'), [{ text: 'kept' }]);
+});
+
+postgresTest.serial('PostgreSQL knows no secret and no setting of ours', async (t) => {
+  const { url } = await start(t);
+  const pid = (await readFile(path.join(cluster(), 'postmaster.pid'), 'utf8')).split('\n')[0];
+  if (process.platform === 'linux') {
+    t.notRegex(await readFile(`/proc/${pid}/environ`, 'utf8'), /SECRET_KEY|DATABASE_URL/v);
+  }
+
+  t.deepEqual(await ask(url, 'select 1 as one'), [{ one: 1 }]);
 });
 
 postgresTest.serial('text sorts by code point on every machine', async (t) => {

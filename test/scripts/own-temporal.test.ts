@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { startGuard } from '../../scripts/parts/guard.ts';
@@ -15,13 +16,25 @@ async function ownServer(t: ExecutionContext) {
   t.teardown(() => guard.endAll());
   const ports = { grpc: await freePort(), http: await freePort(), ui: await freePort() };
   const logFile = path.join(await temporaryFolder(t), 'temporal.log');
-  const plan = { program, namespace: 'default', ports, logFile, env: process.env, rank: 0 };
-  await startTemporal(plan, { guard, say: () => undefined, signal });
+  const env = { ...process.env, SECRET_KEY: 'not for Temporal' };
+  const plan = { program, namespace: 'default', ports, logFile, env, rank: 0 };
+  const part = await startTemporal(plan, { guard, say: () => undefined, signal });
   const settings = { TEMPORAL_ADDRESS: `127.0.0.1:${ports.grpc}`, TEMPORAL_NAMESPACE: 'default' };
   const temporal = connectTemporal(settings);
   t.teardown(() => temporal.close());
-  return { ports, temporal };
+  return { ports, temporal, pid: part.pid };
 }
+
+test('the dev server asks nobody for news, and knows no secret of ours', async (t) => {
+  const { pid } = await ownServer(t);
+  if (process.platform === 'linux') {
+    const known = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
+    const ours = known.filter((each) => /^(?:SECRET_KEY|TEMPORAL_VERSION)/v.test(each));
+    t.deepEqual(ours, ['TEMPORAL_VERSION_CHECK_DISABLED=1']);
+  } else {
+    t.pass('Only Linux shows what a process was given.');
+  }
+});
 
 test('a page of another site cannot start, signal or end a workflow of the dev server', async (t) => {
   const { ports, temporal } = await ownServer(t);
