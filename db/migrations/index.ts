@@ -7,8 +7,8 @@ import { Migration0008Servers } from './migration-0008-servers.ts';
 import { Migration0009DeliveryAttempts } from './migration-0009-delivery-attempts.ts';
 import { Migration0010MediaAndAnalytics } from './migration-0010-media-and-analytics.ts';
 import { Migration0011AtScale } from './migration-0011-at-scale.ts';
-import { Migration0013Installation } from './migration-0013-installation.ts';
 import { Migration0012KeyLastUse } from './migration-0012-key-last-use.ts';
+import { Migration0013Installation } from './migration-0013-installation.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
 export const migrations = [
@@ -21,6 +21,6 @@ export const migrations = [
   { name: 'migration-0009-delivery-attempts', class: Migration0009DeliveryAttempts },
   { name: 'migration-0010-media-and-analytics', class: Migration0010MediaAndAnalytics },
   { name: 'migration-0011-at-scale', class: Migration0011AtScale },
-  { name: 'migration-0013-installation', class: Migration0013Installation },
   { name: 'migration-0012-key-last-use', class: Migration0012KeyLastUse },
+  { name: 'migration-0013-installation', class: Migration0013Installation },
 ];
