@@ -10,6 +10,7 @@ import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createResolver } from '../runtime/egress/resolver.ts';
 import { insist } from '../runtime/insist.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
+import { createInspector } from '../runtime/media/inspector.ts';
 import { createSealer } from '../runtime/sealer.ts';
 import { createStaging, createStorage } from '../runtime/storage/create-storage.ts';
 import type { Staging } from '../runtime/storage/staging.ts';
@@ -74,6 +75,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     storage: createStorage(config.media),
     staging,
     downloader,
+    inspector: createInspector(),
     refuseUrl: (url: string) => checkUrl(url, forDownloads),
     stallMs: 30_000,
   };
@@ -96,6 +98,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     trustedProxies: config.trustedProxies,
   };
   const close = async (): Promise<void> => {
+    media.inspector.close();
     await sync.drain();
     media.storage.close();
     await Promise.all([egress.close(), downloader.close()]);

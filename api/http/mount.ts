@@ -57,7 +57,7 @@ function hangUpOf(response: RouterContext['res']): AbortSignal {
   const hangUp = new AbortController();
   const look = (): void => {
     if (!response.writableFinished) {
-      hangUp.abort(new Error('The client hung up.'));
+      hangUp.abort(new AppError('invalid_request', 'The client hung up.')); // No fault of ours.
     }
   };
   if (response.closed) {

@@ -12,21 +12,24 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  * Downloads files into the media library's storage: all of them, or none. At most 4 at a time; a URL that is given
  * twice is one file, and the first failure ends the others. Their rows are the caller's to make, by `insertMedia`:
  *
- *     const stored = await downloadMedia(deps, urls, signal);
+ *     const stored = await downloadMedia(deps, urls, { workspaceId, signal });
  *     try {
  *       await transactional(async (em) => { await insertMedia(em, workspaceId, stored.files, now); … });
  *     } finally {
  *       await stored.settle();
  *     }
  *
- * @param signal Aborts when nobody waits for the answer any more.
+ * @param options.signal Aborts when nobody waits for the answer any more.
  * @returns the files in the order of the URLs.
  * @throws AppError `invalid_media_url`, which names the URL and why; `unavailable` when there is no room.
  */
 export async function downloadMedia(
   deps: Deps,
   urls: readonly string[],
-  signal?: AbortSignal,
+  {
+    workspaceId,
+    signal,
+  }: { readonly workspaceId: string; readonly signal?: AbortSignal | undefined },
 ): Promise<StoredMedia> {
   mustLookGood(deps, urls);
   const wanted = [...new Set(urls)];
@@ -37,7 +40,7 @@ export async function downloadMedia(
   const work = async (): Promise<void> => {
     for (const [index, url] of queue) {
       try {
-        files[index] = await fetchFile(deps, url, either);
+        files[index] = await fetchFile(deps, url, { workspaceId, signal: either });
       } catch (error) {
         // The first one counts: what follows fails because it was stopped.
         stop.abort(named(error, urls, url));

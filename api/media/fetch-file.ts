@@ -8,7 +8,7 @@ import type { ApiDeps } from '../deps.ts';
 import { nameInUrl } from './file-name.ts';
 import { maxFileBytes, tooLarge } from './limits.ts';
 import type { NewMedia } from './new-media.ts';
-import { takeIn } from './take-in.ts';
+import { takeIn, type Sent } from './take-in.ts';
 
 /** Over everything, however slowly it drips. */
 const timeoutMs = 10 * 60_000;
@@ -25,7 +25,7 @@ const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*' };
 export async function fetchFile(
   deps: Pick<ApiDeps, 'orm' | 'media'>,
   url: string,
-  signal: AbortSignal,
+  { workspaceId, signal }: Pick<Sent, 'workspaceId'> & { readonly signal: AbortSignal },
 ): Promise<NewMedia> {
   const { downloader, staging, stallMs } = deps.media;
   const filePath = staging.newPath();
@@ -49,7 +49,7 @@ export async function fetchFile(
       throw error;
     });
     await pipeline(found.body, file.createWriteStream());
-    return await takeIn(deps, filePath, nameInUrl(url));
+    return await takeIn(deps, filePath, { name: nameInUrl(url), workspaceId, signal });
   } catch (error) {
     throw namedIfOutOfRoom(asReason(error, stallMs));
   } finally {

@@ -1,4 +1,5 @@
 import type { Downloader } from '../../runtime/egress/download.ts';
+import type { Inspector } from '../../runtime/media/inspector.ts';
 import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
 import type { Staging } from '../../runtime/storage/staging.ts';
 
@@ -7,6 +8,7 @@ export type MediaDeps = {
   readonly storage: MediaStorage;
   readonly staging: Staging;
   readonly downloader: Downloader;
+  readonly inspector: Inspector;
   /** Why a file may not be asked for at this address, as far as its text says; null when it may. */
   readonly refuseUrl: (url: string) => string | null;
   /** How long whoever sends us a file, or reads one, may stand still, in milliseconds. */

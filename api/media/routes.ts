@@ -88,8 +88,8 @@ const uploadCall = (deps: ApiDeps): Route => ({
     },
   },
   errors: ['invalid_request', 'invalid_media', 'payload_too_large', 'unsupported_media_type'],
-  handle: async ({ caller: { workspaceId }, readMultipart }) => {
-    const file = await uploadMedia(deps, workspaceId, readMultipart);
+  handle: async (request) => {
+    const file = await uploadMedia(deps, request.caller.workspaceId, request);
     return {
       status: 201,
       body: { media: presentMedia(deps.publicUrl, file) },

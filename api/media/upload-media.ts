@@ -4,6 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
+import type { Request } from '../http/route.ts';
 import { insertMedia } from './insert-media.ts';
 import { maxFileBytes } from './limits.ts';
 import { storedMedia } from './settle-files.ts';
@@ -13,13 +14,12 @@ import { takeIn } from './take-in.ts';
  * Takes one file into the media library, straight from the request to the disk. Whatever fails, neither a file nor a
  * row is left.
  *
- * @param read Reads the request's body.
  * @throws AppError `invalid_media`, `invalid_request`, `payload_too_large`, `unsupported_media_type`, `unavailable`.
  */
 export async function uploadMedia(
   deps: ApiDeps,
   workspaceId: string,
-  read: (options: MultipartOptions) => Promise<Multipart>,
+  { readMultipart: read, hangUp }: Pick<Request, 'readMultipart' | 'hangUp'>,
 ): Promise<MediaFile> {
   const { media } = deps;
   const filePath = media.staging.newPath();
@@ -27,7 +27,8 @@ export async function uploadMedia(
     const name = await receive(filePath, (sink) =>
       read({ sink, maxBytes: maxFileBytes, stallMs: media.stallMs }),
     );
-    const stored = storedMedia(deps, [await takeIn(deps, filePath, name)]);
+    const signal = hangUp();
+    const stored = storedMedia(deps, [await takeIn(deps, filePath, { name, workspaceId, signal })]);
     try {
       const [file] = await deps.orm.em
         .fork()

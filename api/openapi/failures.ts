@@ -63,7 +63,7 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   invalid_media: {
-    when: 'The upload has no file in it, or one that is no image or video which any of the networks takes.',
+    when: 'The upload has no file in it, one that is no image or video which any of the networks takes, an animation of more than 10,000 frames, or one that takes too much time or memory to be looked at.',
     example: {
       error: 'The file is neither an image (JPEG, PNG, GIF, WebP) nor a video (MP4, MOV, WebM).',
     },
@@ -158,7 +158,7 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'Something went wrong here. Tell the operator the X-Request-Id.' },
   },
   unavailable: {
-    when: 'A part of the service is away for the moment. Ask again after `Retry-After` seconds.',
+    when: 'A part of the service is away or busy for the moment. Ask again after `Retry-After` seconds.',
     example: { error: 'The database cannot be reached at the moment. Try again.' },
   },
 };

@@ -52,7 +52,7 @@ export async function createPost(
   }
 
   const post = { id: newId(), dueAt, content, mediaIds, key, print };
-  const downloaded = await downloadMedia(deps, mediaUrls, signal);
+  const downloaded = await downloadMedia(deps, mediaUrls, { workspaceId, signal });
   try {
     if (!(await storePost(deps, workspaceId, channels, post, downloaded.files))) {
       // Another request with this key came first, and has committed by now.

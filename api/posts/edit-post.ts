@@ -49,7 +49,7 @@ export async function editPost(
   const dueAt = isTimed ? dueTime(request, deps.now()) : undefined;
   // Before anything is downloaded for it.
   mustBeEditable(await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId }), postId);
-  const downloaded = await downloadMedia(deps, request.media_urls ?? [], signal);
+  const downloaded = await downloadMedia(deps, request.media_urls ?? [], { workspaceId, signal });
   try {
     const edit = { postId, request, dueAt, downloaded: downloaded.files };
     const changed = await deps.orm.em

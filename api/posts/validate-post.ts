@@ -53,7 +53,7 @@ export async function validatePost(
     content.overrides,
   );
   const chosen = await chooseMedia(em, workspaceId, mediaIds);
-  const downloaded = await downloadMedia(deps, mediaUrls, signal);
+  const downloaded = await downloadMedia(deps, mediaUrls, { workspaceId, signal });
   await downloaded.settle();
   const media = [...chosen, ...downloaded.files];
   const judged = judgePost(deps.rules, channels, content, media).map(present);

@@ -4,7 +4,7 @@ import { access, readdir, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { inspectFile } from '../../runtime/media/inspect-file.ts';
+import { createInspector } from '../../runtime/media/inspector.ts';
 import { diskStorage } from '../../runtime/storage/disk-storage.ts';
 import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
 import { s3Storage, type S3Settings } from '../../runtime/storage/s3-storage.ts';
@@ -13,11 +13,13 @@ import { animation, picture, soundOnly, turnedPicture, video } from '../support/
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
+const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
+
 /** What is found in these bytes, under a name that says nothing. */
 async function inspect(t: ExecutionContext, bytes: Uint8Array | string) {
   const file = path.join(await temporaryFolder(t), 'file');
   await writeFile(file, bytes);
-  return inspectFile(file);
+  return inspector.inspect(file, 'a workspace');
 }
 
 const still = { width: 30, height: 20, durationMs: null };

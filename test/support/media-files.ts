@@ -90,3 +90,35 @@ export async function soundOnly(): Promise<Buffer> {
   await output.finalize();
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
 }
+
+/** A WebP of so many equal frames of one pixel, some fifty bytes each. */
+export async function longWebp(frames: number): Promise<Buffer> {
+  const still = await picture('webp', { width: 1, height: 1 });
+  const [flags, loop, place] = [Buffer.alloc(10), Buffer.alloc(6), Buffer.alloc(16)];
+  flags.writeUInt8(0b10, 0); // It is animated.
+  place.writeUIntLE(10, 12, 3); // For how many milliseconds it is shown.
+  const frame = riffChunk('ANMF', [place, still.subarray(12)]);
+  const all = Array.from({ length: frames }, () => frame);
+  return riffChunk('RIFF', [
+    Buffer.from('WEBP'),
+    riffChunk('VP8X', [flags]),
+    riffChunk('ANIM', [loop]),
+    ...all,
+  ]);
+}
+
+function riffChunk(name: string, parts: readonly Uint8Array[]): Buffer {
+  const data = Buffer.concat(parts);
+  const size = Buffer.alloc(4);
+  size.writeUInt32LE(data.length);
+  return Buffer.concat([Buffer.from(name), size, data, Buffer.alloc(data.length % 2)]);
+}
+
+/** A GIF of so many equal frames of one pixel. */
+export function longGif(frames: number): Buffer {
+  const beginning = '474946383961 0100 0100 80 00 00 000000 ffffff';
+  const frame = '21f9 04 00 0a00 00 00 2c 0000 0000 0100 0100 00 02 02 4401 00';
+  const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
+  const all = Array.from({ length: frames }, () => bytes(frame));
+  return Buffer.concat([bytes(beginning), ...all, bytes('3b')]);
+}

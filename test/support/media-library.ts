@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { sweepMedia } from '../../api/media/sweep-media.ts';
+import { createInspector } from '../../runtime/media/inspector.ts';
 import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
 import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
 import type { Client, Reply } from './client.ts';
@@ -93,6 +94,7 @@ export async function sweepLibrary(
     storage: storage ?? createStorage(stored),
     staging: await createStaging(stored),
     downloader: { download: () => Promise.reject(new Error('Nothing is downloaded here.')) },
+    inspector: createInspector(),
     refuseUrl: () => null,
     stallMs: 1000,
   };

@@ -16,6 +16,7 @@ import { checkDestination, checkUrl } from '../../runtime/egress/check-url.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import type { EgressOptions } from '../../runtime/egress/create-agent.ts';
 import { createResolver } from '../../runtime/egress/resolver.ts';
+import { createInspector } from '../../runtime/media/inspector.ts';
 import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
@@ -98,10 +99,12 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     storage: createStorage(stored),
     staging: await createStaging(stored),
     downloader: egress,
+    inspector: createInspector(),
     refuseUrl: (given: string) => checkUrl(given, allow),
     stallMs: 30_000,
     ...options.media,
   };
+  t.teardown(() => media.inspector.close());
   const { storage } = media;
   const workflows = workflowStates(temporal.client);
   const base = { orm, sealer, publicUrl, log: testLog, now };

@@ -1,0 +1,33 @@
+import { FilePathSource, Input, MP4, QTFF, WEBM } from 'mediabunny';
+import type { PictureFacts, Refusal } from './media-facts.ts';
+
+/** Reads the tables of a video. Decodes nothing. */
+export async function readVideo(filePath: string): Promise<PictureFacts | Refusal> {
+  const unreadable = { refusal: 'The file begins like a video but cannot be read as one.' };
+  try {
+    const input = new Input({
+      source: new FilePathSource(filePath),
+      formats: [MP4, QTFF, WEBM],
+    });
+    const track = await input.getPrimaryVideoTrack();
+    if (!track) {
+      return { refusal: 'The file begins like a video but has no picture in it.' };
+    }
+
+    const facts = {
+      width: Math.round(await track.getDisplayWidth()),
+      height: Math.round(await track.getDisplayHeight()),
+      durationMs: Math.round((await input.computeDuration()) * 1000),
+    };
+    return isPlausible(facts) ? facts : unreadable;
+  } catch {
+    return unreadable;
+  }
+}
+
+/** Larger numbers are somebody's joke, and fit into no column of the database. */
+const isPlausible = ({ width, height, durationMs }: PictureFacts): boolean =>
+  isFrom1To(65_535, width) && isFrom1To(65_535, height) && isFrom1To(2 ** 31 - 1, durationMs ?? 1);
+
+const isFrom1To = (most: number, value: number | null): boolean =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most;

@@ -1,0 +1,72 @@
+import { newClient, type Client } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { longGif, longWebp, picture } from '../../support/media-files.ts';
+import { linkTo, newFilesOf, noTemporal, rowsOf, upload } from '../../support/media-library.ts';
+import { needs } from '../../support/needs.ts';
+
+const test = needs('postgres');
+const api = sharedApi(test, { temporalEnv: noTemporal });
+
+const tooMany = {
+  status: 400,
+  body: { code: 'invalid_media', error: 'The animation has more than 10000 frames.' },
+} as const;
+
+test.serial('an animation of too many frames is refused, and nothing of it is left', async (t) => {
+  const { punctual } = api;
+  const [client, files] = [await api.newClient(), await newFilesOf(punctual)];
+  for (const bytes of [await longWebp(10_001), longGif(10_001)]) {
+    t.like(await upload(punctual, client, { bytes }), tooMany);
+  }
+
+  t.deepEqual(await files(), []);
+  t.is(await rowsOf(punctual, client.workspaceId), 0);
+});
+
+test.serial('an animation of as many frames as there may be is taken', async (t) => {
+  const client = await api.newClient();
+  for (const bytes of [await longWebp(10_000), longGif(10_000)]) {
+    const { status, body } = await upload(api.punctual, client, { bytes });
+    t.is(status, 201, JSON.stringify(body));
+    t.like(body.media, { width: 1, height: 1, duration_ms: bytes[0] === 71 ? 1_000_000 : 100_000 });
+  }
+});
+
+test.serial(
+  'while somebody uploads endless animations, the files of others are served',
+  async (t) => {
+    const { punctual } = api;
+    const [client, hostile] = await Promise.all([newClient(punctual), newClient(punctual)]);
+    const bytes = await picture();
+    const { body } = await upload(punctual, client, { bytes });
+    const endless = await longWebp(100_000);
+    let answered = 0;
+    const attack = Array.from({ length: 8 }, async () => {
+      const reply = await upload(punctual, hostile as Client, { bytes: endless });
+      answered += 1;
+      return reply;
+    });
+    const longestMs = await longest(20, async () => {
+      const link = await fetch(linkTo(punctual, body.media.url));
+      t.true(bytes.equals(Buffer.from(await link.arrayBuffer())));
+    });
+    t.is((await upload(punctual, client, { bytes })).status, 201);
+    t.log(`the slowest link took ${longestMs} ms; ${answered} of 8 were answered by then`);
+    t.true(longestMs < 3000, `${longestMs} ms`);
+    for (const reply of await Promise.all(attack)) {
+      t.like(reply, tooMany);
+    }
+  },
+);
+
+/** How long the longest of so many tries took, one after the other, in milliseconds. */
+async function longest(count: number, run: () => Promise<void>): Promise<number> {
+  let most = 0;
+  for (let done = 0; done < count; done += 1) {
+    const beganMs = performance.now();
+    await run();
+    most = Math.max(most, performance.now() - beganMs);
+  }
+
+  return Math.round(most);
+}
