@@ -29,20 +29,21 @@ const connectionTimeout = 3000;
 const socketTimeout = 30_000;
 
 /**
+ * Each reader holds a socket for as long as it reads. They are apart from those of other calls, so that slow readers hold up
+ * no upload, and more than the client's own 50.
+ */
+const maxReaders = 1000;
+
+/**
  * Keeps files in a bucket of Amazon S3 or of a server that speaks its protocol, under `media/`.
  *
  * The credentials are found as AWS's own tools find them: in `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a
  * profile, or the role of the machine.
  */
-export function s3Storage({ bucket, endpoint, region }: S3Settings): MediaStorage {
-  const client = new S3Client({
-    region,
-    // Names of buckets as hosts need DNS, which a server of one's own seldom has.
-    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-    requestHandler: { connectionTimeout, socketTimeout },
-    // It would write to the console, beside our log.
-    logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
-  });
+export function s3Storage(settings: S3Settings): MediaStorage {
+  const { bucket } = settings;
+  const client = connect(settings, 50);
+  const reading = connect(settings, maxReaders);
   const at = (key: string) => ({ Bucket: bucket, Key: prefix + key });
 
   return {
@@ -62,7 +63,7 @@ export function s3Storage({ bucket, endpoint, region }: S3Settings): MediaStorag
     },
     async open(key, range) {
       const part = range ? { Range: header(range) } : {};
-      const found = await client
+      const found = await reading
         .send(new GetObjectCommand({ ...at(key), ...part }))
         .catch((error: unknown) => (error instanceof NoSuchKey ? null : throwNamed(error)));
       return found?.Body instanceof Readable ? found.Body : null;
@@ -90,8 +91,23 @@ export function s3Storage({ bucket, endpoint, region }: S3Settings): MediaStorag
         ({ LastModified }) => (LastModified?.getTime() ?? Infinity) > Date.now() - usedForMs,
       ).map(({ Key = marks }) => Key.slice(marks.length));
     },
-    close: () => client.destroy(),
+    close: () => {
+      client.destroy();
+      reading.destroy();
+    },
   };
+}
+
+function connect({ endpoint, region }: S3Settings, maxSockets: number): S3Client {
+  const agent = { keepAlive: true, maxSockets };
+  return new S3Client({
+    region,
+    // Names of buckets as hosts need DNS, which a server of one's own seldom has.
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    requestHandler: { connectionTimeout, socketTimeout, httpAgent: agent, httpsAgent: agent },
+    // It would write to the console, beside our log.
+    logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+  });
 }
 
 const header = ({ start, end }: ByteRange): string => `bytes=${start}-${end}`;

@@ -1,0 +1,29 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { s3Storage } from '../../runtime/storage/s3-storage.ts';
+import { newBucket } from '../support/bucket.ts';
+import { needs } from '../support/needs.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const test = needs('versitygw');
+
+test('readers that read nothing keep nobody else from storing, reading and removing files', async (t) => {
+  const { settings } = await newBucket(t);
+  const storage = s3Storage(settings);
+  t.teardown(() => storage.close());
+  const [key, file] = [crypto.randomUUID(), path.join(await temporaryFolder(t), 'file')];
+  const bytes = Buffer.alloc(10_000_000, 'abc');
+  await writeFile(file, bytes);
+  const about = { type: 'image/png', sizeBytes: bytes.length };
+  await storage.put(key, file, about);
+  // More than the client has sockets of its own accord (50).
+  const readers = await Promise.all(Array.from({ length: 60 }, () => storage.open(key)));
+  t.teardown(() => readers.forEach((reader) => reader?.destroy()));
+
+  const other = crypto.randomUUID();
+  await t.notThrowsAsync(storage.put(other, file, about));
+  const stream = await storage.open(other);
+  t.true(stream !== null && bytes.equals(await buffer(stream)));
+  await t.notThrowsAsync(storage.remove(other));
+});
