@@ -5,6 +5,7 @@ import type { ApiDeps } from './deps.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
 import { answerErrors } from './http/answer-errors.ts';
+import { cutSlowReaders } from './http/cut-slow-readers.ts';
 import { fixedPaths } from './http/fixed-paths.ts';
 import { leaveRest } from './http/leave-rest.ts';
 import { mount, prefix } from './http/mount.ts';
@@ -15,6 +16,7 @@ import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
 import { openapiRouter } from './openapi/routes.ts';
 import { postRoutes } from './posts/routes.ts';
+import { boundAddresses } from './rate-limits/crowd.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
 /** Every call of the API. */
@@ -38,7 +40,13 @@ export function createApp(deps: ApiDeps): Koa {
     openapiRouter(routes),
     docsRouter(),
   ];
-  app.use(requestId).use(leaveRest).use(answerErrors(deps.log)).use(fixedPaths(prefix, routes));
+  app
+    .use(requestId)
+    .use(leaveRest)
+    .use(cutSlowReaders({ ...deps.readers, stallMs: deps.media.stallMs }))
+    .use(answerErrors(deps.log))
+    .use(boundAddresses(deps.mostPerAddress))
+    .use(fixedPaths(prefix, routes));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());
   }

@@ -6,6 +6,7 @@ import type { Egress } from '../runtime/egress/egress.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
 import type { Admission } from './http/admission.ts';
+import type { ReaderBounds } from './http/cut-slow-readers.ts';
 import type { MediaDeps } from './media/media-deps.ts';
 
 /** What use cases work with, built once in `api/run-api.ts`. */
@@ -32,6 +33,10 @@ export type ApiDeps = {
   readonly admit: Admission;
   /** How long a JSON body may take to come, in milliseconds. */
   readonly bodyMs: number;
+  /** How slowly an answer may be taken. */
+  readonly readers: Omit<ReaderBounds, 'stallMs'>;
+  /** How many requests of one client address may be under way at the same time; 0 is no bound. */
+  readonly mostPerAddress: number;
   /** How many proxies before the API are believed about whom they forward for. */
   readonly trustedProxies: number;
 };

@@ -93,7 +93,9 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     refuseUrl: (url) =>
       checkDestination(url, { allow, resolve: createResolver(), ownUrl: config.publicUrl }),
     readiness: () => readiness(orm, temporal),
-    admit: createAdmission(pool, config.rateLimits),
+    admit: createAdmission(pool, config.rateLimits, config.crowds.perKey),
+    readers: { bytesPerSecond: config.crowds.slowestReader, windowMs: 60_000 },
+    mostPerAddress: config.crowds.perAddress,
     bodyMs: 30_000,
     trustedProxies: config.trustedProxies,
   };

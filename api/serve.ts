@@ -3,6 +3,7 @@ import { describeError } from '../runtime/describe-error.ts';
 import { createApp } from './app.ts';
 import type { ApiDeps } from './deps.ts';
 import { answerBroken } from './http/answer-broken.ts';
+import { boundConnections, type ConnectionBounds } from './rate-limits/bound-connections.ts';
 
 /**
  * How long a connection without a request stays open, in milliseconds. Longer than load balancers keep theirs (60 s as a
@@ -27,7 +28,7 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
     const chosen = typeof bound === 'object' && bound ? bound.port : port;
     log.info({ address: `http://${host}:${chosen}` }, 'listening');
   });
-  configure(server);
+  configure(server, { most: deps.mostPerAddress, trustedProxies: deps.trustedProxies, log });
   server.on('error', (error) => {
     log.fatal({ error: describeError(error) }, `cannot listen on ${host}:${port}`);
     process.exit(1);
@@ -41,7 +42,8 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
 type Server = ReturnType<ReturnType<typeof createApp>['listen']>;
 
 /** Sets the bounds of connections, and answers what never gets to Koa. */
-export function configure(server: Server): void {
+export function configure(server: Server, bounds: ConnectionBounds): void {
+  boundConnections(server, bounds);
   server.keepAliveTimeout = idleMs;
   // Node's own five minutes are short for 200 MB over a slow line; silence is noticed sooner.
   server.requestTimeout = 30 * 60_000;

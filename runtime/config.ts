@@ -1,3 +1,4 @@
+import { crowds, type Crowds } from './config/crowds.ts';
 import { egressAllow, type EgressAllow } from './config/egress-allow.ts';
 import { mediaSettings } from './config/media.ts';
 import { rateLimits, trustedProxies, type RateLimits } from './config/rate-limits.ts';
@@ -18,6 +19,7 @@ export type Config = {
   readonly egressAllow: EgressAllow;
   readonly media: StorageSettings;
   readonly rateLimits: RateLimits;
+  readonly crowds: Crowds;
   /** Where people find Temporal's Web UI, without a slash at the end; null when nobody has said. */
   readonly temporalUiUrl: string | null;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
@@ -43,6 +45,7 @@ export function readConfig(env: Env = process.env): Config {
     egressAllow: egressAllow(env, problems),
     media: mediaSettings(env, problems),
     rateLimits: rateLimits(env, problems),
+    crowds: crowds(env, problems),
     temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', '').replace(/\/+$/v, '') || null,
     trustedProxies: trustedProxies(env, problems),
   };

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { RateLimits } from '../../runtime/config/rate-limits.ts';
 import { clientAddress } from '../rate-limits/client-address.ts';
+import { createCrowd, enterCrowd } from '../rate-limits/crowd.ts';
 import { rateLimitHeaders } from '../rate-limits/headers.ts';
 import { createLimiter, type Standing } from '../rate-limits/limiter.ts';
 import { authenticator } from './authenticate.ts';
@@ -12,11 +13,13 @@ import type { Caller } from './route.ts';
  * What stands before every call: whose key it is, and whether it called too often.
  *
  * @throws AppError `unauthorized`; `rate_limited` when the key has used up its calls, or when this address sent
- * many wrong ones. A right key gets in from there all the same, since many clients may share an address.
+ * many wrong ones, or when too many of the key's are under way. A right key gets in from there all the same, since many clients may share an address.
  */
 export type Admission = (ctx: Context, isWrite: boolean) => Promise<Caller>;
 
-export function createAdmission(pool: Pool, limits: RateLimits): Admission {
+/** @param mostAtATime How many requests of a key may be under way in this process; 0 is no bound. */
+export function createAdmission(pool: Pool, limits: RateLimits, mostAtATime: number): Admission {
+  const crowd = createCrowd(mostAtATime);
   const requestPolicy = { name: 'requests', quota: limits.requests };
   const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
@@ -54,6 +57,7 @@ export function createAdmission(pool: Pool, limits: RateLimits): Admission {
       throw tooMany(refusal, `${refusal.policy.name} with this API key`);
     }
 
+    enterCrowd(ctx, crowd, known.keyId, 'with this API key');
     return known.caller;
   };
 }

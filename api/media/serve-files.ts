@@ -35,8 +35,6 @@ async function serveFile({ orm, media }: ApiDeps, ctx: RouterContext): Promise<v
     const body = ctx.method === 'GET' ? await opened(media, file, part) : undefined;
     describe(ctx, file, part);
     if (body) {
-      // Who reads nothing keeps a file and a connection open; a player that goes on later asks for the rest.
-      ctx.res.setTimeout(media.stallMs);
       ctx.body = body;
     }
   }

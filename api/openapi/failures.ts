@@ -150,7 +150,7 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'Send the body as JSON, with Content-Type: application/json.' },
   },
   rate_limited: {
-    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), or with wrong keys from your address (`wrong-keys`). Go on after `Retry-After` seconds.',
+    when: 'There were too many calls in a minute with this API key (`requests`, `writes`), or with wrong keys from your address (`wrong-keys`); or too many are under way at the same time with this API key or from your address. Go on after `Retry-After` seconds.',
     example: { error: 'More than 120 requests with this API key in a minute. Go on in 23 s.' },
   },
   internal: {

@@ -39,6 +39,7 @@ test('two settings are enough, and the others have defaults', (t) => {
     publicUrl: 'http://127.0.0.1:3000',
     media: { mediaDir: path.resolve('.data/media'), s3: null },
     rateLimits: { requests: 120, writes: 60, wrongKeys: 30 },
+    crowds: { perAddress: 256, perKey: 50, slowestReader: 10_000 },
     temporalUiUrl: null,
     trustedProxies: 0,
   });
@@ -62,6 +63,9 @@ test('every setting is read, and an empty one is as none', (t) => {
     PUNCTUAL_RATE_LIMIT: '1000000',
     PUNCTUAL_RATE_LIMIT_WRITES: '1',
     PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '5',
+    PUNCTUAL_CONNECTIONS_PER_ADDRESS: '0',
+    PUNCTUAL_REQUESTS_PER_KEY: '7',
+    PUNCTUAL_SLOWEST_READER: '1000',
     PUNCTUAL_TEMPORAL_UI_URL: 'https://temporal.example/',
     PUNCTUAL_TRUST_PROXY: '2',
   };
@@ -81,6 +85,7 @@ test('every setting is read, and an empty one is as none', (t) => {
       s3: { bucket: 'punctual-media', endpoint: 'https://s3.example', region: 'eu-central-1' },
     },
     rateLimits: { requests: 1_000_000, writes: 1, wrongKeys: 5 },
+    crowds: { perAddress: 0, perKey: 7, slowestReader: 1000 },
     temporalUiUrl: 'https://temporal.example',
     trustedProxies: 2,
   });
@@ -104,6 +109,9 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     PUNCTUAL_RATE_LIMIT: '0',
     PUNCTUAL_RATE_LIMIT_WRITES: 'many',
     PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '1000001',
+    PUNCTUAL_CONNECTIONS_PER_ADDRESS: '-1',
+    PUNCTUAL_REQUESTS_PER_KEY: 'few',
+    PUNCTUAL_SLOWEST_READER: '1.5',
     PUNCTUAL_TRUST_PROXY: 'true',
   });
   const names = problems.map((problem) => /^\w+/v.exec(problem)?.[0] ?? problem).toSorted();
@@ -111,6 +119,7 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     'DATABASE_URL',
     'LOG_LEVEL',
     'PORT',
+    'PUNCTUAL_CONNECTIONS_PER_ADDRESS',
     'PUNCTUAL_DATABASE_POOL',
     'PUNCTUAL_EGRESS_ALLOW',
     'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
@@ -118,8 +127,10 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     'PUNCTUAL_RATE_LIMIT',
     'PUNCTUAL_RATE_LIMIT_WRITES',
     'PUNCTUAL_RATE_LIMIT_WRONG_KEYS',
+    'PUNCTUAL_REQUESTS_PER_KEY',
     'PUNCTUAL_S3_BUCKET',
     'PUNCTUAL_S3_ENDPOINT',
+    'PUNCTUAL_SLOWEST_READER',
     'PUNCTUAL_TRUST_PROXY',
     'SECRET_KEY',
   ]);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import type { ApiDeps } from '../../api/deps.ts';
 import type { MediaDeps } from '../../api/media/media-deps.ts';
 import { createApp } from '../../api/app.ts';
 import { readiness } from '../../api/health/readiness.ts';
@@ -23,6 +24,7 @@ import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
+import type { ConnectionBounds } from '../../api/rate-limits/bound-connections.ts';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { freshDatabase, patience } from './database.ts';
@@ -68,6 +70,11 @@ export type ApiOptions = Patience & {
   /** How long a JSON body may take, where the test is about that. In milliseconds. */
   readonly bodyMs?: number;
   readonly trustedProxies?: number;
+  /** Requests and connections at the same time, where the test is about them; otherwise without a bound. */
+  readonly mostPerAddress?: number;
+  readonly mostPerKey?: number;
+  /** How slowly an answer may be taken, where the test is about that. */
+  readonly readers?: ApiDeps['readers'];
   /** Where the service is reached from outside. */
   readonly publicUrl?: string;
   /** The clock of the API and the workers; the machine's otherwise. */
@@ -109,6 +116,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const workflows = workflowStates(temporal.client);
   const base = { orm, sealer, publicUrl, log: testLog, now };
   const deps = { ...base, networks, workflows, egress, webhooks: egress, storage };
+  const { mostPerAddress = 0, trustedProxies = 0 } = options;
   const sync = backgroundSync(temporal.client, orm, testLog);
   const app = createApp({
     ...base,
@@ -119,21 +127,32 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     egress,
     refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
     readiness: () => readiness(orm, temporal),
-    admit: admission(t, databaseUrl, options.rateLimits),
+    admit: admission(t, databaseUrl, options.rateLimits, options.mostPerKey),
+    readers: options.readers ?? { bytesPerSecond: 0, windowMs: 60_000 },
+    mostPerAddress,
     bodyMs: options.bodyMs ?? 100_000,
-    trustedProxies: options.trustedProxies ?? 0,
+    trustedProxies,
   });
+  t.teardown(() => sync.drain());
+  const url = await listen(t, app, { most: mostPerAddress, trustedProxies, log: testLog });
+  return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url, mediaDir };
+}
+
+/** @returns where it listens. */
+async function listen(
+  t: ExecutionContext,
+  app: ReturnType<typeof createApp>,
+  bounds: ConnectionBounds,
+): Promise<string> {
   const server = app.listen(0, '127.0.0.1');
-  configure(server);
+  configure(server, bounds);
   await new Promise((resolve) => server.once('listening', resolve));
   t.teardown(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    await sync.drain();
   });
   const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
-  return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url, mediaDir };
+  return `http://127.0.0.1:${port}`;
 }
 
 export type WorkerOptions = {
@@ -203,8 +222,9 @@ export function admission(
   t: ExecutionContext,
   databaseUrl: string,
   limits: Partial<RateLimits> = {},
+  mostAtATime = 0,
 ): Admission {
   const pool = createPool(databaseUrl, testLog, patience);
   t.teardown(() => pool.end());
-  return createAdmission(pool, { ...plenty, ...limits });
+  return createAdmission(pool, { ...plenty, ...limits }, mostAtATime);
 }

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import { sharedApi, type SharedApi } from '../../support/kit.ts';
+import { noTemporal } from '../../support/media-library.ts';
+import { needs } from '../../support/needs.ts';
+import { poll } from '../../support/poll.ts';
+import { beginUpload, head, write } from '../media/support/raw-upload.ts';
+
+const test = needs('postgres');
+const perKey = sharedApi(test, { temporalEnv: noTemporal, mostPerKey: 3 });
+const direct = sharedApi(test, { temporalEnv: noTemporal, mostPerAddress: 5 });
+const behindProxy = sharedApi(test, {
+  temporalEnv: noTemporal,
+  mostPerAddress: 3,
+  trustedProxies: 1,
+});
+
+test('a key with too many requests under way hears 429, others go on, and it goes on when they end', async (t) => {
+  const [client, other] = [await perKey.newClient(), await perKey.newClient()];
+  const uploads = Array.from({ length: 3 }, () => beginUpload(t, perKey.punctual, client));
+  for (const each of uploads) {
+    await write(each, head);
+  }
+
+  const refused = await poll(
+    () => client.get('/me'),
+    ({ status }) => status !== 200,
+  );
+  t.is(refused.status, 429);
+  t.like(refused.body, { code: 'rate_limited' });
+  t.regex(refused.body.error, /^Too many requests with this API key are under way/v);
+  t.regex(refused.headers.get('retry-after') ?? '', /^\d+$/v);
+  t.is((await other.get('/me')).status, 200);
+
+  for (const each of uploads) {
+    each.destroy();
+  }
+
+  const taken = await poll(
+    () => client.get('/me'),
+    ({ status }) => status === 200,
+  );
+  t.is(taken.status, 200);
+});
+
+test('an address with too many connections gets no further one, until one of them is closed', async (t) => {
+  const sockets: Socket[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    sockets.push(await dial(t, direct));
+  }
+
+  t.is(await health(await dial(t, direct)), '');
+  t.regex(await health(sockets[0]), /^HTTP\/1\.1 200 /v);
+  sockets[1]?.destroy();
+  const answer = await poll(
+    async () => health(await dial(t, direct)),
+    (text) => text !== '',
+  );
+  t.regex(answer, /^HTTP\/1\.1 200 /v);
+});
+
+test('behind a proxy its connections are not counted, but the requests of those whom it forwards for', async (t) => {
+  const client = await behindProxy.newClient();
+  const uploads = Array.from({ length: 3 }, () =>
+    beginUpload(t, behindProxy.punctual, client, { 'x-forwarded-for': '203.0.113.1' }),
+  );
+  for (const each of uploads) {
+    await write(each, head);
+  }
+
+  const refused = await poll(
+    async () => health(await dial(t, behindProxy), '203.0.113.1'),
+    (text) => !text.startsWith('HTTP/1.1 200 '),
+  );
+  t.regex(refused, /^HTTP\/1\.1 429 .*\r\nRetry-After: \d+/sv);
+  t.regex(refused, /Too many requests from your address are under way/v);
+  t.regex(await health(await dial(t, behindProxy), '203.0.113.2'), /^HTTP\/1\.1 200 /v);
+});
+
+async function dial(t: ExecutionContext, { punctual }: SharedApi): Promise<Socket> {
+  const { hostname, port } = new URL(punctual.url);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  t.teardown(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** What a connection answers; nothing when it is closed without an answer. */
+async function health(socket: Socket | undefined, client = '203.0.113.9'): Promise<string> {
+  let text = '';
+  socket?.on('data', (chunk) => (text += String(chunk)));
+  socket?.write(
+    `GET /healthz HTTP/1.1\r\nhost: a\r\nx-forwarded-for: ${client}\r\nconnection: close\r\n\r\n`,
+  );
+  if (socket && !socket.destroyed) {
+    await once(socket, 'close');
+  }
+
+  return text;
+}
