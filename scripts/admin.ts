@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dataFolder, openDataFolder, type DataFolder } from './data-folder.ts';
-import { ownDatabase } from './own-servers.ts';
-import { databaseUrl } from './parts/postgres.ts';
+import { ownDatabaseUrl } from './own-servers.ts';
 import { withoutTemporal } from './parts/temporal.ts';
 import { isRunning } from './run-lock.ts';
 import { opensAddresses } from './start-settings.ts';
@@ -54,7 +53,7 @@ async function databaseOf(data: DataFolder, ports: Ports): Promise<NodeJS.Proces
   }
 
   return {
-    DATABASE_URL: databaseUrl(await ownDatabase(data, ports['postgres'])),
+    DATABASE_URL: await ownDatabaseUrl(data, ports['postgres']),
     SECRET_KEY: secretKey ?? (await data.secret('secret-key', 32)),
     // So that the sandbox's channels can be connected by hand too.
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: [allowed, `127.0.0.1/32:${ports['sandbox']}`]

@@ -1,13 +1,21 @@
 import type { DataFolder } from './data-folder.ts';
 import type { Stage } from './parts/part.ts';
+import { ensureRole, roleUrl } from './parts/postgres-role.ts';
 import { startPostgres, type DatabaseAddress } from './parts/postgres.ts';
 import { startTemporal, withoutTemporal } from './parts/temporal.ts';
 import { ranks } from './ranks.ts';
 import type { StartPlan } from './start-all.ts';
 import { findTemporal } from './temporal/find-temporal.ts';
 
-/** How to reach the embedded PostgreSQL, now or when it is started. */
-export async function ownDatabase(data: DataFolder, port: number): Promise<DatabaseAddress> {
+/** Where Punctual's processes reach the embedded PostgreSQL, now or when it is started. */
+export async function ownDatabaseUrl(data: DataFolder, port: number): Promise<string> {
+  return roleUrl(await ownDatabase(data, port), await rolePassword(data));
+}
+
+const rolePassword = (data: DataFolder): Promise<string> =>
+  data.secret('postgres-role-password', 16);
+
+async function ownDatabase(data: DataFolder, port: number): Promise<DatabaseAddress> {
   return { port, password: await data.secret('postgres-password', 16), database: 'punctual' };
 }
 
@@ -18,10 +26,11 @@ export async function startOwnPostgres(plan: StartPlan, stage: Stage): Promise<s
     return settings.databaseUrl;
   }
 
-  const url = await startPostgres(
+  const address = await ownDatabase(data, ports.postgres);
+  const superuserUrl = await startPostgres(
     {
       cluster: data.path('postgres'),
-      ...(await ownDatabase(data, ports.postgres)),
+      ...address,
       logFile: data.logFile('postgres'),
       env,
       rank: ranks.postgres,
@@ -29,8 +38,9 @@ export async function startOwnPostgres(plan: StartPlan, stage: Stage): Promise<s
     },
     stage,
   );
+  await ensureRole(superuserUrl, await rolePassword(data));
   stage.say(`PostgreSQL is ready on port ${ports.postgres}.`);
-  return url;
+  return ownDatabaseUrl(data, ports.postgres);
 }
 
 /** The Temporal dev server, unless the user has one. @returns how processes reach it, and people its Web UI. */
