@@ -85,7 +85,13 @@ async function eachCall(url: string, { key }: Client, contract: Contract, look: 
 async function apiWithoutDatabase(t: ExecutionContext): Promise<string> {
   const admit = admission(t, `postgresql://nobody@127.0.0.1:${await freePort()}/nothing`);
   // No call gets further than to its key, so the rest of the dependencies is out of reach.
-  const server = createApp({ admit, log: testLog } as unknown as ApiDeps).listen(0, '127.0.0.1');
+  const answers = {
+    media: { stallMs: 30_000 },
+    readers: { bytesPerSecond: 0, windowMs: 60_000 },
+    mostPerAddress: 0,
+  };
+  const deps = { admit, log: testLog, ...answers } as unknown as ApiDeps;
+  const server = createApp(deps).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
     server.closeAllConnections();
