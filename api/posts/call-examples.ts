@@ -41,6 +41,7 @@ export const page = {
         id,
         body,
         thread,
+        body_truncated: false,
         scheduled_at,
         published_at,
         created_at,

@@ -6,6 +6,8 @@ export type PostSummary = {
   readonly id: string;
   readonly body: string | null;
   readonly thread: readonly string[] | null;
+  /** Whether `body` or `thread` is longer than a list shows, and was cut. */
+  readonly body_truncated: boolean;
   readonly scheduled_at: string | null;
   readonly published_at: string | null;
   readonly created_at: string;
@@ -25,6 +27,22 @@ type Row = Omit<PostSummary, 'scheduled_at' | 'published_at' | 'created_at'> & {
   readonly created_at: Time;
 };
 
+/**
+ * In characters, of a body and of all texts of a thread together. A hundred posts are a page, and what nobody reads in a
+ * list would be megabytes.
+ */
+export const longestListed = 10_000;
+
+/** Cut where they lie: what is not shown never leaves the database. A thread keeps all of its parts. */
+const cutTexts = `left(p.body, ${longestListed}) as body,
+  case when p.thread is null or length(p.thread::text) <= ${longestListed} then p.thread else (
+    select jsonb_agg(left(part, greatest(0, ${longestListed} - before)::int) order by n) from (
+      select part, n, sum(length(part)) over (order by n) - length(part) as before
+      from jsonb_array_elements_text(p.thread) with ordinality as parts(part, n)) located
+  ) end as thread,
+  coalesce(length(p.body) > ${longestListed}, false) or coalesce(length(p.thread::text) > ${longestListed} and (
+    select sum(length(part)) from jsonb_array_elements_text(p.thread) part) > ${longestListed}, false) as body_truncated`;
+
 /** The newest posts first, `limit` at a time, each with its channels. One statement, however many there are. */
 export async function listPosts(
   em: Em,
@@ -33,7 +51,7 @@ export async function listPosts(
 ): Promise<PostList> {
   const after = readCursor(cursor);
   const rows = await em.execute<Row[]>(
-    `select p.id, p.body, p.thread, p.scheduled_at, p.published_at, p.created_at, p.status, coalesce(t.targets, '[]'::jsonb) as post_targets
+    `select p.id, ${cutTexts}, p.scheduled_at, p.published_at, p.created_at, p.status, coalesce(t.targets, '[]'::jsonb) as post_targets
      from posts p
      left join lateral (
        select jsonb_agg(jsonb_build_object('channel_id', pc.channel_id, 'status', pc.status) order by pc.position) as targets

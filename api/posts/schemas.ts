@@ -45,6 +45,11 @@ export const postSummarySchema = record({
   id: uuid,
   body: nullable(text),
   thread: { type: ['array', 'null'], items: text },
+  body_truncated: {
+    type: 'boolean',
+    description:
+      'Whether `body`, or the texts of `thread` together, have more than 10,000 characters and were cut here. `GET /posts/{id}` has them whole.',
+  },
   scheduled_at: nullable(dateTime),
   published_at: nullable(dateTime),
   created_at: dateTime,
