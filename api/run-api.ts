@@ -13,6 +13,7 @@ import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createInspector } from '../runtime/media/inspector.ts';
 import { createSealer } from '../runtime/sealer.ts';
 import { createStaging, createStorage } from '../runtime/storage/create-storage.ts';
+import { diskGuard } from '../runtime/storage/disk-guard.ts';
 import type { Staging } from '../runtime/storage/staging.ts';
 import { surviveRejections } from '../runtime/survive.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
@@ -77,6 +78,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     downloader,
     inspector: createInspector(),
     refuseUrl: (url: string) => checkUrl(url, forDownloads),
+    mustHaveDisk: diskGuard(config.media.mediaDir, config.media.leastFree),
     stallMs: 30_000,
   };
   const deps: ApiDeps = {
@@ -93,7 +95,10 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     refuseUrl: (url) =>
       checkDestination(url, { allow, resolve: createResolver(), ownUrl: config.publicUrl }),
     readiness: () => readiness(orm, temporal),
-    admit: createAdmission(pool, config.rateLimits, config.crowds.perKey),
+    admit: createAdmission(pool, config.rateLimits, {
+      mostAtATime: config.crowds.perKey,
+      quotas: config.quotas,
+    }),
     readers: { bytesPerSecond: config.crowds.slowestReader, windowMs: 60_000 },
     mostPerAddress: config.crowds.perAddress,
     bodyMs: 30_000,

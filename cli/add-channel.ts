@@ -25,12 +25,19 @@ export async function addBluesky(deps: CommandDeps, values: Values): Promise<Com
 }
 
 async function store(
-  { em, sealer }: CommandDeps,
+  { em, sealer, quotas }: CommandDeps,
   workspaceId: string,
   platform: string,
   account: Account,
 ): Promise<CommandAnswer> {
-  const { id, handle } = await connectChannel(em, sealer, workspaceId, platform, account);
+  const { id, handle } = await connectChannel(
+    em,
+    sealer,
+    workspaceId,
+    platform,
+    account,
+    quotas.channels,
+  );
   return {
     text: `Channel ${id}: ${handle} on ${platform}`,
     data: { channel: { id, platform, handle } },

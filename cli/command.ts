@@ -1,4 +1,5 @@
 import type { Em, Orm } from '../db/orm.ts';
+import type { Quotas } from '../domain/quotas.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { Sealer } from '../runtime/sealer.ts';
 
@@ -13,6 +14,8 @@ export type CommandDeps = {
   readonly publicUrl: string;
   /** Where Temporal's Web UI shows a workflow; null when nobody has said where that is. */
   readonly workflowLink: (workflowId: string) => string | null;
+  /** What a workspace may have, where nothing else was set for it. */
+  readonly quotas: Quotas;
   readonly now: () => Date;
 };
 

@@ -1,7 +1,9 @@
+import { quotaNames } from '../domain/quotas.ts';
 import type { Command } from './command.ts';
 import { addBluesky, addMastodon } from './add-channel.ts';
 import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
+import { setQuota, showQuotas } from './quotas.ts';
 import { setPlan } from './set-plan.ts';
 import { createKey, listKeys, revokeKey } from './keys.ts';
 import { createNamedWorkspace, listWorkspaces } from './workspaces.ts';
@@ -24,6 +26,18 @@ export const commands = {
     places: ['WORKSPACE_ID', 'PLAN|none'],
     options: {},
     run: setPlan,
+  },
+  'quota show': {
+    summary: 'Shows what a workspace may have, and what it has.',
+    places: ['WORKSPACE_ID'],
+    options: {},
+    run: showQuotas,
+  },
+  'quota set': {
+    summary: `Sets how much a workspace may have of one of ${quotaNames.join(', ')}.`,
+    places: ['WORKSPACE_ID', 'QUOTA', 'NUMBER|default'],
+    options: {},
+    run: setQuota,
   },
   'key create': {
     summary: 'Makes another API key of a workspace, which is shown this once.',

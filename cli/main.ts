@@ -45,13 +45,14 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
   try {
     await migrate(orm);
     const sealer = createSealer(config.secretKey);
-    const { publicUrl, temporalUiUrl } = config;
+    const { publicUrl, temporalUiUrl, quotas } = config;
     const now = () => new Date();
     const { namespace } = temporalOptions();
     const workflowLink = (id: string) =>
       temporalUiUrl && `${temporalUiUrl}/namespaces/${namespace}/workflows/${id}`;
     const em = orm.em.fork();
-    return await command.run({ orm, em, egress, sealer, publicUrl, workflowLink, now }, values);
+    const deps = { orm, em, egress, sealer, publicUrl, workflowLink, quotas, now };
+    return await command.run(deps, values);
   } finally {
     await Promise.all([orm.close(), egress.close()]);
   }

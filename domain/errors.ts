@@ -14,6 +14,7 @@ export const errorCodes = [
   'invalid_events',
   'unauthorized',
   'plan_required',
+  'quota_exceeded',
   'not_found',
   'method_not_allowed',
   'webhook_limit_reached',
@@ -33,7 +34,14 @@ export const errorCodes = [
 export type ErrorCode = (typeof errorCodes)[number];
 
 /** One thing that is wrong, and where: `path` is a JSON pointer into the request (`''` is the whole of it). */
-export type ErrorDetail = { readonly path: string; readonly message: string };
+export type ErrorDetail = {
+  readonly path: string;
+  readonly message: string;
+  /** Of a quota that is used up: which, how much it allows, and how much there is. */
+  readonly quota?: string;
+  readonly limit?: number;
+  readonly used?: number;
+};
 
 /** More are not told: who sent thousands of faults has the same cause for most of them. */
 const mostDetails = 20;
@@ -56,10 +64,7 @@ export class AppError extends Error {
   ) {
     super(cut(message, longestMessage), { cause: options.cause });
     this.code = code;
-    this.details = options.details?.slice(0, mostDetails).map((detail) => ({
-      path: cut(detail.path, longestDetail),
-      message: cut(detail.message, longestDetail),
-    }));
+    this.details = options.details?.slice(0, mostDetails).map(cutDetail);
     this.retryAfter = options.retryAfter;
   }
 }
@@ -67,3 +72,9 @@ export class AppError extends Error {
 /** Never between the halves of a surrogate pair. */
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+
+const cutDetail = ({ path, message, ...numbers }: ErrorDetail): ErrorDetail => ({
+  path: cut(path, longestDetail),
+  message: cut(message, longestDetail),
+  ...numbers,
+});

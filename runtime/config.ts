@@ -2,7 +2,9 @@ import { crowds, type Crowds } from './config/crowds.ts';
 import { egressAllow, type EgressAllow } from './config/egress-allow.ts';
 import { mediaSettings } from './config/media.ts';
 import { rateLimits, trustedProxies, type RateLimits } from './config/rate-limits.ts';
+import { quotas } from './config/quotas.ts';
 import { text, wholeNumber, type Env } from './config/read-values.ts';
+import type { Quotas } from '../domain/quotas.ts';
 import type { StorageSettings } from './storage/create-storage.ts';
 
 /** The one place that reads `process.env`. README lists every setting; a test holds the two together. */
@@ -20,6 +22,8 @@ export type Config = {
   readonly media: StorageSettings;
   readonly rateLimits: RateLimits;
   readonly crowds: Crowds;
+  /** Of a workspace for which nothing else was set. */
+  readonly quotas: Quotas;
   /** Where people find Temporal's Web UI, without a slash at the end; null when nobody has said. */
   readonly temporalUiUrl: string | null;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
@@ -46,6 +50,7 @@ export function readConfig(env: Env = process.env): Config {
     media: mediaSettings(env, problems),
     rateLimits: rateLimits(env, problems),
     crowds: crowds(env, problems),
+    quotas: quotas(env, problems),
     temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', '').replace(/\/+$/v, '') || null,
     trustedProxies: trustedProxies(env, problems),
   };

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
+import type { Quotas } from '../../domain/quotas.ts';
 import type { RateLimits } from '../../runtime/config/rate-limits.ts';
 import { clientAddress } from '../rate-limits/client-address.ts';
 import { createCrowd, enterCrowd } from '../rate-limits/crowd.ts';
@@ -17,8 +18,19 @@ import type { Caller } from './route.ts';
  */
 export type Admission = (ctx: Context, isWrite: boolean) => Promise<Caller>;
 
-/** @param mostAtATime How many requests of a key may be under way in this process; 0 is no bound. */
-export function createAdmission(pool: Pool, limits: RateLimits, mostAtATime: number): Admission {
+/** What one key may do at the same time, and its workspace may have. */
+export type Allowances = {
+  /** How many requests of a key may be under way in this process; 0 is no bound. */
+  readonly mostAtATime: number;
+  /** Of workspaces that have none of their own. */
+  readonly quotas: Quotas;
+};
+
+export function createAdmission(
+  pool: Pool,
+  limits: RateLimits,
+  { mostAtATime, quotas }: Allowances,
+): Admission {
   const crowd = createCrowd(mostAtATime);
   const requestPolicy = { name: 'requests', quota: limits.requests };
   const writePolicy = { name: 'writes', quota: limits.writes };
@@ -26,7 +38,7 @@ export function createAdmission(pool: Pool, limits: RateLimits, mostAtATime: num
   const countRequest = createLimiter(pool, requestPolicy, { clearsUp: true });
   const countWrite = createLimiter(pool, writePolicy);
   const countWrongKey = createLimiter(pool, wrongKeyPolicy);
-  const authenticate = authenticator(pool);
+  const authenticate = authenticator(pool, quotas);
 
   /** One after the other: a call that is refused as a request has written nothing. */
   async function count(keyId: string, isWrite: boolean): Promise<Standing[]> {

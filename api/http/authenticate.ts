@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
+import type { Quotas } from '../../domain/quotas.ts';
 import { hashApiKey } from '../../runtime/token.ts';
 import { inBatches } from '../rate-limits/in-batches.ts';
 import { lastUseRecorder } from './last-use.ts';
@@ -14,9 +15,11 @@ type Row = {
   readonly plan: string | null;
   /** Whether its last use was written down within the last minute. */
   readonly is_noted: boolean | null;
+  readonly quotas: Partial<Quotas>;
 };
 
-const text = `select k.id, k.workspace_id, w.plan, k.last_used_at > now() - interval '1 minute' as is_noted
+const text = `select k.id, k.workspace_id, w.plan, w.quotas,
+    k.last_used_at > now() - interval '1 minute' as is_noted
   from api_keys k join workspaces w on w.id = k.workspace_id
   where k.hash = $1 and k.revoked_at is null`;
 
@@ -24,10 +27,14 @@ const text = `select k.id, k.workspace_id, w.plan, k.last_used_at > now() - inte
  * Makes a function that tells who an `Authorization` header speaks for. The scheme's name is read in any case. The
  * database is asked each time and no answer is kept, so that a key which was revoked opens nothing any more.
  *
+ * @param quotas What a workspace may have, where it has no quotas of its own.
  * @returns null for a key that is unknown or was revoked.
  * @throws AppError `unauthorized` when there is no key at all.
  */
-export function authenticator(pool: Pool): (header: string) => Promise<Authenticated | null> {
+export function authenticator(
+  pool: Pool,
+  quotas: Quotas,
+): (header: string) => Promise<Authenticated | null> {
   const noteUse = lastUseRecorder(pool);
   const find = inBatches(async (hash) => {
     const { rows } = await pool.query<Row>({ name: 'authenticate', text, values: [hash] });
@@ -48,8 +55,11 @@ export function authenticator(pool: Pool): (header: string) => Promise<Authentic
     }
 
     const { result: row } = await find(hashApiKey(key));
-    return row
-      ? { keyId: row.id, caller: { workspaceId: row.workspace_id, plan: row.plan } }
-      : null;
+    if (!row) {
+      return null;
+    }
+
+    const { id: keyId, workspace_id: workspaceId, plan, quotas: own } = row;
+    return { keyId, caller: { workspaceId, plan, quotas: { ...quotas, ...own } } };
   };
 }

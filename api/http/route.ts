@@ -1,10 +1,16 @@
 import type { AnySchema } from 'ajv';
 import type { ErrorCode } from '../../domain/errors.ts';
+import type { Quotas } from '../../domain/quotas.ts';
 import type { Tag } from '../openapi/tags.ts';
 import type { Multipart, MultipartOptions } from './read-multipart.ts';
 
 /** Who is calling. Every query names the workspace. */
-export type Caller = { readonly workspaceId: string; readonly plan: string | null };
+export type Caller = {
+  readonly workspaceId: string;
+  readonly plan: string | null;
+  /** What the workspace may have. */
+  readonly quotas: Quotas;
+};
 
 export type Request = {
   readonly caller: Caller;

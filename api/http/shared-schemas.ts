@@ -33,10 +33,18 @@ export const errorSchema = {
     code: { type: 'string', description: 'For programs. Stable.' },
     details: {
       type: 'array',
-      items: record({
-        path: { type: 'string', description: 'A JSON pointer into the request.' },
-        message: text,
-      }),
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['path', 'message'],
+        properties: {
+          path: { type: 'string', description: 'A JSON pointer into the request.' },
+          message: text,
+          quota: { type: 'string', description: 'With `quota_exceeded`: which one.' },
+          limit: { type: 'integer', description: 'With `quota_exceeded`: what it allows.' },
+          used: { type: 'integer', description: 'With `quota_exceeded`: what there is.' },
+        },
+      },
     },
   },
 };

@@ -16,6 +16,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_events: 400,
   unauthorized: 401,
   plan_required: 402,
+  quota_exceeded: 402,
   not_found: 404,
   method_not_allowed: 405,
   webhook_limit_reached: 409,

@@ -1,5 +1,7 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
+import { mustHaveMediaRoom } from '../quotas/media-room.ts';
+import type { RoomOwner } from '../quotas/take-room.ts';
 import { fetchFile } from './fetch-file.ts';
 import type { NewMedia, StoredMedia } from './new-media.ts';
 import { settleFiles, storedMedia } from './settle-files.ts';
@@ -12,27 +14,31 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  * Downloads files into the media library's storage: all of them, or none. At most 4 at a time; a URL that is given
  * twice is one file, and the first failure ends the others. Their rows are the caller's to make, by `insertMedia`:
  *
- *     const stored = await downloadMedia(deps, urls, { workspaceId, signal });
+ *     const stored = await downloadMedia(deps, owner, urls, signal);
  *     try {
- *       await transactional(async (em) => { await insertMedia(em, workspaceId, stored.files, now); … });
+ *       await transactional(async (em) => { await insertMedia(em, owner, stored.files, now); … });
  *     } finally {
  *       await stored.settle();
  *     }
  *
- * @param options.signal Aborts when nobody waits for the answer any more.
+ * @param signal Aborts when nobody waits for the answer any more.
  * @returns the files in the order of the URLs.
- * @throws AppError `invalid_media_url`, which names the URL and why; `unavailable` when there is no room.
+ * @throws AppError `invalid_media_url`, which names the URL and why; `quota_exceeded` when the workspace has no room for
+ *   so many files, `unavailable` when the disk has none.
  */
 export async function downloadMedia(
   deps: Deps,
+  owner: RoomOwner,
   urls: readonly string[],
-  {
-    workspaceId,
-    signal,
-  }: { readonly workspaceId: string; readonly signal?: AbortSignal | undefined },
+  signal?: AbortSignal,
 ): Promise<StoredMedia> {
   mustLookGood(deps, urls);
   const wanted = [...new Set(urls)];
+  if (wanted.length > 0) {
+    await mustHaveMediaRoom(deps.orm.em.fork(), owner, wanted.length);
+    await deps.media.mustHaveDisk();
+  }
+
   const files: NewMedia[] = [];
   const stop = new AbortController();
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
@@ -40,7 +46,10 @@ export async function downloadMedia(
   const work = async (): Promise<void> => {
     for (const [index, url] of queue) {
       try {
-        files[index] = await fetchFile(deps, url, { workspaceId, signal: either });
+        files[index] = await fetchFile(deps, url, {
+          workspaceId: owner.workspaceId,
+          signal: either,
+        });
       } catch (error) {
         // The first one counts: what follows fails because it was stopped.
         stop.abort(named(error, urls, url));

@@ -1,24 +1,27 @@
 import { MediaFile } from '../../db/entities/media-file.ts';
 import type { Em } from '../../db/orm.ts';
+import { keepMediaRoom } from '../quotas/media-room.ts';
+import type { RoomOwner } from '../quotas/take-room.ts';
 import type { NewMedia } from './new-media.ts';
 import { takeFiles } from './unsettled-files.ts';
 
 /**
  * Makes the rows of stored files, in the caller's transaction. They are inserted when it flushes.
  *
- * @throws AppError `unavailable` when the request took so long that its files were given up.
+ * @throws AppError `quota_exceeded`; `unavailable` when the request took so long that its files were given up.
  */
 export async function insertMedia(
   em: Em,
-  workspaceId: string,
+  owner: RoomOwner,
   files: readonly NewMedia[],
   createdAt: Date,
 ): Promise<MediaFile[]> {
+  await keepMediaRoom(em, owner, files);
   await takeFiles(
     em,
     files.map(({ id }) => id),
   );
   return files.map((file) =>
-    em.create(MediaFile, { ...file, workspaceId, createdAt, deletedAt: null }),
+    em.create(MediaFile, { ...file, workspaceId: owner.workspaceId, createdAt, deletedAt: null }),
   );
 }

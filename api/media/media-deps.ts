@@ -11,6 +11,8 @@ export type MediaDeps = {
   readonly inspector: Inspector;
   /** Why a file may not be asked for at this address, as far as its text says; null when it may. */
   readonly refuseUrl: (url: string) => string | null;
+  /** @throws AppError `unavailable` when so little of the disk is free that no files are taken. */
+  readonly mustHaveDisk: () => Promise<void>;
   /** How long whoever sends us a file, or reads one, may stand still, in milliseconds. */
   readonly stallMs: number;
 };

@@ -87,9 +87,15 @@ const uploadCall = (deps: ApiDeps): Route => ({
       examples: one,
     },
   },
-  errors: ['invalid_request', 'invalid_media', 'payload_too_large', 'unsupported_media_type'],
+  errors: [
+    'invalid_request',
+    'invalid_media',
+    'quota_exceeded',
+    'payload_too_large',
+    'unsupported_media_type',
+  ],
   handle: async (request) => {
-    const file = await uploadMedia(deps, request.caller.workspaceId, request);
+    const file = await uploadMedia(deps, request.caller, request);
     return {
       status: 201,
       body: { media: presentMedia(deps.publicUrl, file) },

@@ -5,6 +5,8 @@ import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
 import type { Request } from '../http/route.ts';
+import { mustHaveMediaRoom } from '../quotas/media-room.ts';
+import type { RoomOwner } from '../quotas/take-room.ts';
 import { insertMedia } from './insert-media.ts';
 import { maxFileBytes } from './limits.ts';
 import { storedMedia } from './settle-files.ts';
@@ -14,25 +16,31 @@ import { takeIn } from './take-in.ts';
  * Takes one file into the media library, straight from the request to the disk. Whatever fails, neither a file nor a
  * row is left.
  *
- * @throws AppError `invalid_media`, `invalid_request`, `payload_too_large`, `unsupported_media_type`, `unavailable`.
+ * @throws AppError `invalid_media`, `invalid_request`, `payload_too_large`, `unsupported_media_type`,
+ *   `quota_exceeded`, `unavailable`.
  */
 export async function uploadMedia(
   deps: ApiDeps,
-  workspaceId: string,
+  owner: RoomOwner,
   { readMultipart: read, hangUp }: Pick<Request, 'readMultipart' | 'hangUp'>,
 ): Promise<MediaFile> {
-  const { media } = deps;
+  const { media, orm } = deps;
+  // Before any of it is read: what cannot stay in the end should cost nothing.
+  await mustHaveMediaRoom(orm.em.fork(), owner, 1);
+  await media.mustHaveDisk();
   const filePath = media.staging.newPath();
   try {
     const name = await receive(filePath, (sink) =>
       read({ sink, maxBytes: maxFileBytes, stallMs: media.stallMs }),
     );
     const signal = hangUp();
-    const stored = storedMedia(deps, [await takeIn(deps, filePath, { name, workspaceId, signal })]);
+    const stored = storedMedia(deps, [
+      await takeIn(deps, filePath, { name, workspaceId: owner.workspaceId, signal }),
+    ]);
     try {
-      const [file] = await deps.orm.em
+      const [file] = await orm.em
         .fork()
-        .transactional((em) => insertMedia(em, workspaceId, stored.files, deps.now()));
+        .transactional((em) => insertMedia(em, owner, stored.files, deps.now()));
       return file as MediaFile; // As many rows as files: one.
     } finally {
       await stored.settle();

@@ -1,4 +1,5 @@
 import type { ErrorCode, ErrorDetail } from '../../domain/errors.ts';
+import { quotaExceeded } from '../../domain/quotas.ts';
 
 type Failure = {
   /** When it happens, for the reader of the document. */
@@ -9,6 +10,9 @@ type Failure = {
 const at = (path: string, message: string): Pick<Failure['example'], 'details'> => ({
   details: [{ path, message }],
 });
+
+const { message: error, details = [] } = quotaExceeded('scheduled', 10_000, 10_000);
+const quotaExample = { error, details };
 
 /** What the document says of each code. */
 export const failures: Readonly<Record<ErrorCode, Failure>> = {
@@ -96,6 +100,10 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
   plan_required: {
     when: 'The workspace has no active plan.',
     example: { error: 'This workspace has no active plan.' },
+  },
+  quota_exceeded: {
+    when: 'The workspace has as much as it may have of something: scheduled posts, drafts, bytes of text, files, or bytes of files. `details` has `quota`, `limit` and `used`. What is there stays, and goes out.',
+    example: quotaExample,
   },
   not_found: {
     when: 'The workspace has nothing with this id.',

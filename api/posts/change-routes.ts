@@ -36,6 +36,7 @@ export const editCall = (deps: ApiDeps): Route => ({
     'no_channels',
     'invalid_content',
     'plan_required',
+    'quota_exceeded',
     'not_found',
     'post_not_editable',
   ],

@@ -1,5 +1,6 @@
 import { newId } from '../../db/new-id.ts';
 import { dueTime } from '../../domain/due-time.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
@@ -10,7 +11,7 @@ import { judgePost, mustBePublishable } from './judge-post.ts';
 import { mustHavePlan } from './must-have-plan.ts';
 import { contentOf } from './post-content.ts';
 import type { CreatePostBody } from './schemas.ts';
-import { storePost } from './store-post.ts';
+import { storePost, type NewPost } from './store-post.ts';
 
 export type Created = { readonly postId: string; readonly replayed: boolean };
 
@@ -28,14 +29,45 @@ export async function createPost(
   key: string | undefined,
   signal?: AbortSignal,
 ): Promise<Created> {
-  const { workspaceId } = caller;
-  const em = deps.orm.em.fork();
   const print = fingerprint(request);
-  const replayed = key === undefined ? null : await findReplayed(em, workspaceId, key, print);
-  if (replayed !== null) {
-    return { postId: replayed, replayed: true };
+  const replayed = async (): Promise<Created | null> => {
+    const em = deps.orm.em.fork();
+    const postId = key && (await findReplayed(em, caller.workspaceId, key, print));
+    return postId ? { postId, replayed: true } : null;
+  };
+  const earlier = await replayed();
+  if (earlier) {
+    return earlier;
   }
 
+  try {
+    const postId = await makePost(deps, caller, request, { key, print }, signal);
+    // Without one, another request with this key came first, and has committed by now.
+    return postId === null
+      ? await createPost(deps, caller, request, key, signal)
+      : { postId, replayed: false };
+  } catch (error) {
+    // The same request may have taken the last room a moment ago.
+    const isFull = error instanceof AppError && error.code === 'quota_exceeded';
+    const made = isFull ? await replayed() : null;
+    if (made) {
+      return made;
+    }
+
+    throw error;
+  }
+}
+
+/** @returns the post's id; null when its key was taken meanwhile. */
+async function makePost(
+  deps: ApiDeps,
+  caller: Caller,
+  request: CreatePostBody,
+  { key, print }: Pick<NewPost, 'key' | 'print'>,
+  signal: AbortSignal | undefined,
+): Promise<string | null> {
+  const { workspaceId } = caller;
+  const em = deps.orm.em.fork();
   mustHavePlan(caller);
   checkTexts(request);
   const { media_ids: mediaIds = [], media_urls: mediaUrls = [] } = request;
@@ -52,11 +84,10 @@ export async function createPost(
   }
 
   const post = { id: newId(), dueAt, content, mediaIds, key, print };
-  const downloaded = await downloadMedia(deps, mediaUrls, { workspaceId, signal });
+  const downloaded = await downloadMedia(deps, caller, mediaUrls, signal);
   try {
-    if (!(await storePost(deps, workspaceId, channels, post, downloaded.files))) {
-      // Another request with this key came first, and has committed by now.
-      return await createPost(deps, caller, request, key, signal);
+    if (!(await storePost(deps, caller, channels, post, downloaded.files))) {
+      return null;
     }
   } finally {
     await downloaded.settle();
@@ -74,5 +105,5 @@ export async function createPost(
     });
   }
 
-  return { postId: post.id, replayed: false };
+  return post.id;
 }

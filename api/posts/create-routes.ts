@@ -65,6 +65,7 @@ export const createCall = (deps: ApiDeps): Route => ({
     'invalid_content',
     'idempotency_key_reused',
     'plan_required',
+    'quota_exceeded',
   ],
   handle: (request) => create(deps, request),
 });
@@ -99,12 +100,12 @@ export const validateCall = (deps: ApiDeps): Route => ({
       examples: validations,
     },
   },
-  errors: requestErrors,
+  errors: [...requestErrors, 'quota_exceeded'],
   handle: async ({ caller, body, hangUp }) => {
     const request = body as ValidatePostBody; // Checked against validatePostSchema.
     return {
       status: 200,
-      body: await validatePost(deps, caller.workspaceId, request, hangUp()),
+      body: await validatePost(deps, caller, request, hangUp()),
     };
   },
 });

@@ -2,6 +2,7 @@ import type { MediaFile } from '../../db/entities/media-file.ts';
 import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { Quotas } from '../../domain/quotas.ts';
 import { insertMedia } from '../media/insert-media.ts';
 import type { NewMedia } from '../media/new-media.ts';
 import { attachMedia, chooseMedia, type AttachedFile } from './attach-media.ts';
@@ -19,13 +20,20 @@ type Row = { media_id: string; from_url: boolean; name: string; is_deleted: bool
  * The post's files after an edit, attached to it. `media_ids` replaces those that came by id and `media_urls` those
  * that came by URL; what is not sent stays.
  *
- * @throws AppError `invalid_media_ids`
+ * @throws AppError `invalid_media_ids`, `quota_exceeded`
  */
 export async function editMedia(
   em: Em,
   post: Post,
-  request: EditPostBody,
-  downloaded: readonly NewMedia[],
+  {
+    request,
+    downloaded,
+    quotas,
+  }: {
+    readonly request: EditPostBody;
+    readonly downloaded: readonly NewMedia[];
+    readonly quotas: Quotas;
+  },
   now: Date,
 ): Promise<EditedMedia> {
   const { id: postId, workspaceId } = post;
@@ -44,7 +52,7 @@ export async function editMedia(
   const attached = [
     ...(await choose(ids === undefined ? storedIds(false) : (ids ?? []), false)),
     ...(await choose(storedIds(true), true)),
-    ...(await insertMedia(em, workspaceId, downloaded, now)).map((file) => ({
+    ...(await insertMedia(em, { workspaceId, quotas }, downloaded, now)).map((file) => ({
       file,
       fromUrl: true,
     })),

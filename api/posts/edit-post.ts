@@ -4,18 +4,21 @@ import { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { Quotas } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { NewMedia } from '../media/new-media.ts';
+import { takeRoom, withRoom } from '../quotas/take-room.ts';
+import { textBytes } from '../quotas/text-bytes.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
 import { editChannels, type EditedChannels } from './edit-channels.ts';
-import { editMedia, mustBeComplete } from './edit-media.ts';
-import { judgePost, mustBePublishable, warningFor } from './judge-post.ts';
+import { editMedia, mustBeComplete, type EditedMedia } from './edit-media.ts';
+import { judgePost, mustBePublishable, warningFor, type Judgement } from './judge-post.ts';
 import { keepLiveParts } from './keep-live-parts.ts';
 import { mustHavePlan } from './must-have-plan.ts';
-import { editedContent } from './post-content.ts';
+import { editedContent, type PostContent } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
 import { stopChannels } from './stop-channels.ts';
 import { writeChannels } from './write-channels.ts';
@@ -26,6 +29,9 @@ type Edit = {
   /** Undefined: the time stays as it is. Null: the post becomes a draft. */
   readonly dueAt: Date | null | undefined;
   readonly downloaded: readonly NewMedia[];
+  readonly quotas: Quotas;
+  /** From `withRoom`. */
+  readonly isCounted: boolean;
 };
 
 /**
@@ -44,17 +50,19 @@ export async function editPost(
 ): Promise<void> {
   mustHavePlan(caller);
   checkTexts(request);
-  const { workspaceId } = caller;
+  const { workspaceId, quotas } = caller;
   const isTimed = request.scheduled_at !== undefined || request.schedule_in_minutes !== undefined;
   const dueAt = isTimed ? dueTime(request, deps.now()) : undefined;
   // Before anything is downloaded for it.
   mustBeEditable(await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId }), postId);
-  const downloaded = await downloadMedia(deps, request.media_urls ?? [], { workspaceId, signal });
+  const downloaded = await downloadMedia(deps, caller, request.media_urls ?? [], signal);
   try {
-    const edit = { postId, request, dueAt, downloaded: downloaded.files };
-    const changed = await deps.orm.em
-      .fork()
-      .transactional((em) => applyEdit(deps, em, workspaceId, edit));
+    const edit = { postId, request, dueAt, downloaded: downloaded.files, quotas };
+    const changed = await withRoom((isCounted) =>
+      deps.orm.em
+        .fork()
+        .transactional((em) => applyEdit(deps, em, workspaceId, { ...edit, isCounted })),
+    );
     if (changed) {
       deps.tellTemporal(changed);
     }
@@ -68,8 +76,9 @@ async function applyEdit(
   deps: ApiDeps,
   em: Em,
   workspaceId: string,
-  { postId, request, dueAt: newDueAt, downloaded }: Edit,
+  edit: Edit,
 ): Promise<PostToSync | null> {
+  const { postId, request, dueAt: newDueAt, quotas, isCounted } = edit;
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const post = mustBeEditable(
     await em.findOne(Post, { id: postId, workspaceId }, { lockMode }),
@@ -83,22 +92,20 @@ async function applyEdit(
   const channels = await editChannels(em, post, request);
   const { body, thread, video } = post;
   const content = editedContent({ body, thread, video, overrides: channels.overrides }, request);
-  const media = await editMedia(em, post, request, downloaded, deps.now());
+  const media = await editMedia(em, post, edit, deps.now());
   const missing = mustBeComplete(media, dueAt !== null);
   mustSaySomething(content, media.files.length + media.deleted.length);
-  const { rules } = deps;
-  const judged = judgePost(rules, channels.open, content, media.files);
-  const judgements = await keepLiveParts(em, rules, channels.kept, content, judged);
-  if (dueAt) {
-    const nothing = { errors: [], warnings: [], texts: [] };
-    const sending = channels.sending.map((channel) => ({ channel, ...nothing }));
-    const inFlight = await keepLiveParts(em, rules, channels.kept, content, sending);
-    mustBePublishable([...judgements, ...inFlight]);
-  }
-
+  const judgements = await judgeEdited(em, deps, channels, content, media.files, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
   const { overrides } = content;
-  await writeChannels(em, post, channels, { status, overrides, judgements });
+  const ownBytes = await writeChannels(em, post, channels, { status, overrides, judgements });
+  const change = {
+    scheduled: Number(status === 'scheduled') - Number(post.status === 'scheduled'),
+    drafts: Number(status === 'draft') - Number(post.status === 'draft'),
+    text_bytes:
+      textBytes({ ...content, overrides: {} }) - textBytes({ ...post, overrides: {} }) + ownBytes,
+  };
+  await takeRoom(em, { workspaceId, quotas }, postId, change, isCounted);
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
   if (dueAt && post.status === 'draft') {
     // A try that began before a cancel may go on at any time, though nothing of it is in the ledger: it must not take
@@ -135,6 +142,26 @@ async function endIfPublished(
     await em.flush();
     await endAnew(em, { workspaceId, postId }, { publicUrl, now: now() });
   }
+}
+
+/** @throws AppError `no_channels` or `invalid_content` when it is to be scheduled and cannot be. */
+async function judgeEdited(
+  em: Em,
+  { rules }: ApiDeps,
+  { open, sending, kept }: EditedChannels,
+  content: PostContent,
+  files: EditedMedia['files'],
+  isScheduled: boolean,
+): Promise<Judgement[]> {
+  const judged = judgePost(rules, open, content, files);
+  const judgements = await keepLiveParts(em, rules, kept, content, judged);
+  if (isScheduled) {
+    const unjudged = sending.map((channel) => ({ channel, errors: [], warnings: [], texts: [] }));
+    const inFlight = await keepLiveParts(em, rules, kept, content, unjudged);
+    mustBePublishable([...judgements, ...inFlight]);
+  }
+
+  return judgements;
 }
 
 const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({

@@ -20,7 +20,7 @@ type PostRow = { status: string };
  */
 export async function retryPost(
   deps: RetryDeps,
-  caller: Caller,
+  caller: Pick<Caller, 'workspaceId' | 'plan'>,
   postId: string,
   {
     only = channelErrorCodes,

@@ -1,3 +1,4 @@
+import { ask } from '../../db/ask.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -13,6 +14,15 @@ import {
   type Judgement,
 } from './judge-post.ts';
 import type { PostContent } from './post-content.ts';
+import {
+  makeRoom,
+  RoomIsShort,
+  taking,
+  takingValues,
+  withRoom,
+  type RoomOwner,
+} from '../quotas/take-room.ts';
+import { textBytes } from '../quotas/text-bytes.ts';
 
 export type NewPost = {
   readonly id: string;
@@ -33,23 +43,25 @@ class KeyTaken extends Error {}
  *
  * @param downloaded Files that the request named by URL; their rows are made here.
  * @returns false, with nothing stored, when the key is taken.
- * @throws AppError `invalid_media_ids`; `no_channels` or `invalid_content` for a post that is to be scheduled.
+ * @throws AppError `invalid_media_ids`, `quota_exceeded`; `no_channels` or `invalid_content` for a post that is to be
+ *   scheduled.
  */
 export async function storePost(
   deps: ApiDeps,
-  workspaceId: string,
+  owner: RoomOwner,
   channels: readonly ChosenChannel[],
   post: NewPost,
   downloaded: readonly NewMedia[],
 ): Promise<boolean> {
   const now = deps.now();
-  const store = async (em: Em): Promise<void> => {
+  const { workspaceId } = owner;
+  const store = async (em: Em, isCounted: boolean): Promise<void> => {
     const attached: AttachedFile[] = [
       ...(await chooseMedia(em, workspaceId, post.mediaIds)).map((file) => ({
         file,
         fromUrl: false,
       })),
-      ...(await insertMedia(em, workspaceId, downloaded, now)).map((file) => ({
+      ...(await insertMedia(em, owner, downloaded, now)).map((file) => ({
         file,
         fromUrl: true,
       })),
@@ -60,17 +72,21 @@ export async function storePost(
       mustBePublishable(judgements);
     }
 
-    await insertPost(em, workspaceId, post, judgements, now);
+    await insertPost(em, owner, post, { judgements, now, isCounted });
     await claimKey(em, workspaceId, post, now);
     if (attached.length > 0) {
       await attachMedia(em, workspaceId, post.id, attached);
     }
   };
-  const em = deps.orm.em.fork();
   // Without key and files it is one statement, and needs no transaction around it. Most posts are stored so.
   const isOneStatement = post.key === undefined && post.mediaIds.length + downloaded.length === 0;
   try {
-    await (isOneStatement ? store(em) : em.transactional(store));
+    await withRoom((isCounted) => {
+      const em = deps.orm.em.fork();
+      return isOneStatement && !isCounted
+        ? store(em, isCounted)
+        : em.transactional((tx) => store(tx, isCounted));
+    });
     return true;
   } catch (error) {
     if (error instanceof KeyTaken) {
@@ -81,17 +97,54 @@ export async function storePost(
   }
 }
 
-/** The post and its channels in one statement: by way of entities it takes five times as long. */
+/** The post and its channels in one statement, which also takes the room for them. */
 async function insertPost(
   em: Em,
-  workspaceId: string,
-  { id, dueAt, content }: NewPost,
-  judgements: readonly Judgement[],
-  now: Date,
+  owner: RoomOwner,
+  post: NewPost,
+  {
+    judgements,
+    now,
+    isCounted,
+  }: { judgements: readonly Judgement[]; now: Date; isCounted: boolean },
 ): Promise<void> {
-  const status = dueAt ? 'scheduled' : 'draft';
-  // There is nothing to tell Temporal of a draft.
-  const syncedRevision = dueAt ? 0 : 1;
+  const change = {
+    scheduled: post.dueAt ? 1 : 0,
+    drafts: post.dueAt ? 0 : 1,
+    text_bytes: textBytes(post.content),
+  };
+  if (isCounted) {
+    await makeRoom(em, owner, post.id, change);
+  }
+
+  const values = [...takingValues(owner, post.id, change), ...valuesOf(post, judgements), now];
+  if ((await ask(em, insertion, values)).length === 0) {
+    throw new RoomIsShort();
+  }
+}
+
+/** No row when there is no room. By way of entities it would take five times as long. */
+const insertion = `with room as (${taking}),
+  post as (
+    insert into posts
+      (id, workspace_id, body, thread, scheduled_at, status, synced_revision, video, warning, created_at, updated_at)
+    select $2::uuid, workspace_id, $7::text, $8::jsonb, $9::timestamptz, $10::text, $11::int, $12::jsonb, $13::text,
+      $15::timestamptz, $15::timestamptz
+    from room
+    returning id, workspace_id, status
+  ),
+  channels as (
+    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, status, warning)
+    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, p.status, c.warning
+    from post p, jsonb_to_recordset($14::jsonb) as c(id uuid, channel_id uuid, position int, body text, warning text)
+  )
+  select id from post`;
+
+/** `$7` to `$14` of the insertion. */
+function valuesOf(
+  { dueAt, content }: NewPost,
+  judgements: readonly Judgement[],
+): readonly unknown[] {
   const channels = judgements.map((judgement, position) => ({
     id: newId(),
     channel_id: judgement.channel.id,
@@ -99,31 +152,16 @@ async function insertPost(
     body: content.overrides[judgement.channel.id] ?? null,
     warning: channelWarning(judgement),
   }));
-  await em.execute(
-    `with post as (
-       insert into posts
-         (id, workspace_id, body, thread, scheduled_at, status, synced_revision, video, warning, created_at, updated_at)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       returning id, workspace_id, status
-     )
-     insert into post_channels (id, workspace_id, post_id, channel_id, position, body, status, warning)
-     select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, p.status, c.warning
-     from post p, jsonb_to_recordset(?) as c(id uuid, channel_id uuid, position int, body text, warning text)`,
-    [
-      id,
-      workspaceId,
-      content.body,
-      json(content.thread),
-      dueAt,
-      status,
-      syncedRevision,
-      json(content.video),
-      warningFor(judgements),
-      now,
-      now,
-      JSON.stringify(channels),
-    ],
-  );
+  return [
+    content.body,
+    json(content.thread),
+    dueAt,
+    dueAt ? 'scheduled' : 'draft',
+    dueAt ? 0 : 1, // There is nothing to tell Temporal of a draft.
+    json(content.video),
+    warningFor(judgements),
+    JSON.stringify(channels),
+  ];
 }
 
 const json = (value: object | null): string | null =>

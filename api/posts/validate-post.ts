@@ -2,6 +2,8 @@ import type { Verdict } from '../../networks/content-rules.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
+import { mustHaveRoomFor } from '../quotas/media-room.ts';
+import type { RoomOwner } from '../quotas/take-room.ts';
 import { chooseMedia } from './attach-media.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
 import { chooseChannels, mustBeChosen } from './choose-channels.ts';
@@ -37,10 +39,11 @@ export type Validated = {
  */
 export async function validatePost(
   deps: ApiDeps,
-  workspaceId: string,
+  owner: RoomOwner,
   request: ValidatePostBody,
   signal?: AbortSignal,
 ): Promise<Validated> {
+  const { workspaceId } = owner;
   const { media_ids: mediaIds = [], media_urls: mediaUrls = [] } = request;
   checkTexts(request);
   const content = contentOf(request);
@@ -53,8 +56,9 @@ export async function validatePost(
     content.overrides,
   );
   const chosen = await chooseMedia(em, workspaceId, mediaIds);
-  const downloaded = await downloadMedia(deps, mediaUrls, { workspaceId, signal });
+  const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);
   await downloaded.settle();
+  await mustHaveRoomFor(em, owner, downloaded.files);
   const media = [...chosen, ...downloaded.files];
   const judged = judgePost(deps.rules, channels, content, media).map(present);
   return { valid: judged.every(({ errors }) => errors.length === 0), channels: judged };

@@ -1,6 +1,7 @@
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
+import { bytesOf } from '../quotas/text-bytes.ts';
 import type { EditedChannels } from './edit-channels.ts';
 import { channelWarning, type Judgement } from './judge-post.ts';
 
@@ -20,6 +21,7 @@ const unsent = {
  * Writes an edited post's channels.
  *
  * @param overrides The channels' own texts after the edit, by channel id.
+ * @returns how many more bytes their own texts take than before.
  */
 export async function writeChannels(
   em: Em,
@@ -30,7 +32,9 @@ export async function writeChannels(
     readonly overrides: Readonly<Record<string, string>>;
     readonly judgements: readonly Judgement[];
   },
-): Promise<void> {
+): Promise<number> {
+  const before = bytesOf([...kept.values(), ...removed].map(({ body }) => body));
+  const added: (string | null)[] = [];
   for (const row of removed) {
     // Only intents that nothing came of: see mustBeUntouched.
     await em.execute(
@@ -61,6 +65,7 @@ export async function writeChannels(
     const position = order.indexOf(channelId);
     if (!row) {
       const place = { workspaceId, postId, channelId, position };
+      added.push(body);
       em.create(PostChannel, { ...unsent, ...place, body, status, warning });
     } else if (row.status === 'failed' && status === 'draft') {
       // A failure of a publishing that was cancelled stays visible until the post is scheduled anew.
@@ -70,4 +75,5 @@ export async function writeChannels(
       Object.assign(row, { body, warning, ...fresh });
     }
   }
+  return bytesOf([...kept.values()].map(({ body }) => body)) + bytesOf(added) - before;
 }

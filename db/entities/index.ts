@@ -11,6 +11,7 @@ import { PostChannel } from './post-channel.ts';
 import { PostMedia } from './post-media.ts';
 import { Post } from './post.ts';
 import { PublishAttempt } from './publish-attempt.ts';
+import { QuotaShare } from './quota-share.ts';
 import { RateLimit } from './rate-limit.ts';
 import { ServerCircuit } from './server-circuit.ts';
 import { ServerPlace } from './server-place.ts';
@@ -35,6 +36,7 @@ export const entities = [
   Event,
   Delivery,
   DeliveryAttempt,
+  QuotaShare,
   RateLimit,
   NetworkPark,
   ServerPlace,

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { Quotas } from '../../domain/quotas.ts';
 import { createdAt, id } from './columns.ts';
 
 const WorkspaceSchema = defineEntity({
@@ -9,6 +10,8 @@ const WorkspaceSchema = defineEntity({
     name: p.text().strictNullable(),
     /** Null: no active plan, so nothing can be scheduled. */
     plan: p.text().strictNullable().default('standard'),
+    /** Where it may have more or less than the settings say: how much, by name. */
+    quotas: p.json<Partial<Quotas>>().defaultRaw(`'{}'`),
     createdAt: createdAt(),
   },
 });

@@ -9,6 +9,7 @@ import { Migration0010MediaAndAnalytics } from './migration-0010-media-and-analy
 import { Migration0011AtScale } from './migration-0011-at-scale.ts';
 import { Migration0012KeyLastUse } from './migration-0012-key-last-use.ts';
 import { Migration0013Installation } from './migration-0013-installation.ts';
+import { Migration0014Quotas } from './migration-0014-quotas.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   { name: 'migration-0011-at-scale', class: Migration0011AtScale },
   { name: 'migration-0012-key-last-use', class: Migration0012KeyLastUse },
   { name: 'migration-0013-installation', class: Migration0013Installation },
+  { name: 'migration-0014-quotas', class: Migration0014Quotas },
 ];

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { StorageSettings } from '../storage/create-storage.ts';
-import { text, type Env } from './read-values.ts';
+import { text, wholeNumber, type Env } from './read-values.ts';
 
 const defaultDir = fileURLToPath(new URL('../../.data/media', import.meta.url));
 
@@ -25,5 +25,7 @@ export function mediaSettings(env: Env, problems: string[]): StorageSettings {
   }
 
   const s3 = bucket === '' ? null : { bucket, region, endpoint: endpoint || undefined };
-  return { mediaDir, s3 };
+  const percent = { otherwise: 10, least: 0, most: 100 };
+  const leastFree = wholeNumber(env, 'PUNCTUAL_DISK_FREE_PERCENT', percent, problems);
+  return { mediaDir, s3, leastFree };
 }

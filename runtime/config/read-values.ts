@@ -15,7 +15,7 @@ export function wholeNumber(
   problems: string[],
 ): number {
   const given = text(env, name, String(otherwise));
-  if (!/^\d{1,9}$/v.test(given) || Number(given) < least || Number(given) > most) {
+  if (!/^\d{1,15}$/v.test(given) || Number(given) < least || Number(given) > most) {
     problems.push(`${name} must be a whole number from ${least} to ${most}, not "${given}".`);
   }
 

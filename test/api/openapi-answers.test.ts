@@ -14,7 +14,7 @@ import { storeChannel } from '../support/seed.ts';
 import { filled, type Look } from './openapi-answers/look.ts';
 import { media } from './openapi-answers/media.ts';
 import { posts } from './openapi-answers/posts.ts';
-import { failures, refusals, tooMany, withoutPlan } from './openapi-answers/refusals.ts';
+import { failures, refusals, tooMany, whenFull, withoutPlan } from './openapi-answers/refusals.ts';
 import { webhooks } from './openapi-answers/webhooks.ts';
 import { ownedBy, silentPort } from './owned.ts';
 
@@ -45,6 +45,7 @@ test('every answer that the document describes occurs, and each is as described'
 
   await refusals(punctual, client, contract, look);
   await withoutPlan(punctual, client, look);
+  await whenFull(punctual, client, look);
   await tooMany(t, contract, look);
   await failures(t, punctual, client, contract, look);
   t.deepEqual([...seen].toSorted(), describedIn(contract).toSorted());

@@ -8,7 +8,7 @@ import { commands } from '../../cli/commands.ts';
 import { readArguments } from '../../cli/read-arguments.ts';
 import { withSecret } from '../../cli/read-secret.ts';
 import { createSealer } from '../../runtime/sealer.ts';
-import type { Punctual } from '../support/punctual.ts';
+import { usualQuotas, type Punctual } from '../support/punctual.ts';
 
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
@@ -89,7 +89,9 @@ export function adminOf({
       const em = orm.em.fork();
       const workflowLink = (id: string) =>
         `${uiUrl}/namespaces/${temporal.namespace}/workflows/${id}`;
-      return command.run({ orm, em, egress, sealer, publicUrl, workflowLink, now }, values);
+      const quotas = usualQuotas;
+      const its = { orm, em, egress, sealer, publicUrl, workflowLink, quotas, now };
+      return command.run(its, values);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { mutationsOf, type Mutation } from './mutation.ts';
 
+const quotas = ['test/api/quotas', 'test/cli'];
 const posts = ['test/api/posts', 'test/api/contract'];
 const isolation = ['test/api/isolation'];
 
@@ -183,6 +184,29 @@ export const postMutations: readonly Mutation[] = [
     ['test/temporal'],
     [['a post of which Temporal did not hear is in no outbox', 'dueAt ? 0 : 1', '1']],
   ),
+  ...mutationsOf('api/quotas/take-room.ts', quotas, [
+    [
+      'room of a share that has none is taken',
+      'and ($3::bigint <= 0 or scheduled >= $3::bigint)',
+      '',
+    ],
+    ['a quota that was set is heeded when the old room is used up', ' and basis = $6::text', ''],
+    ['posts that are being made are not counted', '(await lockShares(em, workspaceId)) ?? 0', '0'],
+  ]),
+  ...mutationsOf('api/quotas/media-room.ts', quotas, [
+    ['uploads at once pass the quota together', ' for no key update', ''],
+  ]),
+  ...mutationsOf('db/quota-shares.ts', quotas, [
+    ['drafts that a cancel made do not count', 'scheduled = 0, drafts = 0', 'text_bytes = 0'],
+  ]),
+  ...mutationsOf('domain/quotas.ts', quotas, [
+    ['a lower quota refuses what does not grow', 'change[quota] > 0 && ', ''],
+    [
+      'scheduling and cancelling in turns makes drafts without end',
+      ' - Math.max(0, drafts - quotas.drafts)',
+      '',
+    ],
+  ]),
   ...mutationsOf('api/posts/check-texts.ts', posts, [
     ['a text of spaces is taken', "text.trim() === ''", "text === ''"],
   ]),

@@ -96,6 +96,7 @@ export async function sweepLibrary(
     downloader: { download: () => Promise.reject(new Error('Nothing is downloaded here.')) },
     inspector: createInspector(),
     refuseUrl: () => null,
+    mustHaveDisk: () => Promise.resolve(),
     stallMs: 1000,
   };
   await sweepMedia({ orm, log: testLog, media });

@@ -21,6 +21,7 @@ import type { Network } from '../../networks/network.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
 import { activityDeps, attempt, clockStartMs, type Attempted } from './attempt.ts';
 import { heldClock } from './database-clock.ts';
+import { usualQuotas } from './punctual.ts';
 import { addFakeChannel } from './seed.ts';
 
 /** A claim that found something to publish. */
@@ -125,7 +126,7 @@ function apiCalls(
   const tellTemporal = (message: PostToSync) => void told.push(message);
   const api = { ...deps, media: {}, rules, tellTemporal, tellDelivery: () => undefined };
   const apiDeps = api as unknown as ApiDeps; // Without what only calls with files use.
-  const caller = { workspaceId, plan: 'standard' };
+  const caller = { workspaceId, plan: 'standard', quotas: usualQuotas };
   return {
     create: async (request) => (await createPost(apiDeps, caller, request, undefined)).postId,
     edit: (postId, request) => editPost(apiDeps, caller, postId, request),

@@ -11,6 +11,8 @@ import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Network } from '../../networks/network.ts';
 import { rulesOf } from '../../networks/rules.ts';
+import type { Quotas } from '../../domain/quotas.ts';
+import { quotas as readQuotas } from '../../runtime/config/quotas.ts';
 import type { RateLimits } from '../../runtime/config/rate-limits.ts';
 import { parseAllowList } from '../../runtime/egress/allow-list.ts';
 import { checkDestination, checkUrl } from '../../runtime/egress/check-url.ts';
@@ -19,6 +21,7 @@ import type { EgressOptions } from '../../runtime/egress/create-agent.ts';
 import { createResolver } from '../../runtime/egress/resolver.ts';
 import { createInspector } from '../../runtime/media/inspector.ts';
 import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
+import { diskGuard } from '../../runtime/storage/disk-guard.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
@@ -67,6 +70,10 @@ export type ApiOptions = Patience & {
   readonly media?: Partial<MediaDeps>;
   /** Calls a minute, where the test is about them; otherwise so many that none is refused. */
   readonly rateLimits?: Partial<RateLimits>;
+  /** What a workspace may have, where the test is about that. */
+  readonly quotas?: Partial<Quotas>;
+  /** How much of the disk must be free for uploads, in percent. */
+  readonly leastFree?: number;
   /** How long a JSON body may take, where the test is about that. In milliseconds. */
   readonly bodyMs?: number;
   readonly trustedProxies?: number;
@@ -108,6 +115,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     downloader: egress,
     inspector: createInspector(),
     refuseUrl: (given: string) => checkUrl(given, allow),
+    mustHaveDisk: diskGuard(mediaDir, options.leastFree ?? 0),
     stallMs: 30_000,
     ...options.media,
   };
@@ -127,7 +135,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     egress,
     refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
     readiness: () => readiness(orm, temporal),
-    admit: admission(t, databaseUrl, options.rateLimits, options.mostPerKey),
+    admit: admission(t, databaseUrl, options.rateLimits, options),
     readers: options.readers ?? { bytesPerSecond: 0, windowMs: 60_000 },
     mostPerAddress,
     bodyMs: options.bodyMs ?? 100_000,
@@ -217,14 +225,18 @@ const rulesIn = (networks: Readonly<Record<string, Network>>): Record<string, Ne
 /** So many calls a minute that no test is refused for their number. */
 const plenty: RateLimits = { requests: 1_000_000, writes: 1_000_000, wrongKeys: 1_000_000 };
 
+/** The defaults, by the settings' own parser. */
+export const usualQuotas = readQuotas({}, []);
+
 /** What stands before every call of a test's API. @param limits Where the test is about them. */
 export function admission(
   t: ExecutionContext,
   databaseUrl: string,
   limits: Partial<RateLimits> = {},
-  mostAtATime = 0,
+  { mostPerKey = 0, quotas = {} }: Pick<ApiOptions, 'mostPerKey' | 'quotas'> = {},
 ): Admission {
   const pool = createPool(databaseUrl, testLog, patience);
   t.teardown(() => pool.end());
-  return createAdmission(pool, { ...plenty, ...limits }, mostAtATime);
+  const allowances = { mostAtATime: mostPerKey, quotas: { ...usualQuotas, ...quotas } };
+  return createAdmission(pool, { ...plenty, ...limits }, allowances);
 }

@@ -11,7 +11,7 @@ import type { Json } from '../../networks/network.ts';
 import { rulesOf } from '../../networks/rules.ts';
 import type { Client } from './client.ts';
 import { accountOn, type FakeNetwork } from './networks.ts';
-import type { Punctual } from './punctual.ts';
+import { usualQuotas, type Punctual } from './punctual.ts';
 
 export type StoredChannel = {
   readonly platform?: Platform;
@@ -159,6 +159,6 @@ export async function storeUntold(
   const mine = Object.entries(deps.networks).map(([name, network]) => [name, network.rules]);
   const rules = { ...rulesOf, ...Object.fromEntries(mine) };
   const ofTheApi = { ...deps, rules } as unknown as ApiDeps; // No more of them is used.
-  await storePost(ofTheApi, workspaceId, channels, post, []);
+  await storePost(ofTheApi, { workspaceId, quotas: usualQuotas }, channels, post, []);
   return id;
 }

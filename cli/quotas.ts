@@ -1,0 +1,78 @@
+import type { Em } from '../db/orm.ts';
+import { lockShares } from '../db/quota-shares.ts';
+import { countQuotas } from '../db/quota-use.ts';
+import { AppError } from '../domain/errors.ts';
+import { isQuotaName, quotaNames, type Quotas } from '../domain/quotas.ts';
+import type { CommandAnswer, CommandDeps } from './command.ts';
+import { mustExist } from './workspaces.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+/** What a workspace may have, and what it has: counted anew, however much that is. */
+export async function showQuotas(
+  { em, quotas }: CommandDeps,
+  { WORKSPACE_ID: id = '' }: Values,
+): Promise<CommandAnswer> {
+  await mustExist(em, id);
+  const own = await ownQuotas(em, id);
+  const used = await countQuotas(em, id);
+  const rows = quotaNames.map((quota) => ({
+    quota,
+    limit: own[quota] ?? quotas[quota],
+    used: used[quota],
+    is_default: own[quota] === undefined,
+  }));
+  const lines = rows.map(
+    ({ quota, limit, used: has, is_default: isDefault }) =>
+      `${quota.padEnd(11)}  ${has} of ${limit}${isDefault ? '' : ' (set for this workspace)'}`,
+  );
+  return { text: lines.join('\n'), data: { workspace_id: id, quotas: rows } };
+}
+
+/**
+ * Sets what a workspace may have. A number below what it has takes nothing away and stops no post: it refuses what is
+ * new. From the next call on; what is counted along is counted anew.
+ */
+export async function setQuota(
+  { em, quotas }: CommandDeps,
+  { WORKSPACE_ID: id = '', QUOTA: quota = '', 'NUMBER|default': given = '' }: Values,
+): Promise<CommandAnswer> {
+  if (!isQuotaName(quota)) {
+    throw new AppError(
+      'invalid_request',
+      `There is no quota "${quota}". There are ${quotaNames.join(', ')}.`,
+    );
+  }
+
+  if (given !== 'default' && !/^\d{1,15}$/v.test(given)) {
+    throw new AppError(
+      'invalid_request',
+      `A quota is a whole number of at most 15 digits, or "default"; not "${given}".`,
+    );
+  }
+
+  await mustExist(em, id);
+  await em.transactional(async (tx) => {
+    await (given === 'default'
+      ? tx.execute('update workspaces set quotas = quotas - ?::text where id = ?', [quota, id])
+      : tx.execute(
+          'update workspaces set quotas = quotas || jsonb_build_object(?::text, ?::bigint) where id = ?',
+          [quota, Number(given), id],
+        ));
+    await lockShares(tx, id);
+    await tx.execute('delete from quota_shares where workspace_id = ?', [id]);
+  });
+  const limit = given === 'default' ? quotas[quota] : Number(given);
+  return {
+    text: `Workspace ${id} may have ${limit} of ${quota}${given === 'default' ? ', as the settings say' : ''}`,
+    data: { workspace_id: id, quota, limit },
+  };
+}
+
+async function ownQuotas(em: Em, id: string): Promise<Partial<Quotas>> {
+  const [row] = await em.execute<{ quotas: Partial<Quotas> }[]>(
+    'select quotas from workspaces where id = ?',
+    [id],
+  );
+  return row?.quotas ?? {};
+}

@@ -1,0 +1,51 @@
+import type { ExecutionContext } from 'ava';
+import type { QuotaName, Quotas } from '../../../domain/quotas.ts';
+import { adminOf } from '../../cli/admin.ts';
+import { newClient, type Client, type Reply } from '../../support/client.ts';
+import type { Punctual } from '../../support/punctual.ts';
+import { storeChannel } from '../../support/seed.ts';
+
+/** A workspace that may have so much, by the operator's own command, with one channel. */
+export async function limited(
+  punctual: Punctual,
+  quotas: Partial<Quotas>,
+): Promise<{ readonly client: Client; readonly channel: string }> {
+  const client = await newClient(punctual);
+  await limit(punctual, client, quotas);
+  return { client, channel: await storeChannel(punctual, client.workspaceId) };
+}
+
+/** Sets what a workspace may have from now on. */
+export async function limit(
+  punctual: Punctual,
+  { workspaceId }: Client,
+  quotas: Partial<Quotas>,
+): Promise<void> {
+  for (const [quota, most] of Object.entries(quotas)) {
+    await adminOf(punctual).call('quota', 'set', workspaceId, quota, String(most));
+  }
+}
+
+/** Holds that a call was refused for this quota, with the numbers that its sender needs. */
+export function isFull(
+  t: ExecutionContext,
+  { status, body }: Reply,
+  quota: QuotaName,
+  most: number,
+  used: number,
+): void {
+  t.is(status, 402, JSON.stringify(body));
+  t.is(body.code, 'quota_exceeded');
+  t.like(body.details, [{ path: '', quota, limit: most, used }]);
+  t.true(body.error.includes(`may have ${most} `) && body.error.includes(`has ${used};`));
+  t.regex(body.error, /The operator can raise the limit\.$/v);
+}
+
+/** A draft of so many bytes, on no channel. */
+export const draftOf = (bytes: number): { body: string } => ({ body: 'x'.repeat(bytes) });
+
+/** How many answers had each status. */
+export const tally = (replies: readonly Reply[]): Record<number, number> =>
+  Object.fromEntries(
+    [...Map.groupBy(replies, ({ status }) => status)].map(([status, all]) => [status, all.length]),
+  );
