@@ -1,6 +1,7 @@
 import type { WorkflowStates } from '../domain/workflow-state.ts';
 import type { Orm } from '../db/orm.ts';
 import type { Network } from '../networks/network.ts';
+import type { Kept } from '../runtime/config/kept.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/sealer.ts';
@@ -21,6 +22,8 @@ export type ActivityDeps = {
   readonly publicUrl: string;
   /** The sweep asks whether Temporal goes on with what the database waits for. */
   readonly workflows: WorkflowStates;
+  /** For how many days what is over is kept. */
+  readonly kept: Pick<Kept, 'deliveries' | 'finds'>;
   readonly log: Logger;
   readonly now: () => Date;
 };

@@ -79,6 +79,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     inspector: createInspector(),
     refuseUrl: (url: string) => checkUrl(url, forDownloads),
     mustHaveDisk: diskGuard(config.media.mediaDir, config.media.leastFree),
+    keepUnusedDays: config.kept.unusedMedia,
     stallMs: 30_000,
   };
   const deps: ApiDeps = {

@@ -1,5 +1,6 @@
 import { crowds, type Crowds } from './config/crowds.ts';
 import { egressAllow, type EgressAllow } from './config/egress-allow.ts';
+import { kept, type Kept } from './config/kept.ts';
 import { mediaSettings } from './config/media.ts';
 import { rateLimits, trustedProxies, type RateLimits } from './config/rate-limits.ts';
 import { quotas } from './config/quotas.ts';
@@ -24,6 +25,7 @@ export type Config = {
   readonly crowds: Crowds;
   /** Of a workspace for which nothing else was set. */
   readonly quotas: Quotas;
+  readonly kept: Kept;
   /** Where people find Temporal's Web UI, without a slash at the end; null when nobody has said. */
   readonly temporalUiUrl: string | null;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
@@ -51,6 +53,7 @@ export function readConfig(env: Env = process.env): Config {
     rateLimits: rateLimits(env, problems),
     crowds: crowds(env, problems),
     quotas: quotas(env, problems),
+    kept: kept(env, problems),
     temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', '').replace(/\/+$/v, '') || null,
     trustedProxies: trustedProxies(env, problems),
   };

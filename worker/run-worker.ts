@@ -46,14 +46,14 @@ export async function runWorker(
   const egress = createEgress({ allow: parseAllowList(forNetworks), ownUrl: config.publicUrl });
   const webhooks = createEgress({ allow: parseAllowList(forWebhooks), ownUrl: config.publicUrl });
   const storage = createStorage(config.media);
-  const { publicUrl } = config;
+  const { publicUrl, kept } = config;
   const sealer = createSealer(config.secretKey);
   const clock = createDatabaseClock(orm, log);
   const { now } = clock;
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
-  const ways = { egress, webhooks };
-  const deps = adapt({ orm, networks, ...ways, storage, publicUrl, workflows, log, sealer, now });
+  const links = { orm, networks, egress, webhooks, storage, workflows };
+  const deps = adapt({ ...links, publicUrl, kept, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
   await insist('the database', () => migrate(orm).then(clock.measure), log);

@@ -22,7 +22,7 @@ const shareMs = 10_000;
 
 /**
  * Compares the database with Temporal and heals what does not agree: posts that are overdue or whose workflow is gone,
- * deliveries whose workflow is gone. Removes what is older than 30 days. It takes as long as there is much to look at,
+ * deliveries whose workflow is gone. Removes what is older than it is kept. It takes as long as there is much to look at,
  * within bounds, and is safe to repeat and to run side by side.
  */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {

@@ -13,6 +13,8 @@ export type MediaDeps = {
   readonly refuseUrl: (url: string) => string | null;
   /** @throws AppError `unavailable` when so little of the disk is free that no files are taken. */
   readonly mustHaveDisk: () => Promise<void>;
+  /** For how many days files are kept that no post has; 0 is for good. */
+  readonly keepUnusedDays: number;
   /** How long whoever sends us a file, or reads one, may stand still, in milliseconds. */
   readonly stallMs: number;
 };

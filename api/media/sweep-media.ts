@@ -1,6 +1,7 @@
 import { describeError } from '../../runtime/describe-error.ts';
 import type { ApiDeps } from '../deps.ts';
 import { compareStorage } from './compare-storage.ts';
+import { removeUnused } from './remove-unused.ts';
 import { giveUpStale, removeLost } from './unsettled-files.ts';
 
 type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
@@ -26,6 +27,9 @@ export async function sweepMedia(deps: Deps): Promise<void> {
     media.staging.sweep((file, error) =>
       log.warn({ error: describeError(error), file }, 'a staged file could not be removed'),
     ),
+  );
+  await pass('files that no post has could not be deleted', () =>
+    removeUnused(deps, media.keepUnusedDays),
   );
   await pass('files that nobody took could not be removed', () => removeStale(deps));
   await pass('the media storage could not be compared with the library', () =>

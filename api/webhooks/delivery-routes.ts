@@ -50,7 +50,8 @@ const listCall = (deps: ApiDeps): Route => ({
   operationId: 'listDeliveries',
   tag: 'Webhooks',
   summary: 'Deliveries to a webhook endpoint, newest first',
-  description: 'Each is kept for 30 days, and for as long as it is being tried.',
+  description:
+    'Each is kept for 30 days, unless the operator chose otherwise, and for as long as it is being tried.',
   query: {
     status: {
       description: 'Only deliveries with this status.',

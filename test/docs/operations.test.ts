@@ -109,6 +109,24 @@ test('the README has every setting that the programs read', (t) => {
   );
 });
 
+test('the table of what is kept how long has every setting of it, and every table that grows', (t) => {
+  const [, section = ''] = page.split('## What is kept how long');
+  const [table = ''] = section.split('\n## ');
+  const settings = [...read('runtime/config/kept.ts').matchAll(/PUNCTUAL_KEEP_\w+/gv)];
+  t.true(settings.length >= 3);
+  const rows = [
+    'posts',
+    'idempotency keys',
+    'publish_attempts',
+    'sweep_finds',
+    'events',
+    'rate_limits',
+  ];
+  for (const word of [...settings.map(([name]) => name), ...rows]) {
+    t.true(table.includes(word), word);
+  }
+});
+
 test('each folder and file that the README points at is there', (t) => {
   const links = [...read('README.md').matchAll(/\]\((?<path>[^\):]+)\)/gv)].map((m) => m[1] ?? '');
 

@@ -5,6 +5,8 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { AppError } from '../../domain/errors.ts';
 import { ConfigError, readConfig } from '../../runtime/config.ts';
+import { kept } from '../../runtime/config/kept.ts';
+import { quotas } from '../../runtime/config/quotas.ts';
 import { parser } from '../../runtime/parser.ts';
 
 const needed = {
@@ -37,9 +39,11 @@ test('two settings are enough, and the others have defaults', (t) => {
     logLevel: 'info',
     egressAllow: noneOpen,
     publicUrl: 'http://127.0.0.1:3000',
-    media: { mediaDir: path.resolve('.data/media'), s3: null },
+    media: { mediaDir: path.resolve('.data/media'), s3: null, leastFree: 10 },
     rateLimits: { requests: 120, writes: 60, wrongKeys: 30 },
     crowds: { perAddress: 256, perKey: 50, slowestReader: 10_000 },
+    quotas: quotas({}, []), // room.test.ts has the numbers.
+    kept: kept({}, []),
     temporalUiUrl: null,
     trustedProxies: 0,
   });

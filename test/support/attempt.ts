@@ -72,6 +72,7 @@ export async function activityDeps(
     storage: createStorage({ mediaDir: await temporaryFolder(t), s3: null }),
     publicUrl: 'https://punctual.example',
     workflows: noWorkflows,
+    kept: { deliveries: 30, finds: 30 },
     log: testLog,
   };
 }

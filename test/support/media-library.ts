@@ -84,10 +84,16 @@ export async function rowsOf(punctual: Punctual, workspaceId: string): Promise<n
   return Number(row?.count);
 }
 
-/** Sweeps the library as an API process does each hour. @param storage Another one than that on the disk. */
+/**
+ * Sweeps the library as an API process does each hour.
+ *
+ * @param storage Another one than that on the disk.
+ * @param keepUnusedDays 0, for good, when left out.
+ */
 export async function sweepLibrary(
   { orm, mediaDir }: Pick<Punctual, 'orm' | 'mediaDir'>,
   storage?: MediaStorage,
+  keepUnusedDays = 0,
 ): Promise<void> {
   const stored = { mediaDir, s3: null };
   const media = {
@@ -97,6 +103,7 @@ export async function sweepLibrary(
     inspector: createInspector(),
     refuseUrl: () => null,
     mustHaveDisk: () => Promise.resolve(),
+    keepUnusedDays,
     stallMs: 1000,
   };
   await sweepMedia({ orm, log: testLog, media });

@@ -108,22 +108,13 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const sealer = createSealer(secretKey);
   const now = options.now ?? (() => new Date());
   const mediaDir = await temporaryFolder(t);
-  const stored = { mediaDir, s3: null };
-  const media = {
-    storage: createStorage(stored),
-    staging: await createStaging(stored),
-    downloader: egress,
-    inspector: createInspector(),
-    refuseUrl: (given: string) => checkUrl(given, allow),
-    mustHaveDisk: diskGuard(mediaDir, options.leastFree ?? 0),
-    stallMs: 30_000,
-    ...options.media,
-  };
+  const media = await libraryIn(mediaDir, egress, (given) => checkUrl(given, allow), options);
   t.teardown(() => media.inspector.close());
   const { storage } = media;
   const workflows = workflowStates(temporal.client);
+  const kept = { deliveries: 30, finds: 30 };
   const base = { orm, sealer, publicUrl, log: testLog, now };
-  const deps = { ...base, networks, workflows, egress, webhooks: egress, storage };
+  const deps = { ...base, networks, workflows, egress, webhooks: egress, storage, kept };
   const { mostPerAddress = 0, trustedProxies = 0 } = options;
   const sync = backgroundSync(temporal.client, orm, testLog);
   const app = createApp({
@@ -161,6 +152,26 @@ async function listen(
   });
   const { port } = server.address() as AddressInfo;
   return `http://127.0.0.1:${port}`;
+}
+
+async function libraryIn(
+  mediaDir: string,
+  downloader: MediaDeps['downloader'],
+  refuseUrl: MediaDeps['refuseUrl'],
+  { leastFree = 0, media }: ApiOptions,
+): Promise<MediaDeps> {
+  const stored = { mediaDir, s3: null };
+  return {
+    storage: createStorage(stored),
+    staging: await createStaging(stored),
+    downloader,
+    inspector: createInspector(),
+    refuseUrl,
+    keepUnusedDays: 0,
+    mustHaveDisk: diskGuard(mediaDir, leastFree),
+    stallMs: 30_000,
+    ...media,
+  };
 }
 
 export type WorkerOptions = {

@@ -1,0 +1,132 @@
+import test from 'ava';
+import { forgetOld } from '../../activities/sweep/forget-old.ts';
+import { SweepFind } from '../../db/entities/sweep-find.ts';
+import { upload, filesOf, sweepLibrary } from '../support/media-library.ts';
+import { picture } from '../support/media-files.ts';
+import { sharedApi } from '../support/kit.ts';
+import { storedRows } from '../support/stored-rows.ts';
+import { endedPost, storeChannel } from '../support/seed.ts';
+import { storeDelivery } from '../support/seed-deliveries.ts';
+
+// What is old goes in all workspaces: the tests come one after the other.
+const api = sharedApi(test);
+
+const daysAgo = (days: number): Date => new Date(Date.now() - days * 24 * 3_600_000);
+
+const count = async (table: string): Promise<number> =>
+  (await storedRows(api.punctual.orm))[table] ?? -1;
+
+test.serial(
+  'posts, their sends, their keys and the files of the library stay for years',
+  async (t) => {
+    const { punctual } = api;
+    const client = await api.newClient();
+    const channel = await storeChannel(punctual, client.workspaceId);
+    const bytes = await picture('png');
+    const { id: media } = (await upload(punctual, client, { bytes })).body.media;
+    await upload(punctual, client, { bytes });
+    const post = { body: 'Kept', channel_ids: [channel], media_ids: [media] };
+    const key = { 'idempotency-key': 'years ago' };
+    const { id } = (await client.post('/posts', post, key)).body.post;
+    await endedPost(punctual, client, new Map([[channel, 'published']]));
+    const em = punctual.orm.em.fork();
+    await em.execute(
+      `insert into publish_attempts
+       (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, content_hash, remote_data, created_at, updated_at)
+     select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id::text, 'sent', '', '', '{}', now(), now()
+     from post_channels where workspace_id = ?`,
+      [client.workspaceId],
+    );
+    for (const table of ['posts', 'idempotency_keys', 'media_files', 'publish_attempts']) {
+      await em.execute(`update ${table} set created_at = created_at - interval '5 years'`);
+    }
+
+    const before = await storedRows(punctual.orm, client.workspaceId);
+    const files = await filesOf(punctual);
+    await forgetOld(punctual.deps);
+    await sweepLibrary(punctual);
+
+    t.deepEqual(await storedRows(punctual.orm, client.workspaceId), before);
+    t.like(before, { posts: 2, idempotency_keys: 1, publish_attempts: 2, media_files: 2 });
+    t.deepEqual(await filesOf(punctual), files);
+    const again = await client.post('/posts', post, key);
+    t.is(again.status, 200);
+    t.is(again.body.post.id, id);
+  },
+);
+
+test.serial(
+  'deliveries, their events and finds are kept as long as the operator says, each apart',
+  async (t) => {
+    const { punctual } = api;
+    const client = await api.newClient();
+    await client.post('/webhooks', { url: 'https://8.8.8.8/hook', events: ['post.failed'] });
+    const em = punctual.orm.em.fork();
+    for (const days of [1, 6, 8, 29, 31]) {
+      await storeDelivery(punctual, client.workspaceId, 'delivered', daysAgo(days));
+      em.create(SweepFind, {
+        workspaceId: client.workspaceId,
+        postId: null,
+        deliveryId: null,
+        kind: 'overdue',
+        foundAt: daysAgo(days),
+      });
+    }
+
+    await em.flush();
+    const forget = (deliveries: number, finds: number) =>
+      forgetOld({ ...punctual.deps, kept: { deliveries, finds } });
+
+    await forget(30, 30);
+    t.deepEqual(
+      [await count('deliveries'), await count('events'), await count('sweep_finds')],
+      [4, 4, 4],
+    );
+    await forget(7, 30);
+    t.deepEqual(
+      [await count('deliveries'), await count('events'), await count('sweep_finds')],
+      [2, 2, 4],
+    );
+    await forget(30, 7);
+    t.deepEqual(
+      [await count('deliveries'), await count('events'), await count('sweep_finds')],
+      [2, 2, 2],
+    );
+  },
+);
+
+test.serial(
+  'files that no post has go after the days that the operator says, with their bytes, and no others',
+  async (t) => {
+    const { punctual } = api;
+    const client = await api.newClient();
+    const bytes = await picture('png');
+    const newFile = async (days: number): Promise<string> => {
+      const { id } = (await upload(punctual, client, { bytes })).body.media;
+      await punctual.orm.em
+        .fork()
+        .execute('update media_files set created_at = ? where id = ?', [daysAgo(days), id]);
+      return id;
+    };
+    const [unused, young, inDraft, takenOff] = [
+      await newFile(31),
+      await newFile(29),
+      await newFile(400),
+      await newFile(31),
+    ];
+    await client.post('/posts', { body: 'x', media_ids: [inDraft] });
+    const { id } = (await client.post('/posts', { body: 'x', media_ids: [takenOff] })).body.post;
+    await client.patch(`/posts/${id}`, { media_ids: null });
+    const listed = async (): Promise<string[]> =>
+      (await client.get('/media')).body.media.map((file: { id: string }) => file.id).toSorted();
+
+    await sweepLibrary(punctual);
+    t.deepEqual(await listed(), [unused, young, inDraft, takenOff].toSorted(), 'unless it is set');
+
+    await sweepLibrary(punctual, undefined, 30);
+    t.deepEqual(await listed(), [young, inDraft].toSorted());
+    const files = await filesOf(punctual);
+    t.false(files.includes(unused ?? '') || files.includes(takenOff ?? ''));
+    t.true(files.includes(young ?? '') && files.includes(inDraft ?? ''));
+  },
+);
