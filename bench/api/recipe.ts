@@ -16,8 +16,8 @@ export type Slot =
   /** An id that this request makes: `new 0`, `new 1` … */
   | `new ${number}`;
 
-/** A value of a statement, with `<<slot>>` in the place of what a request brings. */
-export type Template = string;
+/** A value of a statement, with `<<slot>>` in the place of what a request brings; null is SQL's. */
+export type Template = string | null;
 
 /** A statement of the product, with `$1`, `$2` … where a request's own values stand. */
 export type Step = {
@@ -92,14 +92,16 @@ export function recipeOf(
     return fresh;
   };
   const parts = new RegExp([...Object.keys(known), uuid, instant].join('|'), 'gv');
-  const templateOf = (value: string): Template =>
+  const templateOf = (value: string): string =>
     value.replaceAll(parts, (part) => (constants.includes(part) ? part : `<<${slotOf(part)}>>`));
   return statements.map((statement) => stepOf(statement, templateOf));
 }
 
 /** The ORM writes values into the text, others send them beside it; what a request brings becomes `$n` in both. */
-function stepOf({ text, values, name }: Statement, templateOf: (value: string) => Template): Step {
-  const templates = values.map((value) => templateOf(String(value)));
+function stepOf({ text, values, name }: Statement, templateOf: (value: string) => string): Step {
+  const templates: Template[] = values.map((value) =>
+    value === null ? null : templateOf(String(value)),
+  );
   const parametrized = text.replaceAll(literal, (whole, value: string) => {
     const template = templateOf(value);
     return template === value ? whole : `$${templates.push(template)}`;
@@ -108,5 +110,5 @@ function stepOf({ text, values, name }: Statement, templateOf: (value: string) =
 }
 
 /** A template's value for one request. */
-export const fill = (template: Template, valueOf: (slot: Slot) => string): string =>
-  template.replaceAll(/<<(?<slot>[^>]+)>>/gv, (_, slot: Slot) => valueOf(slot));
+export const fill = (template: Template, valueOf: (slot: Slot) => string): Template =>
+  template?.replaceAll(/<<(?<slot>[^>]+)>>/gv, (_, slot: Slot) => valueOf(slot)) ?? null;
