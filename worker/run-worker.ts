@@ -42,9 +42,10 @@ export async function runWorker(
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
   // Each with connections of its own: one that is open to an allowed address is no way there for the other.
-  const { networks: forNetworks, webhooks: forWebhooks } = config.egressAllow;
-  const egress = createEgress({ allow: parseAllowList(forNetworks), ownUrl: config.publicUrl });
-  const webhooks = createEgress({ allow: parseAllowList(forWebhooks), ownUrl: config.publicUrl });
+  const openTo = (list: string) =>
+    createEgress({ allow: parseAllowList(list), ownUrl: config.publicUrl });
+  const egress = openTo(config.egressAllow.networks);
+  const webhooks = openTo(config.egressAllow.webhooks);
   const storage = createStorage(config.media);
   const { publicUrl, kept } = config;
   const sealer = createSealer(config.secretKey);
@@ -82,12 +83,7 @@ export async function runWorker(
   await Promise.all([running, stopRelay(), stopSchedule(), stopSearchable()]);
   stopMeasuring();
   storage.close();
-  await Promise.all([
-    temporal.close(),
-    connection.close(),
-    egress.close(),
-    webhooks.close(),
-    orm.close(),
-  ]);
+  await Promise.all([egress.close(), webhooks.close()]);
+  await Promise.all([temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }

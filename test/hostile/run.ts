@@ -94,18 +94,16 @@ async function attackOnce(
 ): Promise<readonly string[]> {
   const watching = watch(api.url, api.child.pid ?? 0, firstMb);
   const beganMs = performance.now();
-  let isOver = false;
+  const over = new AbortController();
   const neighbours = (async () => {
     const faults: string[] = [];
-    while (!isOver) {
+    while (!over.signal.aborted) {
       faults.push(...(await callAsUsual(neighbour)));
     }
 
     return faults;
   })();
-  const faults = await run(target).finally(() => {
-    isOver = true;
-  });
+  const faults = await run(target).finally(() => over.abort());
   const theirs = await neighbours;
   const seconds = ((performance.now() - beganMs) / 1000).toFixed(1);
   const { healthMs, grewMb, failures } = await watching.stop();

@@ -25,9 +25,9 @@ export function watch(
   firstMb: number,
 ): { readonly stop: () => Promise<Seen> } {
   const seen = { healthMs: 0, grewMb: 0, failures: [] as string[] };
-  let isOver = false;
+  const over = new AbortController();
   const running = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const lateMs = await lateness();
       const beganMs = performance.now();
       const failure = await ask(url);
@@ -42,7 +42,7 @@ export function watch(
   })();
   return {
     stop: async () => {
-      isOver = true;
+      over.abort();
       await running;
       return seen;
     },

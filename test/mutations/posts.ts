@@ -182,7 +182,13 @@ export const postMutations: readonly Mutation[] = [
   ...mutationsOf(
     'api/posts/store-post.ts',
     ['test/temporal'],
-    [['a post of which Temporal did not hear is in no outbox', 'dueAt ? 0 : 1', '1']],
+    [
+      [
+        'a post of which Temporal did not hear is in no outbox',
+        'dueAt ? 0 : 1, // There',
+        '1, // There',
+      ],
+    ],
   ),
   ...mutationsOf('api/quotas/take-room.ts', quotas, [
     [

@@ -57,8 +57,10 @@ const honest: Attack = {
 const manyParts: Attack = {
   name: 'upload: ten thousand parts',
   run: async (target) => {
-    const part = { head: 'content-disposition: form-data; name="a"', content: new Uint8Array(1) };
-    const status = await upload(target, ...Array<Part>(10_000).fill(part)).catch(closed);
+    const parts = Array.from({ length: 10_000 }, (_, n) => {
+      return { head: `content-disposition: form-data; name="a${n}"`, content: new Uint8Array(1) };
+    });
+    const status = await upload(target, ...parts).catch(closed);
     return must(isRefused(status), `answered with ${status}`);
   },
 };
