@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import { PlainError } from '../../scripts/plain-error.ts';
@@ -67,7 +68,7 @@ async function attackAll(only: RegExp, signal: AbortSignal): Promise<number> {
 
 /** What a service that was in use for a while holds, so that its growth is the attack's. */
 async function warmUp({ target, neighbour }: Service): Promise<void> {
-  for (let round = 0; round < 200; round += 1) {
+  for (let round = 0; round < 300; round += 1) {
     await callAsUsual(neighbour);
   }
 
@@ -99,6 +100,7 @@ async function attackOnce(
     const faults: string[] = [];
     while (!over.signal.aborted) {
       faults.push(...(await callAsUsual(neighbour)));
+      await sleep(20);
     }
 
     return faults;
