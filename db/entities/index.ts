@@ -5,6 +5,7 @@ import { Delivery } from './delivery.ts';
 import { EndpointPlace } from './endpoint-place.ts';
 import { Event } from './event.ts';
 import { IdempotencyKey } from './idempotency-key.ts';
+import { Installation } from './installation.ts';
 import { MediaFile } from './media-file.ts';
 import { NetworkPark } from './network-park.ts';
 import { PostChannel } from './post-channel.ts';
@@ -22,6 +23,7 @@ import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { Workspace } from './workspace.ts';
 
 export const entities = [
+  Installation,
   Workspace,
   ApiKey,
   Channel,

@@ -1,7 +1,7 @@
 import type { Orm } from '../../db/orm.ts';
 
-/** Of these, rows come and go that no call stores: the migrations, and what is counted of calls and for quotas. */
-const apart = ['migrations', 'rate_limits', 'quota_shares'];
+/** Of these, rows come and go that no call stores: the schema's own, and what is counted of calls and for quotas. */
+const apart = ['migrations', 'installation', 'rate_limits', 'quota_shares'];
 
 export type RowCounts = Readonly<Record<string, number>>;
 

@@ -1,0 +1,108 @@
+import { randomInt } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import * as fc from 'fast-check';
+import { startGuard } from '../../scripts/parts/guard.ts';
+import { PlainError } from '../../scripts/plain-error.ts';
+import { openScope } from '../fuzz/scope.ts';
+import { startService } from '../hostile/service.ts';
+import { startTestPostgres } from '../support/services/postgres.ts';
+import { networkProperties, receiverProperty } from './answers.ts';
+import type { Property } from './property.ts';
+import { requestProperties } from './requests.ts';
+import { urlProperties } from './urls.ts';
+
+// `npm run fuzz:bytes [-- --seconds 60] [--seed N] [--only REGEXP]`: everything that reads bytes from strangers is given
+// bytes that are nearly right, or not at all, by fast-check. What fails is made as small as can be, and can be repeated.
+
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(name, () => interrupted.abort());
+}
+
+try {
+  process.exit(await fuzz(interrupted.signal));
+} catch (error) {
+  console.error(error instanceof PlainError ? error.message : error);
+  process.exit(1);
+}
+
+function readOptions(): { seconds: number; seed: number; only: RegExp } {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '60' },
+      seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+      only: { type: 'string', default: '' },
+    },
+  });
+  return {
+    seconds: Number(values.seconds),
+    seed: Number(values.seed),
+    only: new RegExp(values.only, 'v'),
+  };
+}
+
+/** @returns the exit code: 0 when nothing was found. */
+async function fuzz(signal: AbortSignal): Promise<number> {
+  const { seconds, seed, only } = readOptions();
+  const say = (line: string) => console.log(line);
+  const guard = startGuard();
+  const folder = await mkdtemp(path.join(tmpdir(), 'punctual-fuzz-'));
+  // Where this runs as root, PostgreSQL runs as somebody else and has to pass.
+  await chmod(folder, 0o711);
+  const scope = openScope();
+  let found = 0;
+  try {
+    const { env } = await startTestPostgres(folder, { guard, say, signal });
+    Object.assign(process.env, env);
+    const service = await startService(scope.t);
+    const properties = [
+      ...(await requestProperties(service)),
+      ...urlProperties,
+      await receiverProperty(scope.t),
+      ...networkProperties(scope.t),
+    ].filter(({ name }) => only.test(name));
+    say(`To repeat it: npm run fuzz:bytes -- --seed ${seed}`);
+    for (const property of properties) {
+      signal.throwIfAborted();
+      found += await tryOut(property, (seconds * 1000) / properties.length, seed, say);
+    }
+
+    if (service.api.child.exitCode !== null) {
+      found += 1;
+      say('The API process ended.');
+    }
+  } finally {
+    await scope.close();
+    await guard.endAll();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  say(found === 0 ? 'Nothing was found.' : `${found} properties do not hold.`);
+  return found === 0 ? 0 : 1;
+}
+
+/** @returns 1 when it does not hold. */
+async function tryOut(
+  { name, check }: Property,
+  limitMs: number,
+  seed: number,
+  say: (line: string) => void,
+): Promise<0 | 1> {
+  const details = await fc.check(check as fc.IAsyncProperty<unknown>, {
+    seed,
+    numRuns: 10_000_000,
+    interruptAfterTimeLimit: limitMs,
+    markInterruptAsFailure: false,
+  });
+  say(`${String(details.numRuns).padStart(8)} times  ${name}`);
+  if (!details.failed) {
+    return 0;
+  }
+
+  say(fc.defaultReportMessage(details) ?? 'It does not hold.');
+  console.error(details.errorInstance);
+  return 1;
+}

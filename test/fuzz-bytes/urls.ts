@@ -1,0 +1,85 @@
+import * as fc from 'fast-check';
+import { checkUrl } from '../../runtime/egress/check-url.ts';
+import { parseAllowList } from '../../runtime/egress/allow-list.ts';
+import { normalUrl } from '../../runtime/egress/normal-url.ts';
+import type { Property } from './property.ts';
+
+const none = parseAllowList('');
+
+/** Addresses that nobody outside may reach, as four bytes. */
+const inside = fc.oneof(
+  fc.tuple(fc.constantFrom(10, 127, 0), fc.nat(255), fc.nat(255), fc.nat(255)),
+  fc.tuple(fc.constant(192), fc.constant(168), fc.nat(255), fc.nat(255)),
+  fc.tuple(fc.constant(169), fc.constant(254), fc.nat(255), fc.nat(255)),
+  fc.tuple(fc.constant(172), fc.integer({ min: 16, max: 31 }), fc.nat(255), fc.nat(255)),
+);
+
+type Bytes = readonly [number, number, number, number];
+const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
+const whole = (bytes: Bytes): number => bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+
+/** The ways in which an IPv4 address can be written so that some parser takes it for one. */
+const notations: readonly ((bytes: Bytes) => string)[] = [
+  (bytes) => bytes.join('.'),
+  (bytes) => String(whole(bytes)),
+  (bytes) => `0x${whole(bytes).toString(16)}`,
+  (bytes) => `0${whole(bytes).toString(8)}`,
+  (bytes) => bytes.map((byte) => `0x${hex(byte)}`).join('.'),
+  (bytes) => bytes.map((byte) => `0${byte.toString(8)}`).join('.'),
+  ([a, b, c, d]) => `${a}.${b}.${c * 256 + d}`,
+  ([a, b, c, d]) => `${a}.${(b * 256 + c) * 256 + d}`,
+  (bytes) => `${bytes.join('.')}.`,
+  (bytes) => bytes.join('。'),
+  (bytes) => `[::ffff:${bytes.join('.')}]`,
+  ([a, b, c, d]) => `[::ffff:${hex(a)}${hex(b)}:${hex(c)}${hex(d)}]`,
+  ([a, b, c, d]) => `[64:ff9b::${hex(a)}${hex(b)}:${hex(c)}${hex(d)}]`,
+  ([a, b, c, d]) => `[2002:${hex(a)}${hex(b)}:${hex(c)}${hex(d)}::]`,
+  (bytes) => `[::${bytes.join('.')}]`,
+  (bytes) => bytes.join('.').replaceAll('1', '１'),
+  (bytes) => bytes.join('.').replaceAll('1', '①'),
+  (bytes) =>
+    `%${Buffer.from(String(bytes[0])).toString('hex').slice(0, 2)}${bytes.join('.').slice(1)}`,
+];
+
+const port = fc.constantFrom('', ':443', ':8443', ':0', ':65535');
+const user = fc.constantFrom('', 'a@', 'a:b@', 'example.com@', 'example.com%40');
+
+/** Whatever is typed, an answer in words comes of it, and nothing leads inside. */
+export const urlProperties: readonly Property[] = [
+  {
+    name: 'whatever is typed as a URL',
+    check: fc.property(
+      fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 300 }),
+        fc.webUrl({ withFragments: true, withQueryParameters: true }),
+        fc
+          .webUrl()
+          .chain((url) =>
+            fc
+              .tuple(fc.nat(url.length), fc.string({ unit: 'binary', maxLength: 4 }))
+              .map(([at, put]) => url.slice(0, at) + put + url.slice(at)),
+          ),
+      ),
+      (url) => {
+        if (checkUrl(url, none) === null && normalUrl(normalUrl(url)) !== normalUrl(url)) {
+          throw new Error('Its normal form has another normal form.');
+        }
+      },
+    ),
+  },
+  {
+    name: 'addresses of the inside, however they are written',
+    check: fc.property(
+      inside,
+      fc.constantFrom(...notations),
+      user,
+      port,
+      (bytes, write, before, after) => {
+        const url = `https://${before}${write(bytes)}${after}/`;
+        if (checkUrl(url, none) === null) {
+          throw new Error(`${url} is let through.`);
+        }
+      },
+    ),
+  },
+];
