@@ -160,7 +160,7 @@ test('a packed answer is shown as it came, not unpacked', async (t) => {
 
 /** A way out that shares its connections with no other test. */
 const apart = (t: ExecutionContext) => ({
-  egress: testEgress(t, { allow: `127.0.0.1/32:${api.port}` }),
+  webhooks: testEgress(t, { allow: `127.0.0.1/32:${api.port}` }),
 });
 
 const broken: Readonly<Record<string, Answer>> = {

@@ -95,7 +95,7 @@ test('a worker that died over a request takes no attempt of the six: the next tr
   const dead = () => Promise.reject(new Error('Killed.'));
   for (let made = 1; made <= 6; made += 1) {
     // It was sent, and nobody was there for the answer.
-    await t.throwsAsync(attempt(id, { egress: { ...subscribed.deps.egress, request: dead } }));
+    await t.throwsAsync(attempt(id, { webhooks: { ...subscribed.deps.egress, request: dead } }));
     t.is((await shown(id)).attempts.length, made - 1);
     const attempted = await attempt(id);
     t.is(attempted.kind, made < 6 ? 'again' : 'done');

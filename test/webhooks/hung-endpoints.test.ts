@@ -15,7 +15,7 @@ const api = sharedWebhooks(test);
 
 /** A request that gets no answer in its time. */
 const unanswered = (here: EndpointWithHeldPlaces) => ({
-  egress: {
+  webhooks: {
     ...here.deps.egress,
     request: () => Promise.reject(new EgressError('timeout', 'No answer.', { maybeSent: true })),
   },

@@ -165,7 +165,7 @@ test('a fault of ours that comes back at every attempt keeps no place from other
   const request = () => Promise.reject(new TypeError('A bug.'));
   const egress = { ...deps.egress, request };
   for (const id of await events(subscribed, 6)) {
-    await t.throwsAsync(attempt(id, { egress }), { message: 'A bug.' });
+    await t.throwsAsync(attempt(id, { webhooks: egress }), { message: 'A bug.' });
   }
 
   t.deepEqual(await attempt(await event()), delivered);

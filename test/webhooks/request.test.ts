@@ -192,7 +192,7 @@ async function subscribeAt(
   ]);
   const resolve = dns({ [name]: ['127.0.0.1'] });
   const egress = testEgress(t, { ca: authority.ca, allow: `127.0.0.1/32:${port}`, resolve });
-  return { subscribed, deps: { egress } };
+  return { subscribed, deps: { webhooks: egress } };
 }
 
 test('an event arrives over TLS, signed, at a receiver with a good certificate', async (t) => {

@@ -134,7 +134,7 @@ for (const [what, [header, shortest, longest]] of Object.entries(asked)) {
 const limitMs = 10_000;
 
 /** The product's own way out, which gives up after them. */
-const impatient = () => ({ egress: api.punctual.deps.egress });
+const impatient = () => ({ webhooks: api.punctual.deps.egress });
 
 /** Says something each second for as long as the connection is there. */
 const dripping =
@@ -155,7 +155,7 @@ async function mustTimeOut(
     t.is(timeoutMs, limitMs);
     return {};
   });
-  t.like(await attempt(delivery, { egress: limited }), { kind: 'again', code: 'timeout' });
+  t.like(await attempt(delivery, { webhooks: limited }), { kind: 'again', code: 'timeout' });
   const { attempts } = await shown(delivery);
   t.is(attempts.length, 1);
   t.like(attempts[0], { number: 1, response_status: null, error: 'timeout' });

@@ -120,7 +120,7 @@ async function startTwoWorkers(t: ExecutionContext, punctual: Punctual, port: nu
   const { orm, url: databaseUrl } = clock;
   const egress = patient(punctual.deps.egress);
   await Promise.all([
-    startWorkers(t, { ...punctual, orm, deps: { ...punctual.deps, orm, egress } }),
+    startWorkers(t, { ...punctual, orm, deps: { ...punctual.deps, orm, webhooks: egress } }),
     startWorkerProcess(t, { ...punctual, databaseUrl }, [port], patientWorker),
   ]);
   return clock;
@@ -176,7 +176,7 @@ test('a worker is killed between sending and writing down: the same events come 
   receiver.answer = status(204);
 
   const egress = patient(punctual.deps.egress);
-  await startWorkers(t, { ...punctual, deps: { ...punctual.deps, egress } });
+  await startWorkers(t, { ...punctual, deps: { ...punctual.deps, webhooks: egress } });
   await poll(
     () => countDeliveries(punctual, subscribed),
     ({ delivered }) => delivered === 4,
@@ -208,7 +208,7 @@ async function startBehindGate(t: ExecutionContext) {
   const orm = createOrm(throughGate(punctual.databaseUrl, gate), { poolSize: 5 });
   t.teardown(() => orm.close());
   const egress = patient(punctual.deps.egress);
-  await startWorkers(t, { ...punctual, orm, deps: { ...punctual.deps, orm, egress } });
+  await startWorkers(t, { ...punctual, orm, deps: { ...punctual.deps, orm, webhooks: egress } });
   return { ...webhooks, gate };
 }
 
