@@ -16,15 +16,28 @@ const behindProxy = sharedApi(test, {
   trustedProxies: 1,
 });
 
+/** Three uploads that never end. One that was refused, as a call of the test stood in its place, is begun anew. */
+function threeUploads(begin: () => ReturnType<typeof beginUpload>) {
+  const uploads = new Set<ReturnType<typeof beginUpload>>();
+  const fill = async (): Promise<void> => {
+    while (uploads.size < 3) {
+      const upload = begin();
+      uploads.add(upload);
+      upload.once('response', () => uploads.delete(upload));
+      await write(upload, head);
+    }
+  };
+  return { uploads, fill };
+}
+
 test('a key with too many requests under way hears 429, others go on, and it goes on when they end', async (t) => {
   const [client, other] = [await perKey.newClient(), await perKey.newClient()];
-  const uploads = Array.from({ length: 3 }, () => beginUpload(t, perKey.punctual, client));
-  for (const each of uploads) {
-    await write(each, head);
-  }
-
+  const { uploads, fill } = threeUploads(() => beginUpload(t, perKey.punctual, client));
   const refused = await poll(
-    () => client.get('/me'),
+    async () => {
+      await fill();
+      return client.get('/me');
+    },
     ({ status }) => status !== 200,
   );
   t.is(refused.status, 429);
@@ -62,15 +75,14 @@ test('an address with too many connections gets no further one, until one of the
 
 test('behind a proxy its connections are not counted, but the requests of those whom it forwards for', async (t) => {
   const client = await behindProxy.newClient();
-  const uploads = Array.from({ length: 3 }, () =>
+  const { fill } = threeUploads(() =>
     beginUpload(t, behindProxy.punctual, client, { 'x-forwarded-for': '203.0.113.1' }),
   );
-  for (const each of uploads) {
-    await write(each, head);
-  }
-
   const refused = await poll(
-    async () => health(await dial(t, behindProxy), '203.0.113.1'),
+    async () => {
+      await fill();
+      return health(await dial(t, behindProxy), '203.0.113.1');
+    },
     (text) => !text.startsWith('HTTP/1.1 200 '),
   );
   t.regex(refused, /^HTTP\/1\.1 429 .*\r\nRetry-After: \d+/sv);
