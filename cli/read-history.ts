@@ -66,6 +66,20 @@ export async function readHistoryFile(file: string): Promise<History> {
     throw invalid(file, 'holds no history: there is no list of events in it');
   }
 
+  const history = readEvents(events, file);
+  const unknown = history.events?.findIndex(({ eventType }) => !eventType) ?? -1;
+  if (unknown !== -1) {
+    const type = JSON.stringify((events[unknown] as Partial<Record<string, unknown>>)['eventType']);
+    throw invalid(
+      file,
+      `has an event ${unknown + 1} of a type that this SDK does not know: ${type}`,
+    );
+  }
+
+  return history;
+}
+
+function readEvents(events: unknown[], file: string): History {
   try {
     return historyFromJSON({ events });
   } catch (error) {

@@ -6,6 +6,7 @@ import { bundleWorkflows } from '../worker/bundle-workflows.ts';
 import { replayHistory, type Replayed } from '../worker/replay-history.ts';
 import type { CommandAnswer } from './command.ts';
 import { checkHistory, fetchHistory, readHistoryFile } from './read-history.ts';
+import { UsageError } from './usage-error.ts';
 import { whatCodeDoes, whatHistoryHas } from './tell-divergence.ts';
 
 /**
@@ -15,6 +16,10 @@ import { whatCodeDoes, whatHistoryHas } from './tell-divergence.ts';
 export async function replayWorkflow({
   'WORKFLOW_ID|HISTORY.json': source = '',
 }: Readonly<Record<string, string>>): Promise<CommandAnswer> {
+  if (source.trim() === '') {
+    throw new UsageError('A workflow id or a file whose name ends in .json is missing.');
+  }
+
   const history = source.endsWith('.json') ? await readHistoryFile(source) : await fetched(source);
   checkHistory(history, source);
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;

@@ -95,6 +95,10 @@ function databaseUrl(env: Env, problems: string[]): string {
     problems.push(
       'DATABASE_URL must be a PostgreSQL address such as postgresql://user:password@host:5432/punctual. "npm start" brings a database of its own when it is not set.',
     );
+  } else if (/%(?![0-9a-f]{2})/iv.test(given)) {
+    problems.push(
+      'DATABASE_URL has a "%" that begins no escape: in a user or a password it is written "%25".',
+    );
   }
 
   return given;

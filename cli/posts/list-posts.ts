@@ -4,7 +4,7 @@ import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { mustExist } from '../workspaces.ts';
 import { readCount } from './read-time.ts';
-import { beginning, instant, oneLine, roughly } from './words.ts';
+import { beginning, instant, oneLine, distance } from './words.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -124,7 +124,7 @@ type PostLine = ReturnType<typeof view>;
 
 function tell(post: PostLine, nowMs: number): string {
   const { id, status, due_at: at, workspace_id: workspace } = post;
-  const late = at === null ? '' : `, due ${at} (${roughly(nowMs - Date.parse(at))} ago)`;
+  const late = at === null ? '' : `, due ${at} (${distance(Date.parse(at) - nowMs)})`;
   const lines = post.channels.map((channel) =>
     [
       `    ${channel.channel_id}  ${channel.platform} ${oneLine(channel.handle)}: ${channel.status}`,

@@ -16,9 +16,13 @@ export async function settleOne(
 
   const view = await loadPostView(orm.em.fork(), workspaceId, postId, publicUrl);
   const channel = view?.channels.find((one) => one.channel_id === channelId);
+  const hasEnded = view?.status === 'published' || view?.status === 'failed';
+  const heard = hasEnded
+    ? 'Its webhooks hear of a new end from the worker, within a second or as soon as it and Temporal run.'
+    : 'Its webhooks hear of it when the post ends.';
   const how = [channel?.status, channel?.url, channel?.error].filter(Boolean).join(': ');
   return {
-    text: `Channel ${channelId} is ${oneLine(how)}\nPost ${postId} is ${view?.status}. Its webhooks hear of a new end from the worker, within a second or as soon as it and Temporal run.`,
+    text: `Channel ${channelId} is ${oneLine(how)}\nPost ${postId} is ${view?.status}. ${heard}`,
     data: { post: view },
   };
 }

@@ -22,5 +22,9 @@ export function roughly(ms: number): string {
   return `${Math.floor(length / size)} ${unit}`;
 }
 
+/** How far a moment is from now: `3 h ago`, `in 12 min`. @param ms From now until then, in milliseconds. */
+export const distance = (ms: number): string =>
+  ms > 0 ? `in ${roughly(ms)}` : `${roughly(ms)} ago`;
+
 export const instant = (at: Date | string | null): string | null =>
   at === null ? null : new Date(at).toISOString();

@@ -92,7 +92,7 @@ type Meaning = { readonly code: ChannelErrorCode; readonly saying: string };
 function meaning(response: EgressResponse, purpose: Purpose, fileName?: string): Meaning {
   const { status } = response;
   if (isAccessLost(response)) {
-    return { code: 'access_lost', saying: 'no longer lets this account in' };
+    return { code: 'access_lost', saying: 'does not let this account in' };
   }
   if (status === 403) {
     return { code: 'permission_missing', saying: 'does not permit this' };

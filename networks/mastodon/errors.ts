@@ -59,7 +59,7 @@ function meaning(response: EgressResponse, { purpose, isReply, fileName }: Refus
   const { status } = response;
   const certainlyNot = status >= 300 && status < 500 && status !== 408;
   if (status === 401) {
-    return { code: 'access_lost', saying: 'no longer accepts the access token', certainlyNot };
+    return { code: 'access_lost', saying: 'does not accept the access token', certainlyNot };
   }
   if (status === 403) {
     return { code: 'permission_missing', saying: 'does not permit this', certainlyNot };

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { newId } from '../../db/new-id.ts';
 import { NetworkError } from '../../networks/network.ts';
+import { distance } from '../../cli/posts/words.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
 import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
@@ -108,6 +109,11 @@ test('what failed and what is unconfirmed is listed, what ended last first, with
   t.is(data.has_more, false);
   t.is(data.posts[0].channels.length, 1);
   t.like(data.posts[0].channels[0], { channel_id: channel, error_code: 'unconfirmed' });
+});
+
+test('a time is said to be past or to come', (t) => {
+  t.is(distance(-90 * 60_000), '1 h ago');
+  t.is(distance(10 * 60_000), 'in 10 min');
 });
 
 test('the words of the call are checked before anything is looked for', async (t) => {

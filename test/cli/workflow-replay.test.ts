@@ -45,6 +45,23 @@ test('an operator hears that an exported history replays, without a database or 
   t.like(data, { workflow_type: 'deliverWebhook', events: 5, replays: true });
 });
 
+test('a history with an event that the SDK does not know is refused, and so is no name at all', async (t) => {
+  const history = JSON.parse(await readFile(stored('published-post'), 'utf8'));
+  history.events[5].eventType = 'EVENT_TYPE_OF_A_LATER_TEMPORAL';
+  const file = path.join(await temporaryFolder(t), 'history.json');
+  await writeFile(file, JSON.stringify(history));
+
+  const { code, stderr } = await asProcess(file, {});
+  t.is(code, 1);
+  t.regex(
+    stderr,
+    /event 6 of a type that this SDK does not know: "EVENT_TYPE_OF_A_LATER_TEMPORAL"/v,
+  );
+  const none = await asProcess(' ', {});
+  t.deepEqual([none.code, none.stdout], [2, '']);
+  t.regex(none.stderr, /A workflow id or a file .* is missing/v);
+});
+
 test('the event is found where Temporal does not name it', async (t) => {
   const history = JSON.parse(await readFile(stored('published-post'), 'utf8'));
   const first = history.events.find(

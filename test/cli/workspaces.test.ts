@@ -55,12 +55,14 @@ test('what is not there or blank is refused in a sentence, and nothing is made',
   const admin = adminOf(await startApi(t));
   const unknown = crypto.randomUUID();
   const file = await secretFile(t, 'y');
-  const toNobody = ['channel', 'add-mastodon', unknown, '--url', 'x', '--token-file', file];
+  const toNobody = ['channel', 'add-mastodon', unknown, '--url'];
+  const withToken = ['--token-file', file];
   await areRefused(t, admin, [
     [['workspace', 'create', ' '], 'AppError', /name that is not blank/v],
     [['key', 'create', 'nope'], 'AppError', /no workspace "nope"/v],
     [['key', 'create', unknown], 'AppError', /no workspace/v],
-    [toNobody, 'AppError', /no workspace/v],
+    [[...toNobody, 'https://a.example', ...withToken], 'AppError', /no workspace/v],
+    [[...toNobody, 'foo', ...withToken], 'UsageError', /must be the server's address.*"foo"/v],
   ]);
   const { code, stdout, stderr } = await admin.run('key', 'create', unknown);
   t.deepEqual([code, stdout], [1, '']);

@@ -170,7 +170,8 @@ test('a secret key is 32 bytes in hex', (t) => {
 
 test('a database may be named by either of its schemes', (t) => {
   t.deepEqual(problemsOf({ ...needed, DATABASE_URL: 'postgres://db/punctual' }), []);
-  for (const DATABASE_URL of ['db.example:5432', 'http://db/punctual', 'postgresql:db']) {
+  const lone = 'postgres://user:50%@db/punctual';
+  for (const DATABASE_URL of ['db.example:5432', 'http://db/punctual', 'postgresql:db', lone]) {
     t.is(problemsOf({ ...needed, DATABASE_URL }).length, 1, DATABASE_URL);
   }
 });

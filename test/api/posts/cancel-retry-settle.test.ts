@@ -117,6 +117,7 @@ test('a draft of which every channel is published has nothing left to schedule',
   });
   t.is(reply.status, 400);
   t.is(reply.body.code, 'no_channels');
+  t.regex(reply.body.error, /^Every channel of the post has it, or may have it/v);
 });
 
 test('a cancel needs no plan', async (t) => {
