@@ -155,7 +155,7 @@ async function judgeEdited(
 ): Promise<Judgement[]> {
   const judged = judgePost(rules, open, content, files);
   const judgements = await keepLiveParts(em, rules, kept, content, judged);
-  if (isScheduled && open.length === 0 && kept.size > 0) {
+  if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
     throw new AppError(
       'no_channels',
       'Every channel of the post has it, or may have it: there is none left to send it to. An unconfirmed channel can be settled, and a new post be made for all.',
