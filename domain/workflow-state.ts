@@ -1,7 +1,7 @@
 /**
- * Whether something in Temporal goes on with a row. `asleep`: its workflow waits, and no step of it does. `waiting`: a
- * step, or the workflow itself, waits for a worker. `busy`: a step is being tried, or has a time for its next try. `gone`: its workflow ended, or
- * there never was one. `unknown`: Temporal did not say.
+ * Whether something in Temporal goes on with a row. `asleep`: its workflow waits for a time or a message, and has no step
+ * under way. `waiting`: a step, or the workflow itself, waits for a worker. `busy`: a step is being tried, or has a time
+ * for its next try. `gone`: its workflow ended, or there never was one. `unknown`: Temporal did not say.
  */
 export type WorkflowState = 'asleep' | 'waiting' | 'busy' | 'gone' | 'unknown';
 

@@ -7,7 +7,8 @@ const deletedAtOnce = 1000;
 const maxRounds = 10;
 
 /**
- * Removes what is older than it is kept, 30 days unless set otherwise: what sweeps found, deliveries that have ended with their attempts, and events that
+ * Removes what is older than it is kept (30 days unless set otherwise): what sweeps found, deliveries that have ended with
+ * their attempts, and events that
  * nobody can have delivered any more. A delivery that is still being tried stays, and its event with it.
  *
  * @returns how many rows went, attempts not counted.

@@ -1,24 +1,14 @@
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
-import { fails, fakeNetwork } from '../support/networks.ts';
-import { poll } from '../support/poll.ts';
+import { fakeNetwork } from '../support/networks.ts';
 import { storeUntold } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
-import { sharedSweeps, type SweptWorkspace } from './sweeps.ts';
+import { later, sharedSweeps, untilChannelIs } from './sweeps.ts';
 
 const test = needs('temporal');
 const minutes = 60_000;
 const sweeps = sharedSweeps(test, { workers: true });
 const { newWorkspace, sweep, postHandle } = sweeps;
-
-/** The network's only channel is to be tried again, in an hour: however slow the test is, not before its next step. */
-const later = () => fails('network_unavailable', { retryAtMs: Date.now() + 60 * minutes });
-
-const untilChannelIs = ({ client }: SweptWorkspace, id: string, wanted: string) =>
-  poll(
-    async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status,
-    (status) => status === wanted,
-  );
 
 test.serial(
   'an overdue post whose workflow sleeps until another time is found the second time, and goes out',

@@ -4,21 +4,12 @@ import { needs } from '../support/needs.ts';
 import { fails, fakeNetwork, heldNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
-import { sharedSweeps, type SweptWorkspace } from './sweeps.ts';
+import { later, sharedSweeps, untilChannelIs } from './sweeps.ts';
 
 const test = needs('temporal');
 const minutes = 60_000;
 const sweeps = sharedSweeps(test, { workers: true });
 const { newWorkspace, sweep, postHandle, deliveryHandle } = sweeps;
-
-/** The network's only channel is to be tried again, in an hour: however slow the test is, not before its next step. */
-const later = () => fails('network_unavailable', { retryAtMs: Date.now() + 60 * minutes });
-
-const untilChannelIs = ({ client }: SweptWorkspace, id: string, wanted: string) =>
-  poll(
-    async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status,
-    (status) => status === wanted,
-  );
 
 test.serial(
   'a sleeping post whose workflow was terminated goes out at its time, once',

@@ -5,7 +5,7 @@ import { relayOnce } from '../../worker/relay.ts';
 import { deliveryWorkflowId, postWorkflowId } from '../../workflows/messages.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { newClient, type Client } from '../support/client.ts';
-import { fakeNetworks, type FakeNetwork } from '../support/networks.ts';
+import { fails, fakeNetworks, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers, type Punctual } from '../support/punctual.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -144,3 +144,12 @@ async function untilTold({ orm, temporal }: Punctual, postId: string): Promise<v
     (rows) => rows.length === 0,
   );
 }
+
+/** The network's only channel is to be tried again, in an hour: however slow the test is, not before its next step. */
+export const later = () => fails('network_unavailable', { retryAtMs: Date.now() + 3_600_000 });
+
+export const untilChannelIs = ({ client }: SweptWorkspace, id: string, wanted: string) =>
+  poll(
+    async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status,
+    (status) => status === wanted,
+  );

@@ -1,14 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
 import * as fc from 'fast-check';
-import { startGuard } from '../../scripts/parts/guard.ts';
 import { PlainError } from '../../scripts/plain-error.ts';
-import { openScope } from '../fuzz/scope.ts';
 import { startService } from '../hostile/service.ts';
-import { startTestPostgres } from '../support/services/postgres.ts';
+import { withPostgres } from '../support/services/with-postgres.ts';
 import { networkProperties, receiverProperty } from './answers.ts';
 import type { Property } from './property.ts';
 import { requestProperties } from './requests.ts';
@@ -48,38 +43,28 @@ function readOptions(): { seconds: number; seed: number; only: RegExp } {
 async function fuzz(signal: AbortSignal): Promise<number> {
   const { seconds, seed, only } = readOptions();
   const say = (line: string) => console.log(line);
-  const guard = startGuard();
-  const folder = await mkdtemp(path.join(tmpdir(), 'punctual-fuzz-'));
-  // Where this runs as root, PostgreSQL runs as somebody else and has to pass.
-  await chmod(folder, 0o711);
-  const scope = openScope();
-  let found = 0;
-  try {
-    const { env } = await startTestPostgres(folder, { guard, say, signal });
-    Object.assign(process.env, env);
-    const service = await startService(scope.t);
+  const found = await withPostgres('fuzz', signal, async (_folder, t) => {
+    const service = await startService(t);
     const properties = [
       ...(await requestProperties(service)),
       ...urlProperties,
-      await receiverProperty(scope.t),
-      ...networkProperties(scope.t),
+      await receiverProperty(t),
+      ...networkProperties(t),
     ].filter(({ name }) => only.test(name));
     say(`To repeat it: npm run fuzz:bytes -- --seed ${seed}`);
+    let failed = 0;
     for (const property of properties) {
       signal.throwIfAborted();
-      found += await tryOut(property, (seconds * 1000) / properties.length, seed, say);
+      failed += await tryOut(property, (seconds * 1000) / properties.length, seed, say);
     }
 
-    if (service.api.child.exitCode !== null) {
-      found += 1;
-      say('The API process ended.');
+    if (service.api.child.exitCode === null) {
+      return failed;
     }
-  } finally {
-    await scope.close();
-    await guard.endAll();
-    await rm(folder, { recursive: true, force: true });
-  }
 
+    say('The API process ended.');
+    return failed + 1;
+  });
   say(found === 0 ? 'Nothing was found.' : `${found} properties do not hold.`);
   return found === 0 ? 0 : 1;
 }

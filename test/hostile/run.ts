@@ -1,12 +1,7 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startGuard } from '../../scripts/parts/guard.ts';
 import { PlainError } from '../../scripts/plain-error.ts';
-import { openScope } from '../fuzz/scope.ts';
-import { startTestPostgres } from '../support/services/postgres.ts';
+import { withPostgres } from '../support/services/with-postgres.ts';
 import { must, type Attack } from './attack.ts';
 import { bodyAttacks } from './attacks/bodies.ts';
 import { connectionAttacks } from './attacks/connections.ts';
@@ -40,30 +35,20 @@ try {
 /** @returns the exit code: 0 when nobody was hurt. */
 async function attackAll(only: RegExp, signal: AbortSignal): Promise<number> {
   const say = (line: string) => console.log(line);
-  const guard = startGuard();
-  const folder = await mkdtemp(path.join(tmpdir(), 'punctual-hostile-'));
-  // Where this runs as root, PostgreSQL runs as somebody else and has to pass.
-  await chmod(folder, 0o711);
-  const scope = openScope();
-  let hurt = 0;
-  try {
-    const { env } = await startTestPostgres(folder, { guard, say, signal });
-    Object.assign(process.env, env);
-    const service = await startService(scope.t);
+  const hurt = await withPostgres('hostile', signal, async (_folder, t) => {
+    const service = await startService(t);
     await warmUp(service);
     const firstMb = await memoryMb(service.api.child.pid ?? 0);
+    let hurting = 0;
     for (const attack of attacks.filter(({ name }) => only.test(name))) {
       signal.throwIfAborted();
       const faults = await attackUntilSure(service, attack, firstMb, say);
-      hurt += faults.length > 0 ? 1 : 0;
+      hurting += faults.length > 0 ? 1 : 0;
       faults.forEach((fault) => say(`           ${fault}`));
     }
-  } finally {
-    await scope.close();
-    await guard.endAll();
-    await rm(folder, { recursive: true, force: true });
-  }
 
+    return hurting;
+  });
   say(hurt === 0 ? 'Nobody was hurt.' : `${hurt} attacks hurt somebody.`);
   return hurt === 0 ? 0 : 1;
 }

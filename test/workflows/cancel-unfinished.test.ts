@@ -43,15 +43,21 @@ const untilAsleep = (id: string) => {
   );
 };
 
-test('a post that is in doubt when it is cancelled is looked for, found, and ends with its event', async (t) => {
+/** A post that its network has, which nobody knows, as each look fails. */
+async function postInDoubt() {
   const network = fakeNetwork();
   network.fates.push({ kind: 'lost' });
   network.blind = new NetworkError('network_unavailable', 'Down.', {
     taken: 'unknown',
     retryAtMs: Date.now() + 3_600_000,
   });
-  const { client, id, result, untilChannel, eventTypes } = await post(network, ['Hello']);
-  await untilChannel('retrying');
+  const made = await post(network, ['Hello']);
+  await made.untilChannel('retrying');
+  return { network, ...made };
+}
+
+test('a post that is in doubt when it is cancelled is looked for, found, and ends with its event', async (t) => {
+  const { network, client, id, result, eventTypes } = await postInDoubt();
   network.blind = undefined;
 
   t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
@@ -62,14 +68,7 @@ test('a post that is in doubt when it is cancelled is looked for, found, and end
 });
 
 test('a post that is in doubt and moved is looked for at once when it is cancelled again, not at its new time', async (t) => {
-  const network = fakeNetwork();
-  network.fates.push({ kind: 'lost' });
-  network.blind = new NetworkError('network_unavailable', 'Down.', {
-    taken: 'unknown',
-    retryAtMs: Date.now() + 3_600_000,
-  });
-  const { client, id, result, untilChannel, eventTypes } = await post(network, ['Hello']);
-  await untilChannel('retrying');
+  const { network, client, id, result, eventTypes } = await postInDoubt();
   await client.post(`/posts/${id}/cancel`);
   await client.patch(`/posts/${id}`, { schedule_in_minutes: 600 });
   await untilAsleep(id);
