@@ -43,7 +43,7 @@ export function createApp(deps: ApiDeps): Koa {
   app
     .use(requestId)
     .use(leaveRest)
-    .use(cutSlowReaders({ ...deps.readers, stallMs: deps.media.stallMs }))
+    .use(cutSlowReaders(deps.readers))
     .use(answerErrors(deps.log))
     .use(boundAddresses(deps.mostPerAddress))
     .use(fixedPaths(prefix, routes));

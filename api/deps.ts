@@ -34,7 +34,7 @@ export type ApiDeps = {
   /** How long a JSON body may take to come, in milliseconds. */
   readonly bodyMs: number;
   /** How slowly an answer may be taken. */
-  readonly readers: Omit<ReaderBounds, 'stallMs'>;
+  readonly readers: ReaderBounds;
   /** How many requests of one client address may be under way at the same time; 0 is no bound. */
   readonly mostPerAddress: number;
   /** How many proxies before the API are believed about whom they forward for. */

@@ -100,7 +100,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
       mostAtATime: config.crowds.perKey,
       quotas: config.quotas,
     }),
-    readers: { bytesPerSecond: config.crowds.slowestReader, windowMs: 60_000 },
+    readers: { bytesPerSecond: config.crowds.slowestReader, windowMs: 180_000 },
     mostPerAddress: config.crowds.perAddress,
     bodyMs: 30_000,
     trustedProxies: config.trustedProxies,

@@ -15,6 +15,6 @@ export type MediaDeps = {
   readonly mustHaveDisk: () => Promise<void>;
   /** For how many days files are kept that no post has; 0 is for good. */
   readonly keepUnusedDays: number;
-  /** How long whoever sends us a file, or reads one, may stand still, in milliseconds. */
+  /** How long whoever sends us a file may stand still, in milliseconds. */
   readonly stallMs: number;
 };

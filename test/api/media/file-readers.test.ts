@@ -22,7 +22,10 @@ test('a reader of a link that reads nothing keeps no file open', async (t) => {
       return stream;
     },
   };
-  const punctual = await startLibrary(t, { media: { storage, stallMs: 500 } });
+  const punctual = await startLibrary(t, {
+    media: { storage },
+    readers: { bytesPerSecond: 1, windowMs: 500 },
+  });
   // More than the buffers of both ends of a connection hold.
   const bytes = Buffer.concat([await picture('png'), Buffer.alloc(30_000_000)]);
   const { body } = await upload(punctual, await newClient(punctual), { bytes });
