@@ -9,7 +9,7 @@ import { runQuietly } from './run.mjs';
 /**
  * Installs packages without their install scripts, then does the little that those are needed for.
  *
- * Of the packages with such scripts only `node` and the PostgreSQL programs need theirs.
+ * Of the packages with such scripts only the PostgreSQL programs need theirs.
  *
  * @param {string} root
  * @param {import('./stamp.mjs').PackageSet} set
@@ -20,12 +20,12 @@ export async function installPackages(root, set) {
   // dependencies have some. So those wait until the pinned Node is there to run npm.
   if (set === 'production' || !hasPinnedNode(root)) {
     await npmInstall(root, 'Installing packages', ['--omit=dev']);
-    await ensurePinnedNode(root);
+    ensurePinnedNode(root);
   }
 
   if (set === 'full') {
     await npmInstall(root, 'Installing packages for development', ['--include=dev']);
-    await ensurePinnedNode(root);
+    ensurePinnedNode(root);
   }
   await linkPostgresLibraries(root);
 }

@@ -12,7 +12,7 @@ const away = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREA
  */
 export async function checkRegistry(root) {
   const patience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=10000'];
-  const { ok, output } = await runQuietly(root, ['npm', 'view', 'node', 'version', ...patience]);
+  const { ok, output } = await runQuietly(root, ['npm', 'view', 'koa', 'version', ...patience]);
   if (!ok) {
     throw new InstallError(installFailure(output));
   }

@@ -13,7 +13,7 @@ import { hasPinnedNode } from './pinned-node.mjs';
 const stampFile = (root) => path.join(root, 'node_modules', '.punctual-installed.json');
 
 /**
- * What should lie in node_modules here. The version of Node is part of the lock file.
+ * What should lie in node_modules here. The version of Node is part of it.
  *
  * @param {string} root
  * @returns {Stamp}
@@ -23,7 +23,7 @@ export function currentStamp(root) {
   const lockText = readFileSync(path.join(root, 'package-lock.json'), 'utf8');
   const wanted = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
   const locked = JSON.parse(lockText).packages[''];
-  for (const kind of ['dependencies', 'devDependencies']) {
+  for (const kind of ['dependencies', 'optionalDependencies', 'devDependencies']) {
     if (!sameEntries(wanted[kind] ?? {}, locked[kind] ?? {})) {
       throw new InstallError(
         `package.json and package-lock.json do not agree about ${kind}.\n` +
