@@ -1,109 +1,70 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { withProgress } from '../progress.ts';
 import { runCommand } from '../run-command.ts';
+import pinned from './archives.json' with { type: 'json' };
 import { addToCache } from './cache-folder.ts';
+import { fetchArchive, usualPatience, type Archive, type Patience } from './fetch-archive.ts';
 import type { Search, Source } from './find-program.ts';
 
-/** The kinds of server that `@temporalio/testing` can download. */
-export type Downloadable = 'temporal' | 'temporal-test-server';
+/** What archives.json holds: releases by program, archives by platform and architecture as Node names them. */
+export type Releases = Readonly<
+  Record<Downloadable, { version: string; archives: Readonly<Record<string, Archive>> }>
+>;
+export type Downloadable = keyof typeof pinned;
 
-/** Where the SDK's downloads come from. */
-const host = 'temporal.download';
+/** The name of a downloaded program in the cache. */
+export const downloaded = (what: Downloadable, releases: Releases = pinned): string =>
+  `${what}-${releases[what].version}-downloaded`;
 
-/** Milliseconds until something must have begun to arrive. A firewall that swallows packets never says no. */
-const beginWithinMs = 8000;
-
-/** Milliseconds in which at least one more byte must arrive. */
-const stallMs = 30_000;
-
-const sdkScript = fileURLToPath(new URL('download-with-sdk.ts', import.meta.url));
-
-/** The file name of a downloaded program in the cache. The SDK decides which version fits it. */
-export const downloaded = (what: Downloadable): string => `${what}-for-sdk-1.24.0`;
-
-/** The download that `@temporalio/testing` knows, given up in seconds where its host is out of reach. */
-export function download(what: Downloadable): Source {
+/** The program's release, which is used only if its SHA-256 is the one of archives.json. */
+export function download(
+  what: Downloadable,
+  releases: Releases = pinned,
+  patience = usualPatience,
+): Source {
+  const { version, archives } = releases[what];
+  const platform = `${process.platform}-${process.arch}`;
+  const archive = archives[platform];
   return {
     name: 'download',
     async find(search) {
-      let failure = `${host} gave nothing`;
-      const fetchInto = async (folder: string) => {
-        const result = await watched(what, folder, search);
-        failure = result.failure ?? failure;
-        return path.join(folder, result.file ?? 'nothing');
-      };
+      if (!archive) {
+        return { reason: `scripts/temporal/archives.json has no archive for ${platform}` };
+      }
+
+      const title = `Downloading ${what} ${version} from ${new URL(archive.url).host}`;
+      const make = (folder: string) =>
+        withProgress(search.say, title, () => unpacked(what, archive, folder, patience, search));
       try {
-        return { path: await addToCache(search.env, downloaded(what), fetchInto) };
-      } catch {
-        return { reason: failure };
+        return { path: await addToCache(search.env, downloaded(what, releases), make) };
+      } catch (error) {
+        return { reason: error instanceof Error ? error.message : String(error) };
       }
     },
   };
 }
 
-type Outcome = { readonly file?: string; readonly failure?: string };
-
-/** Runs the SDK's download in a process of its own, since it can be neither watched nor ended from inside. */
-async function watched(
-  what: Downloadable,
+/** @returns the path of the program, in the folder. */
+async function unpacked(
+  what: string,
+  { url, sha256 }: Archive,
   folder: string,
-  { env, say, signal }: Search,
-): Promise<Outcome> {
-  const giveUp = new AbortController();
-  const ends = [giveUp.signal, ...(signal ? [signal] : [])];
-  const options = { env: { ...env }, signal: AbortSignal.any(ends) };
-  const command = runCommand(process.execPath, [sdkScript, what, folder], options);
-  const finished = command.then(({ stderr }): Outcome => ({
-    failure: `${host}: ${stderr.trim().split('\n').at(-1) || 'no answer'}`,
-  }));
-  const over = new AbortController();
-  void finished.then(() => over.abort());
-  const stalled = untilStalled(folder, over.signal).then((failure): Outcome => ({ failure }));
-  const outcome = await withProgress(say, `Downloading ${what} from ${host}`, () =>
-    Promise.race([finished, stalled]),
-  );
-  giveUp.abort();
-  await finished;
-  const file = await complete(folder);
-  return file ? { file } : outcome;
-}
-
-/** Resolves with the reason when nothing arrives for too long, and never while bytes come in. */
-async function untilStalled(folder: string, over: AbortSignal): Promise<string> {
-  let size = -1;
-  let lastGrowthMs = Date.now();
-  while (!over.aborted) {
-    await sleep(100);
-    const now = await arrived(folder);
-    if (now > size) {
-      size = now;
-      lastGrowthMs = Date.now();
-    }
-    const patienceMs = size > 0 ? stallMs : beginWithinMs;
-    if (Date.now() - lastGrowthMs > patienceMs) {
-      return `nothing came from ${host} within ${patienceMs / 1000} s`;
-    }
+  patience: Patience,
+  { signal }: Search,
+): Promise<string> {
+  const file = path.join(folder, 'archive.tar.gz');
+  const found = await fetchArchive(url, file, patience, signal);
+  if (found !== sha256) {
+    throw new Error(`what came is not what archives.json names: its SHA-256 is ${found}`);
   }
 
-  return '';
-}
-
-/** Bytes in the folder: the SDK writes to a file there while it downloads. */
-async function arrived(folder: string): Promise<number> {
-  let bytes = 0;
-  for (const name of await readdir(folder)) {
-    bytes += await stat(path.join(folder, name)).then(
-      ({ size }) => size,
-      () => 0,
-    );
+  const { ok, stderr } = await runCommand('tar', ['-xzf', file, '-C', folder]);
+  const within = ok ? await readdir(folder, { recursive: true }) : [];
+  const program = within.find((name) => path.basename(name) === what);
+  if (!program) {
+    throw new Error(`the archive has no ${what}: ${stderr.trim()}`);
   }
-  return bytes;
-}
 
-/** The SDK gives a file its final name when it is whole. */
-async function complete(folder: string): Promise<string | undefined> {
-  return (await readdir(folder)).find((name) => !name.endsWith('.downloading'));
+  return path.join(folder, program);
 }

@@ -18,7 +18,7 @@ const sources = [
 
 /**
  * The path of a `temporal` program that brings the dev server: the user's own, one that lies in the cache, the
- * SDK's download, or one built from the Go registry.
+ * pinned release, or one built from the Go registry.
  *
  * @throws PlainError saying what to install.
  */

@@ -1,12 +1,16 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { withProgress } from '../progress.ts';
 import { runCommand } from '../run-command.ts';
 import { addToCache } from './cache-folder.ts';
-import type { Source } from './find-program.ts';
+import type { Search, Source } from './find-program.ts';
 import { onPath } from './on-path.ts';
 
 /** Brings server 1.29.1 and Web UI 2.42.1. */
-const module = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
+const module = 'github.com/temporalio/cli';
+const version = 'v1.5.1';
+/** Go's checksum of the module. The module's go.sum holds those of all others that it is built from. */
+const checksum = 'h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY=';
 
 export const builtTemporal = 'temporal-1.5.1';
 
@@ -22,13 +26,22 @@ export const temporalFromGo: Source = {
     let failure = '';
     const build = (folder: string) =>
       withProgress(say, 'Building Temporal 1.5.1 with Go (about 4 minutes, once)', async () => {
-        const result = await runCommand(go, ['install', module], {
+        const result = await runCommand(go, ['install', `${module}/cmd/temporal@${version}`], {
           // Another GOOS or GOARCH would make a program for another machine, and put it elsewhere.
           env: { ...env, GOBIN: folder, GOOS: '', GOARCH: '' },
           ...(signal ? { signal } : {}),
         });
         failure = result.ok ? '' : result.stderr.trim().split('\n').slice(-5).join('\n    ');
-        return path.join(folder, 'temporal');
+        const built = path.join(folder, 'temporal');
+        if (result.ok) {
+          failure = await strangersIn(built, go, env);
+        }
+
+        if (failure) {
+          throw new Error(failure);
+        }
+
+        return built;
       });
     try {
       return { path: await addToCache(env, builtTemporal, build) };
@@ -37,3 +50,29 @@ export const temporalFromGo: Source = {
     }
   },
 };
+
+/**
+ * Whether a program was built from other modules than those that are meant, as a registry that is not asked for its
+ * checksums (`GONOSUMDB`, `GOSUMDB=off`) may give. Go writes their checksums into what it builds; building runs none
+ * of their code.
+ *
+ * @returns a sentence that names one; empty when all are as they should be
+ */
+async function strangersIn(program: string, go: string, env: Search['env']): Promise<string> {
+  const options = { env: { ...env } };
+  const { stdout } = await runCommand(go, ['version', '-m', program], options);
+  const built = stdout.split('\n').flatMap((line) => {
+    const [kind, name, its, sum] = line.trim().split('\t');
+    return kind === 'mod' || kind === 'dep' || kind === '=>' ? [`${name} ${its} ${sum}`] : [];
+  });
+  const main = `${module} ${version} ${checksum}`;
+  if (built[0] !== main) {
+    return `Go built ${built[0]}, not ${main}`;
+  }
+
+  const cache = await runCommand(go, ['env', 'GOMODCACHE'], options);
+  const sums = path.join(cache.stdout.trim(), `${module}@${version}`, 'go.sum');
+  const known = new Set((await readFile(sums, 'utf8')).split('\n'));
+  const strange = built.slice(1).find((each) => !known.has(each));
+  return strange ? `Go built it with ${strange}, which its go.sum does not name` : '';
+}

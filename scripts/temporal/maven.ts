@@ -1,4 +1,5 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { withProgress } from '../progress.ts';
 import { runCommand } from '../run-command.ts';
@@ -7,6 +8,8 @@ import type { Search, Source } from './find-program.ts';
 import { onPath } from './on-path.ts';
 
 const version = '1.38.0';
+/** SHA-256 of the list that `sha256sum *.jar` prints of it and all that it needs. */
+const jars = '22693f3bca556caa7a865cd11c04413cfa02d97df6d996648126a9039cf671e2';
 const entry = `temporal-test-server-${version}-java`;
 
 /** The program's path inside the cache. */
@@ -74,6 +77,12 @@ export const testServerFromMaven: Source = {
             throw new Error(failure);
           }
 
+          const found = await checksumOf(lib);
+          if (found !== jars) {
+            failure = `other jars came than are meant: the SHA-256 of their list is ${found}`;
+            throw new Error(failure);
+          }
+
           const program = path.join(made, path.basename(testServerForJava));
           await writeFile(program, launcher);
           await chmod(program, 0o755);
@@ -88,6 +97,15 @@ export const testServerFromMaven: Source = {
     }
   },
 };
+
+async function checksumOf(folder: string): Promise<string> {
+  const list = createHash('sha256');
+  for (const name of (await readdir(folder)).toSorted()) {
+    const bytes = await readFile(path.join(folder, name));
+    list.update(`${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`);
+  }
+  return list.digest('hex');
+}
 
 async function missing(env: Search['env']): Promise<string | undefined> {
   if (!(await onPath('mvn', env))) {

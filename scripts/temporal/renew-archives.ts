@@ -1,0 +1,90 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Downloadable, Releases } from './download.ts';
+import { fetchArchive, usualPatience, type Archive } from './fetch-archive.ts';
+
+// Writes archives.json anew for another version: node scripts/temporal/renew-archives.ts PROGRAM VERSION
+// Each archive is fetched and its SHA-256 taken; one that the release's own list tells otherwise is not written.
+// --from names another server than GitHub, --file another file than archives.json.
+
+const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
+
+/** Where a program's archives lie on GitHub, and their list of checksums if there is one. */
+const places: Readonly<
+  Record<Downloadable, { folder: string; name: string; macOs: string; checksums?: string }>
+> = {
+  temporal: {
+    folder: '/temporalio/cli/releases/download/vVERSION/',
+    name: 'temporal_cli_VERSION_PLATFORM.tar.gz',
+    macOs: 'darwin',
+    checksums: 'checksums.txt',
+  },
+  'temporal-test-server': {
+    folder: '/temporalio/sdk-java/releases/download/vVERSION/',
+    name: 'temporal-test-server_VERSION_PLATFORM.tar.gz',
+    macOs: 'macOS',
+  },
+};
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    from: { type: 'string', default: 'https://github.com' },
+    file: {
+      type: 'string',
+      default: fileURLToPath(new URL('archives.json', import.meta.url)),
+    },
+  },
+});
+const [what, version] = positionals;
+if ((what !== 'temporal' && what !== 'temporal-test-server') || !version) {
+  console.error(
+    'Usage: node scripts/temporal/renew-archives.ts temporal|temporal-test-server VERSION',
+  );
+  process.exit(2);
+}
+
+await renew(what, version, values.from, values.file);
+
+async function renew(program: Downloadable, to: string, from: string, file: string): Promise<void> {
+  const { folder, name, macOs, checksums } = places[program];
+  const at = (last: string): string => new URL(folder.replace('VERSION', to) + last, from).href;
+  const scratch = path.join(path.dirname(file), `.archive-${process.pid}`);
+  const archives: Record<string, Archive> = {};
+  try {
+    const said = checksums ? await textAt(at(checksums), scratch) : undefined;
+    for (const platform of platforms) {
+      const [system = '', arch] = platform.split('-');
+      const named = `${system === 'darwin' ? macOs : system}_${arch === 'x64' ? 'amd64' : arch}`;
+      const archive = name.replace('VERSION', to).replace('PLATFORM', named);
+      const sha256 = await fetchArchive(at(archive), scratch, usualPatience).catch(
+        (error: unknown) => console.log(`${platform}: ${String(error)}`),
+      );
+      if (sha256 && said !== undefined && !said.includes(`${sha256}  ${archive}`)) {
+        throw new Error(`${archive}: its SHA-256 is ${sha256}, which ${checksums} does not say.`);
+      }
+
+      if (sha256) {
+        console.log(`${platform}: ${sha256}`);
+        archives[platform] = { url: at(archive), sha256 };
+      }
+    }
+  } finally {
+    await rm(scratch, { force: true });
+  }
+
+  if (Object.keys(archives).length === 0) {
+    throw new Error('No archive could be fetched: nothing is written.');
+  }
+
+  const releases = JSON.parse(await readFile(file, 'utf8')) as Releases;
+  const renewed = { ...releases, [program]: { version: to, archives } };
+  await writeFile(file, `${JSON.stringify(renewed, undefined, 2)}\n`);
+}
+
+async function textAt(url: string, scratch: string): Promise<string> {
+  await fetchArchive(url, scratch, usualPatience);
+  return readFile(scratch, 'utf8');
+}

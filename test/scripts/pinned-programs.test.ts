@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { freePort } from '../../scripts/ports.ts';
+import { runCommand } from '../../scripts/run-command.ts';
+import pinned from '../../scripts/temporal/archives.json' with { type: 'json' };
+import { download, type Releases } from '../../scripts/temporal/download.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { programFile } from './program-file.ts';
+
+const renewal = fileURLToPath(new URL('../../scripts/temporal/renew-archives.ts', import.meta.url));
+const here = `${process.platform}-${process.arch}`;
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/** A release as they are published: a packed folder with the program in it. */
+async function release(t: ExecutionContext): Promise<Buffer> {
+  const folder = await temporaryFolder(t);
+  await programFile(path.join(folder, 'temporal_1'), 'temporal', 'echo the real one');
+  const file = path.join(folder, 'release.tar.gz');
+  t.true((await runCommand('tar', ['-czf', file, '-C', folder, 'temporal_1'])).ok);
+  return readFile(file);
+}
+
+async function serve(t: ExecutionContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Looks for `temporal` at that URL with an empty cache. */
+async function find(t: ExecutionContext, url: string, checksum: string, patienceMs = 30_000) {
+  const cache = await temporaryFolder(t);
+  const releases: Releases = {
+    ...pinned,
+    temporal: { version: '1', archives: { [here]: { url, sha256: checksum } } },
+  };
+  const patience = { beginMs: patienceMs, stallMs: patienceMs };
+  // Without the proxies that the machine may have.
+  const found = await download('temporal', releases, patience).find({
+    env: { XDG_CACHE_HOME: cache },
+    say: () => undefined,
+  });
+  return { found, cached: await readdir(path.join(cache, 'punctual', here)) };
+}
+
+test('a release that has the checksum of the repository is unpacked and can be started', async (t) => {
+  const bytes = await release(t);
+  const base = await serve(t, (request, response) => {
+    // Releases lie elsewhere than where they are asked for.
+    if (request.url === '/release') {
+      response.writeHead(302, { location: '/stored' }).end();
+    } else {
+      response.end(bytes);
+    }
+  });
+  const { found } = await find(t, `${base}/release`, sha256(bytes));
+
+  const { stdout } = await runCommand('path' in found ? found.path : '', []);
+  t.is(stdout.trim(), 'the real one');
+});
+
+test('a release that somebody changed is not used, and nothing of it is kept', async (t) => {
+  const bytes = await release(t);
+  const base = await serve(t, (_request, response) => response.end(bytes));
+  const { found, cached } = await find(t, base, sha256(Buffer.from('another')));
+
+  t.regex('reason' in found ? found.reason : '', /is not what archives\.json names/v);
+  t.deepEqual(cached, []);
+});
+
+test('a download that is refused, or of which nothing comes, says so', async (t) => {
+  const absent = await serve(t, (_request, response) => response.writeHead(404).end());
+  const silent = await serve(t, () => undefined);
+  const begun = await serve(t, (_request, response) => response.write('begun'));
+  const reasons = await Promise.all(
+    [
+      { url: absent },
+      { url: silent, patienceMs: 500 },
+      { url: begun, patienceMs: 500 },
+      { url: `http://127.0.0.1:${await freePort()}` },
+    ].map(async ({ url, patienceMs }) => {
+      const { found, cached } = await find(t, url, sha256(Buffer.of()), patienceMs);
+      t.deepEqual(cached, []);
+      return 'reason' in found ? found.reason : '';
+    }),
+  );
+
+  t.regex(reasons[0] ?? '', /answered 404$/v);
+  t.regex(reasons[1] ?? '', /^nothing came from .* for 0\.5 s$/v);
+  t.regex(reasons[2] ?? '', /^nothing came from .* for 0\.5 s$/v);
+  t.regex(reasons[3] ?? '', /ECONNREFUSED$/v);
+});
+
+test('whoever renews the checksums gets those of what lies there, unless the release says otherwise', async (t) => {
+  const bytes = await release(t);
+  const lists = { right: '', wrong: `${sha256(Buffer.from('another'))}  temporal_cli_9_` };
+  const names = ['linux_amd64', 'linux_arm64', 'darwin_arm64'];
+  lists.right = names.map((name) => `${sha256(bytes)}  temporal_cli_9_${name}.tar.gz\n`).join('');
+  const renew = async (list: string) => {
+    const base = await serve(t, ({ url = '' }, response) => {
+      if (url.endsWith('checksums.txt')) {
+        response.end(list);
+      } else if (names.some((name) => url.endsWith(`/v9/temporal_cli_9_${name}.tar.gz`))) {
+        response.end(bytes);
+      } else {
+        response.writeHead(404).end();
+      }
+    });
+    const file = path.join(await temporaryFolder(t), 'archives.json');
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, JSON.stringify(pinned));
+    const { ok } = await runCommand(
+      process.execPath,
+      [renewal, 'temporal', '9', '--from', base, '--file', file],
+      { env: {} },
+    );
+    return { ok, renewed: JSON.parse(await readFile(file, 'utf8')) as Releases };
+  };
+
+  const { ok, renewed } = await renew(lists.right);
+  t.true(ok);
+  t.deepEqual(Object.keys(renewed.temporal.archives), ['linux-x64', 'linux-arm64', 'darwin-arm64']);
+  t.is(renewed.temporal.archives['linux-x64']?.sha256, sha256(bytes));
+  t.deepEqual(renewed['temporal-test-server'], pinned['temporal-test-server']);
+
+  const refused = await renew(lists.wrong);
+  t.false(refused.ok);
+  t.deepEqual(refused.renewed, pinned);
+});
