@@ -171,3 +171,19 @@ test('an API whose Temporal was never there starts, says so and serves', async (
   t.true(waitsMs.length > 0 && Math.max(...waitsMs) <= 2000, `waits ${waitsMs.join()} ms`);
   t.deepEqual((await rawCall(`${url}/healthz`)).body, { ok: true });
 });
+
+test('a crowd that asks whether the API is ready costs Temporal no more than one that asks', async (t) => {
+  const { url, temporal } = await startApi(t);
+  const { client } = temporal;
+  const withDeadline = client.withDeadline.bind(client);
+  let looks = 0;
+  client.withDeadline = (deadlineAt, call) => {
+    looks += 1;
+    return withDeadline(deadlineAt, call);
+  };
+  const crowd = await Promise.all(Array.from({ length: 200 }, () => rawCall(`${url}/readyz`)));
+
+  t.true(crowd.every(({ status }) => status === 503));
+  // One a second, and the calls may take some.
+  t.true(looks >= 1 && looks <= 20, `${looks} looks`);
+});
