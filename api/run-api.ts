@@ -7,6 +7,7 @@ import { describeError } from '../runtime/describe-error.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
 import { checkDestination, checkUrl } from '../runtime/egress/check-url.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
+import { parseNat64Prefixes } from '../runtime/egress/nat64.ts';
 import { createResolver } from '../runtime/egress/resolver.ts';
 import { insist } from '../runtime/insist.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
@@ -67,10 +68,15 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
   const temporal = connectTemporal();
   const sync = backgroundSync(temporal.client, orm, log);
   // Each with connections of its own: one that is open to an allowed address is no way there for the other.
-  const forDownloads = parseAllowList(config.egressAllow.downloads);
-  const downloader = createEgress({ allow: forDownloads, ownUrl: config.publicUrl });
-  const allow = parseAllowList(config.egressAllow.webhooks);
-  const egress = createEgress({ allow, ownUrl: config.publicUrl });
+  const nat64 = parseNat64Prefixes(config.egressAllow.nat64);
+  const forDownloads = { allow: parseAllowList(config.egressAllow.downloads), nat64 };
+  const downloader = createEgress({ ...forDownloads, ownUrl: config.publicUrl });
+  const forWebhooks = {
+    allow: parseAllowList(config.egressAllow.webhooks),
+    nat64,
+    ownUrl: config.publicUrl,
+  };
+  const egress = createEgress(forWebhooks);
   const pool = createPool(config.databaseUrl, log);
   const media = {
     storage: createStorage(config.media),
@@ -93,8 +99,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     tellTemporal: sync.tell,
     tellDelivery: sync.tellDelivery,
     egress,
-    refuseUrl: (url) =>
-      checkDestination(url, { allow, resolve: createResolver(), ownUrl: config.publicUrl }),
+    refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),
     readiness: () => readiness(orm, temporal),
     admit: createAdmission(pool, config.rateLimits, {
       mostAtATime: config.crowds.perKey,

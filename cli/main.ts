@@ -7,6 +7,7 @@ import { ConfigError, readConfig } from '../runtime/config.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
+import { parseNat64Prefixes } from '../runtime/egress/nat64.ts';
 import { createSealer } from '../runtime/sealer.ts';
 import { temporalOptions } from '../temporal/connect.ts';
 import type { Command } from './command.ts';
@@ -41,7 +42,11 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
 
   const config = readConfig();
   const orm = createOrm(config.databaseUrl, { poolSize: 3 });
-  const egress = createEgress({ allow: parseAllowList(config.egressAllow.networks) });
+  const { networks: allowed, nat64 } = config.egressAllow;
+  const egress = createEgress({
+    allow: parseAllowList(allowed),
+    nat64: parseNat64Prefixes(nat64),
+  });
   try {
     await migrate(orm);
     const sealer = createSealer(config.secretKey);

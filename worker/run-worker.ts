@@ -8,6 +8,7 @@ import { networks } from '../networks/index.ts';
 import { readConfig } from '../runtime/config.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
+import { parseNat64Prefixes } from '../runtime/egress/nat64.ts';
 import { insist } from '../runtime/insist.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { createSealer } from '../runtime/sealer.ts';
@@ -41,9 +42,10 @@ export async function runWorker(
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+  const nat64 = parseNat64Prefixes(config.egressAllow.nat64);
   // Each with connections of its own: one that is open to an allowed address is no way there for the other.
   const openTo = (list: string) =>
-    createEgress({ allow: parseAllowList(list), ownUrl: config.publicUrl });
+    createEgress({ allow: parseAllowList(list), nat64, ownUrl: config.publicUrl });
   const egress = openTo(config.egressAllow.networks);
   const webhooks = openTo(config.egressAllow.webhooks);
   const storage = createStorage(config.media);

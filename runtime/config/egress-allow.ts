@@ -1,4 +1,5 @@
 import { parseAllowList } from '../egress/allow-list.ts';
+import { parseNat64Prefixes } from '../egress/nat64.ts';
 import { text, type Env } from './read-values.ts';
 
 /**
@@ -10,6 +11,8 @@ export type EgressAllow = {
   readonly networks: string;
   readonly webhooks: string;
   readonly downloads: string;
+  /** Prefixes of NAT64: `64:ff9b::/96,…`. No opening: what lies behind them is judged as the IPv4 address it is. */
+  readonly nat64: string;
 };
 
 const settings = {
@@ -33,23 +36,35 @@ export function egressAllow(env: Env, problems: string[]): EgressAllow {
     networks: listOf(settings.networks, env, problems),
     webhooks: listOf(settings.webhooks, env, problems),
     downloads: listOf(settings.downloads, env, problems),
+    nat64: readable('PUNCTUAL_NAT64_PREFIXES', parseNat64Prefixes, env, problems),
   };
 }
 
 function listOf(name: string, env: Env, problems: string[]): string {
-  const given = text(env, name, '');
-  try {
-    parseAllowList(given);
-  } catch (error) {
-    problems.push(`${name}: ${error instanceof Error ? error.message : 'wrong'}`);
-  }
-
+  const given = readable(name, parseAllowList, env, problems);
   const isProduction = text(env, 'NODE_ENV', '') === 'production';
   const isMeant = text(env, 'PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION', '') === 'yes';
   if (given !== '' && isProduction && !isMeant) {
     problems.push(
       `${name} opens addresses that are not public, and NODE_ENV says that this is production: take the list away, or set PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes if it is meant.`,
     );
+  }
+
+  return given;
+}
+
+/** A setting's text, which `parse` can read unless it is among the problems. */
+function readable(
+  name: string,
+  parse: (given: string) => unknown,
+  env: Env,
+  problems: string[],
+): string {
+  const given = text(env, name, '');
+  try {
+    parse(given);
+  } catch (error) {
+    problems.push(`${name}: ${error instanceof Error ? error.message : 'wrong'}`);
   }
 
   return given;

@@ -1,7 +1,6 @@
-import type { AllowList } from './allow-list.ts';
 import { EgressError } from './egress.ts';
 import { findAddresses, type Guard } from './find-addresses.ts';
-import { judgeTarget } from './judge-target.ts';
+import { judgeTarget, type Judging } from './judge-target.ts';
 import { normalUrl } from './normal-url.ts';
 import { markOwn } from './own-host.ts';
 import { problemInPublic } from './public-rules.ts';
@@ -14,8 +13,8 @@ const maxLength = 2048;
  *
  * @returns null, or the reason against it in a sentence for the user.
  */
-export function checkUrl(url: string, allow: AllowList): string | null {
-  const judged = judgeText(url, { allow });
+export function checkUrl(url: string, judging: Judging): string | null {
+  const judged = judgeText(url, judging);
   return typeof judged === 'string' ? judged : null;
 }
 
@@ -53,7 +52,7 @@ export async function checkDestination(
 /** Where a URL leads, or the reason against it. Punycode may be longer than what was typed. */
 function judgeText(
   url: string,
-  { allow, ownUrl }: { readonly allow: AllowList; readonly ownUrl?: string },
+  { ownUrl, ...judging }: Judging & { readonly ownUrl?: string },
 ): Target | string {
   const tooLong = `The URL is longer than ${maxLength} characters.`;
   if (url.length > maxLength) {
@@ -66,5 +65,5 @@ function judgeText(
   }
 
   const target = markOwn(parsed.target, ownUrl);
-  return judgeTarget(target, allow) ?? (normalUrl(url).length > maxLength ? tooLong : target);
+  return judgeTarget(target, judging) ?? (normalUrl(url).length > maxLength ? tooLong : target);
 }

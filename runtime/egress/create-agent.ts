@@ -1,10 +1,9 @@
 import { Agent, buildConnector } from 'undici';
-import type { AllowList } from './allow-list.ts';
 import { guardConnector } from './guarded-connector.ts';
+import type { Judging } from './judge-target.ts';
 import { createResolver, type Resolve } from './resolver.ts';
 
-export type EgressOptions = {
-  readonly allow: AllowList;
+export type EgressOptions = Judging & {
   /** Where this service is reached from outside, for requests that must not lead back to it. */
   readonly ownUrl?: string;
   /** For tests; DNS otherwise. */
@@ -26,11 +25,11 @@ const idleMs = 4000;
 
 /** Makes connections, each of them past the guard. Neither redirects nor proxies of the environment apply. */
 export function createAgent(options: EgressOptions): Agent {
-  const { allow, resolve = createResolver(), ca } = options;
+  const { resolve = createResolver(), ca } = options;
   // `rejectUnauthorized` is said so that NODE_TLS_REJECT_UNAUTHORIZED=0 cannot unsay it.
   const tls = { rejectUnauthorized: true, allowH2: false, timeout: 5000, ...(ca ? { ca } : {}) };
   return new Agent({
-    connect: guardConnector({ allow, resolve }, options.connect ?? buildConnector(tls)),
+    connect: guardConnector({ ...options, resolve }, options.connect ?? buildConnector(tls)),
     allowH2: false,
     connections: maxPerOrigin,
     pipelining: 1,

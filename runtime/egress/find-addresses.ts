@@ -2,11 +2,11 @@ import { parseAddress, type Address } from './address.ts';
 import { isAllowed, type AllowList } from './allow-list.ts';
 import { egressError } from './egress-failure.ts';
 import { EgressError } from './egress.ts';
-import { judgeAddress, judgeTarget } from './judge-target.ts';
+import { judgeAddress, judgeTarget, type Judging } from './judge-target.ts';
 import type { Resolve } from './resolver.ts';
 import type { Target } from './target.ts';
 
-export type Guard = { readonly allow: AllowList; readonly resolve: Resolve };
+export type Guard = Judging & { readonly resolve: Resolve };
 
 const lookupTimeoutMs = 5000;
 const maxAnswers = 64;
@@ -22,7 +22,7 @@ const loopback = ['127.0.0.1', '::1'].map(parseAddress).filter((address) => addr
  * name has no address or none could be found within 5 s.
  */
 export async function findAddresses(target: Target, guard: Guard): Promise<readonly Address[]> {
-  const refusal = judgeTarget(target, guard.allow);
+  const refusal = judgeTarget(target, guard);
   if (refusal !== null) {
     throw blocked(refusal);
   }
@@ -35,9 +35,7 @@ export async function findAddresses(target: Target, guard: Guard): Promise<reado
     target.host === 'localhost'
       ? allowedLoopback(target, guard.allow)
       : await lookUp(target.host, guard.resolve);
-  const problem = addresses
-    .map((address) => judgeAddress(target, address, guard.allow))
-    .find(Boolean);
+  const problem = addresses.map((address) => judgeAddress(target, address, guard)).find(Boolean);
   if (problem) {
     throw blocked(problem);
   }

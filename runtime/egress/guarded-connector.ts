@@ -67,7 +67,7 @@ function judgeSocket(socket: Socket, target: Target, guard: Guard): EgressError 
     return egressError('connection_reset', { maybeSent: false });
   }
 
-  const refusal = judgeAddress(target, remote, guard.allow);
+  const refusal = judgeAddress(target, remote, guard);
   return refusal === null
     ? null
     : new EgressError('blocked_destination', refusal, { maybeSent: false });

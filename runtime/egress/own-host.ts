@@ -1,6 +1,5 @@
-import type { AllowList } from './allow-list.ts';
 import type { EgressRequest } from './egress.ts';
-import { judgeTarget } from './judge-target.ts';
+import { judgeTarget, type Judging } from './judge-target.ts';
 import { parseUrl, type ParsedUrl, type Target } from './target.ts';
 
 /**
@@ -17,13 +16,13 @@ export function markOwn(target: Target, ownUrl: string | undefined): Target {
 /** Takes a request's URL apart. One to this service itself is refused where the request wants that. */
 export function parseRequestUrl(
   { url, notToSelf }: Pick<EgressRequest, 'url' | 'notToSelf'>,
-  { allow, ownUrl }: { readonly allow: AllowList; readonly ownUrl?: string },
+  { ownUrl, ...judging }: Judging & { readonly ownUrl?: string },
 ): ParsedUrl {
   const parsed = parseUrl(url);
   if (!notToSelf || 'refusal' in parsed) {
     return parsed;
   }
 
-  const refusal = judgeTarget(markOwn(parsed.target, ownUrl), allow);
+  const refusal = judgeTarget(markOwn(parsed.target, ownUrl), judging);
   return refusal === null ? parsed : { refusal };
 }

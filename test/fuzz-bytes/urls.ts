@@ -61,7 +61,10 @@ export const urlProperties: readonly Property[] = [
           ),
       ),
       (url) => {
-        if (checkUrl(url, none) === null && normalUrl(normalUrl(url)) !== normalUrl(url)) {
+        if (
+          checkUrl(url, { allow: none }) === null &&
+          normalUrl(normalUrl(url)) !== normalUrl(url)
+        ) {
           throw new Error('Its normal form has another normal form.');
         }
       },
@@ -76,7 +79,7 @@ export const urlProperties: readonly Property[] = [
       port,
       (bytes, write, before, after) => {
         const url = `https://${before}${write(bytes)}${after}/`;
-        if (checkUrl(url, none) === null) {
+        if (checkUrl(url, { allow: none }) === null) {
           throw new Error(`${url} is let through.`);
         }
       },

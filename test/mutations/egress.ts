@@ -21,8 +21,13 @@ export const egressMutations: readonly Mutation[] = [
   ...mutationsOf('runtime/egress/judge-target.ts', egress, [
     [
       'a name that leads to a private address is public',
-      'isPublicAddress(address) ? null',
-      'isPublicAddress(address) || !target.address ? null',
+      'isPublicAddress(judged) ? null',
+      'isPublicAddress(judged) || !target.address ? null',
+    ],
+    [
+      'what a translator makes of an address is not looked at',
+      'const judged = behindNat64(address, nat64);',
+      'const judged = nat64 && address;',
     ],
   ]),
   ...mutationsOf('runtime/egress/find-addresses.ts', egress, [
@@ -35,7 +40,7 @@ export const egressMutations: readonly Mutation[] = [
   ...mutationsOf('runtime/egress/guarded-connector.ts', egress, [
     [
       'the address behind a connected socket is not looked at',
-      'const refusal = judgeAddress(target, remote, guard.allow);',
+      'const refusal = judgeAddress(target, remote, guard);',
       'const refusal = null as string | null;',
     ],
   ]),

@@ -25,7 +25,7 @@ const problemsOf = (env: Record<string, string>): string[] => {
   }
 };
 
-const noneOpen = { networks: '', webhooks: '', downloads: '' };
+const noneOpen = { networks: '', webhooks: '', downloads: '', nat64: '' };
 
 test('two settings are enough, and the others have defaults', (t) => {
   t.deepEqual(readConfig(needed), {
@@ -57,6 +57,7 @@ test('every setting is read, and an empty one is as none', (t) => {
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: '127.0.0.1/32:8080,[::1]/128:9000',
     PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1/32:8081',
     PUNCTUAL_EGRESS_ALLOW_DOWNLOADS: '127.0.0.1/32:8082',
+    PUNCTUAL_NAT64_PREFIXES: '64:ff9b::/96',
     PUNCTUAL_PUBLIC_URL: 'https://punctual.example/',
     PUNCTUAL_MEDIA_DIR: '/srv/media',
     PUNCTUAL_S3_BUCKET: 'punctual-media',
@@ -80,6 +81,7 @@ test('every setting is read, and an empty one is as none', (t) => {
       networks: given.PUNCTUAL_EGRESS_ALLOW_NETWORKS,
       webhooks: given.PUNCTUAL_EGRESS_ALLOW_WEBHOOKS,
       downloads: given.PUNCTUAL_EGRESS_ALLOW_DOWNLOADS,
+      nat64: given.PUNCTUAL_NAT64_PREFIXES,
     },
     publicUrl: 'https://punctual.example',
     media: {
@@ -105,6 +107,7 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     LOG_LEVEL: 'loud',
     PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080',
     PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1',
+    PUNCTUAL_NAT64_PREFIXES: '64:ff9b::/64',
     PUNCTUAL_PUBLIC_URL: 'punctual.example',
     PUNCTUAL_S3_BUCKET: 'Punctual Media',
     PUNCTUAL_S3_ENDPOINT: 's3.example',
@@ -125,6 +128,7 @@ test('all that is wrong is named at once, and no secret is repeated', (t) => {
     'PUNCTUAL_DATABASE_POOL',
     'PUNCTUAL_EGRESS_ALLOW',
     'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
+    'PUNCTUAL_NAT64_PREFIXES',
     'PUNCTUAL_PUBLIC_URL',
     'PUNCTUAL_RATE_LIMIT',
     'PUNCTUAL_RATE_LIMIT_WRITES',

@@ -108,7 +108,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const sealer = createSealer(secretKey);
   const now = options.now ?? (() => new Date());
   const mediaDir = await temporaryFolder(t);
-  const media = await libraryIn(mediaDir, egress, (given) => checkUrl(given, allow), options);
+  const media = await libraryIn(mediaDir, egress, (given) => checkUrl(given, { allow }), options);
   t.teardown(() => media.inspector.close());
   const { storage } = media;
   const workflows = workflowStates(temporal.client);

@@ -154,7 +154,7 @@ for (const [family, ranges, each] of [
   });
 }
 
-const isAccepted = (host: string): boolean => checkUrl(`https://${host}/`, []) === null;
+const isAccepted = (host: string): boolean => checkUrl(`https://${host}/`, { allow: [] }) === null;
 
 /** First octets of what is not public, which chance alone would seldom meet. */
 const privateStarts = [0n, 10n, 127n, 224n, 255n];
