@@ -50,6 +50,8 @@ export async function startPostgres(plan: PostgresPlan, stage: Stage): Promise<s
     unix_socket_directories: '',
     timezone: 'UTC',
     log_timezone: 'UTC',
+    // Its details quote rows and keys: a constraint that a post breaks would bring the post's text into the log.
+    log_error_verbosity: 'terse',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const run = commandAs(account, [programs.postgres, '-D', cluster, ...flags]);

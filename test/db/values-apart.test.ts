@@ -102,6 +102,23 @@ test.serial(
   },
 );
 
+test.serial(
+  'a row that breaks a constraint is not quoted in the log of our PostgreSQL',
+  async (t) => {
+    const words = `words-${crypto.randomUUID()}`;
+    await run('create table checked (words text unique check (length(words) < 50))');
+    await run('insert into checked values (?)', [words]);
+    const failures = [words, words.repeat(2)].map((each) =>
+      t.throwsAsync(run('insert into checked values (?)', [each])),
+    );
+    await Promise.all(failures);
+    const said = await poll(log, (text) => /check constraint "checked_words_check"/v.test(text));
+
+    t.regex(said, /unique constraint "checked_words_key"/v);
+    t.false(said.includes(words));
+  },
+);
+
 test.serial('what runs at the moment is shown by PostgreSQL without a text', async (t) => {
   const client = await api.newClient();
   const words = `words-${crypto.randomUUID()}`;
