@@ -72,12 +72,52 @@ test('a build that fails gives the compiler’s last words as the reason, and le
   t.deepEqual(await readdir(cacheFolder(env)), []);
 });
 
+const temporalModule = 'github.com/temporalio/cli\tv1.5.1';
+const temporalSum = 'h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY=';
+
+/** A `go` that builds a program of these modules, and knows one more as the module's own go.sum has it. */
+async function fakeGo(bin: string, built: readonly string[]): Promise<void> {
+  const modules = path.join(bin, 'modules');
+  const sums = path.join(modules, 'github.com', 'temporalio', 'cli@v1.5.1');
+  await mkdir(sums, { recursive: true });
+  await writeFile(path.join(sums, 'go.sum'), 'example.com/known v1.0.0 h1:known=\n');
+  const lines = [`${bin}/temporal: go1.26.8`, ...built.map((line) => `\t${line}`), ''];
+  await writeFile(path.join(bin, 'built'), lines.join('\n'));
+  await programFile(
+    bin,
+    'go',
+    `case $1 in
+      install) echo "#!/bin/sh" > "$GOBIN/temporal"; chmod +x "$GOBIN/temporal" ;;
+      version) cat "${path.join(bin, 'built')}" ;;
+      env) echo "${modules}" ;;
+    esac`,
+  );
+}
+
 test('a build says what it does and is found by the next start', async (t) => {
   const { bin, said, search } = await machine(t);
-  await programFile(bin, 'go', 'echo "#!/bin/sh" > "$GOBIN/temporal"; chmod +x "$GOBIN/temporal"');
+  await fakeGo(bin, [
+    `mod\t${temporalModule}\t${temporalSum}`,
+    'dep\texample.com/known\tv1.0.0\th1:known=',
+  ]);
   const built = await temporalFromGo.find(search);
   t.deepEqual(built, { path: await findTemporal(search) });
   t.regex(said.join(), /Building Temporal 1\.5\.1 with Go/v);
+});
+
+test('what a registry gave for a module is used only if it is what the repository means', async (t) => {
+  const main = `mod\t${temporalModule}\t${temporalSum}`;
+  for (const [built, reason] of [
+    [[`mod\t${temporalModule}\th1:another=`], /^Go built .* h1:another=, not /v],
+    [[main, 'dep\texample.com/known\tv1.0.0\th1:another='], /known v1\.0\.0 h1:another=, which/v],
+    [[main, 'dep\texample.com/other\tv1.0.0\th1:known='], /other v1\.0\.0 h1:known=, which/v],
+  ] as const) {
+    const { bin, env, search } = await machine(t);
+    await fakeGo(bin, built);
+    const found = await temporalFromGo.find(search);
+    t.regex('reason' in found ? found.reason : '', reason);
+    t.deepEqual(await readdir(cacheFolder(env)), []);
+  }
 });
 
 test('two builds at once both end with a whole program', async (t) => {
