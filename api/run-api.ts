@@ -1,6 +1,8 @@
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { migrate } from '../db/migrate.ts';
+import { installationId } from '../db/installation-id.ts';
 import { createOrm } from '../db/orm.ts';
+import { mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
 import { rulesOf } from '../networks/rules.ts';
 import { readConfig, type Config } from '../runtime/config.ts';
 import { describeError } from '../runtime/describe-error.ts';
@@ -9,7 +11,7 @@ import { checkDestination, checkUrl } from '../runtime/egress/check-url.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { parseNat64Prefixes } from '../runtime/egress/nat64.ts';
 import { createResolver } from '../runtime/egress/resolver.ts';
-import { insist } from '../runtime/insist.ts';
+import { fatalAt, insist } from '../runtime/insist.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createInspector } from '../runtime/media/inspector.ts';
 import { createSealer } from '../runtime/sealer.ts';
@@ -19,7 +21,8 @@ import type { Staging } from '../runtime/storage/staging.ts';
 import { surviveRejections } from '../runtime/survive.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
-import { connectTemporal } from '../temporal/connect.ts';
+import { connectTemporal, type Temporal } from '../temporal/connect.ts';
+import { mustBeNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
 import type { ApiDeps } from './deps.ts';
 import { readiness } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
@@ -38,11 +41,21 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   const log = createLogger('api', config.logLevel);
   surviveRejections(log);
   const stop = untilStopped();
-  const { deps, clock, close } = open(config, log, await stagingOrExit(config, log));
+  const { deps, clock, temporal, close } = open(config, log, await stagingOrExit(config, log));
 
   // Serves at once; until the database has its schema, calls that need it answer 503.
   const stopServing = serve(adapt(deps), config);
-  const migrated = insist('the database', () => migrate(deps.orm).then(clock.measure), log);
+  const fatal = fatalAt(log, OtherSecretKeyError, OtherDatabaseError);
+  const { orm, sealer } = deps;
+  const prepare = async (): Promise<void> => {
+    await migrate(orm);
+    await mustBeSealedBy(orm, sealer.keyId).catch(fatal);
+    await clock.measure();
+  };
+  const migrated = insist('the database', prepare, log);
+  const lookAtTemporal = async (): Promise<void> =>
+    mustBeNamespaceOf(temporal.client, await installationId(orm)).catch(fatal);
+  void migrated.then(() => insist('Temporal', lookAtTemporal, log));
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
   const stopSweeping = keepSwept(deps);
@@ -58,6 +71,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
 type Opened = {
   readonly deps: ApiDeps;
   readonly clock: DatabaseClock;
+  readonly temporal: Temporal;
   readonly close: () => Promise<void>;
 };
 
@@ -117,7 +131,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     await Promise.all([egress.close(), downloader.close()]);
     await Promise.all([temporal.close(), pool.end(), orm.close()]);
   };
-  return { deps, clock, close };
+  return { deps, clock, temporal, close };
 }
 
 async function stagingOrExit({ media }: Config, log: Logger): Promise<Staging> {

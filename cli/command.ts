@@ -41,6 +41,8 @@ export type Command = {
   readonly secret?: string;
 } & (
   | {
+      /** It runs also with another SECRET_KEY than the database's secrets are sealed under. */
+      readonly takesAnyKey?: true;
       readonly run: (
         deps: CommandDeps,
         values: Readonly<Record<string, string>>,

@@ -5,7 +5,7 @@ import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
 import { setQuota, showQuotas } from './quotas.ts';
 import { setPlan } from './set-plan.ts';
-import { createKey, listKeys, revokeKey } from './keys.ts';
+import { adoptSecretKey, createKey, listKeys, revokeKey } from './keys.ts';
 import { createNamedWorkspace, listWorkspaces } from './workspaces.ts';
 
 export const commands = {
@@ -57,6 +57,14 @@ export const commands = {
     places: ['KEY_ID'],
     options: {},
     run: revokeKey,
+  },
+  'secret-key adopt': {
+    summary:
+      'Takes this SECRET_KEY for the right one, when the one of before is gone: accounts have to be connected anew.',
+    places: [],
+    options: {},
+    takesAnyKey: true,
+    run: adoptSecretKey,
   },
   'channel add-mastodon': {
     summary:

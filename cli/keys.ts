@@ -1,4 +1,5 @@
 import type { Em } from '../db/orm.ts';
+import { adoptKey } from '../db/secret-key.ts';
 import { AppError } from '../domain/errors.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { createApiKey } from './create-workspace.ts';
@@ -90,3 +91,12 @@ const present = (row: Row) => ({
   last_used_at: instant(row.last_used_at),
   revoked_at: instant(row.revoked_at),
 });
+
+/** Says that this SECRET_KEY is the right one from now on, whatever was sealed before. */
+export async function adoptSecretKey({ orm, sealer }: CommandDeps): Promise<CommandAnswer> {
+  await adoptKey(orm, sealer.keyId);
+  return {
+    text: `SECRET_KEY (${sealer.keyId}) is the one of this database now. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`,
+    data: { secret_key: sealer.keyId },
+  };
+}

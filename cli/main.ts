@@ -1,6 +1,7 @@
 import { migrate } from '../db/migrate.ts';
 import { isDatabaseAway } from '../db/is-away.ts';
 import { createOrm } from '../db/orm.ts';
+import { mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
 import { AppError } from '../domain/errors.ts';
 import { NetworkError } from '../networks/network.ts';
 import { ConfigError, readConfig } from '../runtime/config.ts';
@@ -50,6 +51,10 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
   try {
     await migrate(orm);
     const sealer = createSealer(config.secretKey);
+    if (!command.takesAnyKey) {
+      await mustBeSealedBy(orm, sealer.keyId);
+    }
+
     const { publicUrl, temporalUiUrl, quotas } = config;
     const now = () => new Date();
     const { namespace } = temporalOptions();
@@ -68,6 +73,7 @@ function fail(thrown: unknown, json: boolean): number {
   const known =
     error instanceof UsageError ||
     error instanceof ConfigError ||
+    error instanceof OtherSecretKeyError ||
     error instanceof AppError ||
     error instanceof NetworkError;
   const message = error instanceof Error ? error.message : String(error);

@@ -22,3 +22,18 @@ export async function insist<T>(what: string, work: () => Promise<T>, log: Logge
     }
   }
 }
+
+/**
+ * For `catch`: ends the process at errors that no waiting mends and with which going on would do harm. Others are
+ * thrown on.
+ */
+export const fatalAt =
+  (log: Logger, ...kinds: readonly (abstract new (...given: never[]) => Error)[]) =>
+  (error: unknown): never => {
+    if (kinds.some((kind) => error instanceof kind)) {
+      log.fatal({ error: describeError(error) }, 'cannot go on');
+      process.exit(1);
+    }
+
+    throw error;
+  };

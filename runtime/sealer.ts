@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 
 /** Seals secrets for the database. What was sealed for one purpose cannot be opened for another. */
 export type Sealer = {
+  /** Names the key, in what it sealed too: the first 8 hex digits of its SHA-256. */
+  readonly keyId: string;
   /** @param purpose Names the row and field, such as `channel/<id>/credentials`. */
   seal(plain: string, purpose: string): string;
   /** @throws Error when the text was sealed under another key or purpose, or was tampered with. */
@@ -14,6 +16,7 @@ export function createSealer(keyHex: string): Sealer {
   const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
 
   return {
+    keyId,
     seal(plain, purpose) {
       const nonce = randomBytes(12);
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose));

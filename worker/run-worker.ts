@@ -1,16 +1,17 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
-import { createDatabaseClock } from '../db/database-clock.ts';
+import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { installationId } from '../db/installation-id.ts';
 import { migrate } from '../db/migrate.ts';
-import { createOrm } from '../db/orm.ts';
+import { createOrm, type Orm } from '../db/orm.ts';
+import { mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
 import { networks } from '../networks/index.ts';
 import { readConfig } from '../runtime/config.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { parseNat64Prefixes } from '../runtime/egress/nat64.ts';
-import { insist } from '../runtime/insist.ts';
-import { createLogger } from '../runtime/logger.ts';
+import { fatalAt, insist } from '../runtime/insist.ts';
+import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createSealer } from '../runtime/sealer.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
 import { surviveRejections } from '../runtime/survive.ts';
@@ -59,12 +60,11 @@ export async function runWorker(
   const deps = adapt({ ...links, publicUrl, kept, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
-  await insist('the database', () => migrate(orm).then(clock.measure), log);
+  const installation = await prepareDatabase({ orm, clock, keyId: sealer.keyId, log });
   const stopMeasuring = clock.keep();
   const { connectionOptions, namespace } = temporalOptions();
   const connect = () => NativeConnection.connect(connectionOptions);
   const first = await insist('Temporal', connect, log);
-  const installation = await insist('the database', () => installationId(orm), log);
   await untilOwned(temporal.client, installation, log);
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await bundleWorkflows();
@@ -88,4 +88,23 @@ export async function runWorker(
   await Promise.all([egress.close(), webhooks.close()]);
   await Promise.all([temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
+}
+
+type Database = {
+  readonly orm: Orm;
+  readonly clock: DatabaseClock;
+  /** Of the key under which its secrets must be sealed. */
+  readonly keyId: string;
+  readonly log: Logger;
+};
+
+/** Waits until the database is there and has its schema. @returns which database it is. */
+async function prepareDatabase({ orm, clock, keyId, log }: Database): Promise<string> {
+  const prepare = async (): Promise<string> => {
+    await migrate(orm);
+    await mustBeSealedBy(orm, keyId).catch(fatalAt(log, OtherSecretKeyError));
+    await clock.measure();
+    return installationId(orm);
+  };
+  return insist('the database', prepare, log);
 }

@@ -8,6 +8,7 @@ import {
 import { describeError } from '../runtime/describe-error.ts';
 import { insist } from '../runtime/insist.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { mustBeOwner } from '../temporal/namespace-owner.ts';
 import { underDeadline } from '../temporal/under-deadline.ts';
 import { postsQueue, sweepScheduleId } from '../workflows/messages.ts';
 
@@ -33,17 +34,6 @@ const wantedFor = (installation: string) => ({
   policies: { overlap: 'SKIP' as const, catchupWindow: minuteMs },
 });
 
-/** This namespace of Temporal is that of another database. */
-class OtherDatabaseError extends Error {
-  override readonly name = 'OtherDatabaseError';
-
-  constructor(namespace: string) {
-    super(
-      `The namespace "${namespace}" of Temporal belongs to another database of Punctual: workers of two would end each other's posts. Correct DATABASE_URL or TEMPORAL_NAMESPACE. If the other database is gone for good, delete the schedule "${sweepScheduleId}" there.`,
-    );
-  }
-}
-
 /**
  * Sees to it that Temporal starts a sweep each minute, as this version wants it. What an operator paused stays paused.
  * The schedule says whose database the namespace belongs to.
@@ -57,10 +47,7 @@ export async function ensureSweepSchedule(client: Client, installation: string):
   try {
     const found = await within(() => handle.describe());
     const owner = found.action.memo?.['installation'];
-    if (owner !== undefined && owner !== installation) {
-      throw new OtherDatabaseError(client.options.namespace);
-    }
-
+    mustBeOwner(client, owner, installation);
     if (owner === undefined || !isAsWanted(found)) {
       await within(() => handle.update(({ state }) => ({ ...wanted, state })));
     }

@@ -5,6 +5,8 @@ const InstallationSchema = defineEntity({
   tableName: 'installation',
   properties: {
     id: p.uuid().primary(),
+    /** The name of the SECRET_KEY that the secrets are sealed under; null until the first process comes. */
+    sealedBy: p.text().strictNullable(),
   },
 });
 

@@ -80,3 +80,10 @@ export async function killed(worker: ChildProcess): Promise<void> {
     await gone;
   }
 }
+
+/** Resolves when a process is gone, however it ended. */
+export async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    await once(child, 'exit');
+  }
+}

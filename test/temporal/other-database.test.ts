@@ -1,10 +1,11 @@
 import { ensureSweepSchedule } from '../../worker/sweep-schedule.ts';
 import { postsQueue, sweepScheduleId } from '../../workflows/messages.ts';
+import { startApiProcess } from '../support/api-process.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startApi } from '../support/punctual.ts';
 import { freshNamespace, temporalClient } from '../support/temporal.ts';
-import { spawnWorker } from '../support/worker-process.ts';
+import { ended, spawnWorker } from '../support/worker-process.ts';
 
 const test = needs('temporal');
 
@@ -34,4 +35,21 @@ test('a worker on the wrong database takes nothing from the right one’s worker
   await worker.said('polling');
   await poll(pollers, (found) => found.length > 0);
   await schedule.delete();
+});
+
+test('an API whose posts would go to the workers of another database ends, and says what is wrong', async (t) => {
+  const punctual = await startApi(t, {});
+  const temporalEnv = await freshNamespace();
+  const { client } = temporalClient(t, temporalEnv);
+  await ensureSweepSchedule(client, '019a0000-0000-7000-8000-000000000000');
+  const api = await startApiProcess(t, {
+    ...temporalEnv,
+    DATABASE_URL: punctual.databaseUrl,
+    SECRET_KEY: punctual.secretKey,
+  });
+  await ended(api.child);
+
+  t.is(api.child.exitCode, 1);
+  t.regex(api.log(), /belongs to another database of Punctual/v);
+  await client.schedule.getHandle(sweepScheduleId).delete();
 });
