@@ -18,7 +18,7 @@ const notFound = 5;
  * @throws AppError `not_found`, or `unavailable` when Temporal does not answer.
  */
 export async function fetchHistory(
-  { client, namespace }: Temporal,
+  { client, connection, namespace }: Temporal,
   workflowId: string,
 ): Promise<History> {
   try {
@@ -33,7 +33,7 @@ export async function fetchHistory(
     if (isTemporalAway(error)) {
       throw new AppError(
         'unavailable',
-        `Temporal cannot be reached: ${describeError(error).message}. TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE say where it is.`,
+        `Temporal cannot be reached: nothing answers at ${connection.options.address}, which is TEMPORAL_ADDRESS.`,
       );
     }
 

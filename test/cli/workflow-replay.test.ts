@@ -112,7 +112,7 @@ test('what is no history, or nobody has, is said in words', async (t) => {
   const servers: [Record<string, string>, RegExp][] = [
     [settings, /knows no workflow "post-1"/v],
     [lost, /no namespace "nowhere"/v],
-    [away, /cannot be reached/v],
+    [away, /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
   ];
   for (const [env, message] of servers) {
     const temporal = connectTemporal(env);
@@ -123,7 +123,7 @@ test('what is no history, or nobody has, is said in words', async (t) => {
   // As a process: it says an AppError without a stack, and ends with 1 although it was connecting to a server.
   const runs = [
     [await asProcess(path.join(folder, 'text.json'), {}), /is not JSON/v],
-    [await asProcess('post-1', away), /cannot be reached/v],
+    [await asProcess('post-1', away), /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
   ] as const;
   for (const [{ code, stdout, stderr }, message] of runs) {
     t.deepEqual([code, stdout], [1, '']);
