@@ -35,7 +35,8 @@ type Failure = {
 /**
  * Writes down why a try failed and what follows from it: another try at its time, another look at what is in doubt, or
  * the channel's end. A channel that another try has ended meanwhile keeps what it has. Of a post that was cancelled it
- * goes on while part of it is, or may be, on the network.
+ * goes on while part of it is, or may be, on the network. One that has another time by now is sent then, whatever became
+ * of the old send: what is in doubt of that is looked for first.
  *
  * @param known The ledger as the try began.
  */
@@ -60,6 +61,11 @@ export async function recordFailure(
     }
 
     const deliveryIds = await tellAll(em, deps, target, setback, next);
+    if (status === 'scheduled') {
+      const stopped = await stop(em, target, status);
+      return { kind: 'final', status: stopped, code: null, deliveryIds };
+    }
+
     if (next.kind === 'retry') {
       await recordRetry(em, target, { ...next, ...failure });
       return { kind: 'retry', atMs: next.atMs, code: setback.code };

@@ -51,7 +51,7 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
 
 /**
  * The ledger with an entry for each part that is to go out. What a cancel lets finish is the thread as it was sent:
- * nothing is added, and where it was scheduled anew in between nothing more goes out.
+ * nothing is added, and where it was edited or scheduled anew in between nothing more goes out.
  *
  * @throws StoppedError
  */
@@ -64,8 +64,9 @@ async function prepare(attempt: Try, entries: readonly Entry[]): Promise<readonl
   const run = Math.max(0, ...entries.map((entry) => entry.run));
   const whole = run === target.run ? entries : await readLedger(deps, { ...target, run });
   const isWhole = whole.length > 0 && whole.every(({ state }) => state === 'sent');
-  if (run !== target.run && !isWhole) {
-    throw new StoppedError('The post was cancelled, and was another one in between.');
+  const isOther = run !== target.run || whole.some(({ text, part }) => text !== target.texts[part]);
+  if (isOther && !isWhole) {
+    throw new StoppedError('The post was cancelled, and is another one by now.');
   }
 
   return whole;

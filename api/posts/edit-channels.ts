@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
+import { endAnew } from '../../db/end-anew.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { chooseChannels, mustBeChosen } from './choose-channels.ts';
@@ -91,5 +92,19 @@ async function mustBeUntouched(
     throw new AppError('invalid_channel_ids', message, {
       details: [{ path: '/channel_ids', message }],
     });
+  }
+}
+
+/** A cancelled post that loses the channels that it was not sent to has nothing left to publish: it ends as published. */
+export async function endIfPublished(
+  em: Em,
+  { id: postId, workspaceId, status }: Post,
+  { removed, kept, order }: EditedChannels,
+  at: { readonly publicUrl: string; readonly now: Date },
+): Promise<void> {
+  const isPublished = order.every((id) => kept.get(id)?.status === 'published');
+  if (status === 'draft' && removed.length > 0 && order.length > 0 && isPublished) {
+    await em.flush();
+    await endAnew(em, { workspaceId, postId }, at);
   }
 }

@@ -1,5 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/core';
-import { endAnew } from '../../db/end-anew.ts';
 import { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueTime } from '../../domain/due-time.ts';
@@ -13,14 +13,14 @@ import type { NewMedia } from '../media/new-media.ts';
 import { takeRoom, withRoom } from '../quotas/take-room.ts';
 import { textBytes } from '../quotas/text-bytes.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
-import { editChannels, type EditedChannels } from './edit-channels.ts';
+import { editChannels, endIfPublished, type EditedChannels } from './edit-channels.ts';
 import { editMedia, mustBeComplete, type EditedMedia } from './edit-media.ts';
 import { judgePost, mustBePublishable, warningFor, type Judgement } from './judge-post.ts';
 import { keepLiveParts } from './keep-live-parts.ts';
 import { mustHavePlan } from './must-have-plan.ts';
 import { editedContent, type PostContent } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
-import { stopChannels } from './stop-channels.ts';
+import { stopChannels, stopFinishing } from './stop-channels.ts';
 import { writeChannels } from './write-channels.ts';
 
 type Edit = {
@@ -91,20 +91,20 @@ async function applyEdit(
 
   const channels = await editChannels(em, post, request);
   const { body, thread, video } = post;
-  const content = editedContent({ body, thread, video, overrides: channels.overrides }, request);
+  const before = { body, thread, video, overrides: channels.overrides };
+  const content = editedContent(before, request);
   const media = await editMedia(em, post, edit, deps.now());
+  if (dueAt === null && (hasMedia(request) || !isDeepStrictEqual(content, before))) {
+    await stopFinishing(em, post);
+  }
+
   const missing = mustBeComplete(media, dueAt !== null);
   mustSaySomething(content, media.files.length + media.deleted.length);
   const judgements = await judgeEdited(em, deps, channels, content, media.files, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
   const { overrides } = content;
   const ownBytes = await writeChannels(em, post, channels, { status, overrides, judgements });
-  const change = {
-    scheduled: Number(status === 'scheduled') - Number(post.status === 'scheduled'),
-    drafts: Number(status === 'draft') - Number(post.status === 'draft'),
-    text_bytes:
-      textBytes({ ...content, overrides: {} }) - textBytes({ ...post, overrides: {} }) + ownBytes,
-  };
+  const change = changeOf(post, status, content, ownBytes);
   await takeRoom(em, { workspaceId, quotas }, postId, change, isCounted);
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
   if (dueAt && post.status === 'draft') {
@@ -125,24 +125,26 @@ async function applyEdit(
     updatedAt: deps.now(),
   } satisfies Partial<Post>);
   const networks = channels.open.map(({ platform }) => platform);
-  await endIfPublished(deps, em, post, channels);
+  await endIfPublished(em, post, channels, { publicUrl: deps.publicUrl, now: deps.now() });
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
 }
 
-/** A cancelled post that loses the channels that it was not sent to has nothing left to publish: it ends as published. */
-async function endIfPublished(
-  { publicUrl, now }: ApiDeps,
-  em: Em,
-  { id: postId, workspaceId, status }: Post,
-  { removed, kept, order }: EditedChannels,
-): Promise<void> {
-  const isPublished = order.every((id) => kept.get(id)?.status === 'published');
-  if (status === 'draft' && removed.length > 0 && order.length > 0 && isPublished) {
-    await em.flush();
-    await endAnew(em, { workspaceId, postId }, { publicUrl, now: now() });
-  }
-}
+/** @param ownBytes By how much the channels' own texts grow. */
+const changeOf = (
+  post: Post,
+  status: 'scheduled' | 'draft',
+  content: PostContent,
+  ownBytes: number,
+) => ({
+  scheduled: Number(status === 'scheduled') - Number(post.status === 'scheduled'),
+  drafts: Number(status === 'draft') - Number(post.status === 'draft'),
+  text_bytes:
+    textBytes({ ...content, overrides: {} }) - textBytes({ ...post, overrides: {} }) + ownBytes,
+});
+
+const hasMedia = ({ media_ids: ids, media_urls: urls }: EditPostBody): boolean =>
+  ids !== undefined || urls !== undefined;
 
 /** @throws AppError `no_channels` or `invalid_content` when it is to be scheduled and cannot be. */
 async function judgeEdited(

@@ -1,3 +1,4 @@
+import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 
 const hasRows = (which: string): string => `exists (select 1 from publish_attempts a
@@ -30,4 +31,22 @@ export async function stopChannels(
        and (status = 'scheduled' or status = 'retrying' and not (${inDoubt} or ${isWhole}))`,
     ids,
   );
+}
+
+/**
+ * The same for a post that is a draft already, and says something else from now on: what a cancel lets finish would go
+ * on with the old text. What is in doubt is looked for to its end, and what is live stays.
+ */
+export async function stopFinishing(
+  em: Em,
+  { id: postId, workspaceId, status }: Pick<Post, 'id' | 'workspaceId' | 'status'>,
+): Promise<void> {
+  if (status === 'draft') {
+    await em.execute(
+      `update post_channels pc set status = 'draft', retry_at = null, error = null, error_code = null
+       where post_id = ? and workspace_id = ? and status in ('publishing', 'retrying')
+         and not (${inDoubt} or ${isWhole})`,
+      [postId, workspaceId],
+    );
+  }
 }
