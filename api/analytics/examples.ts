@@ -16,6 +16,7 @@ export const analyticsExamples: Examples = {
           post_id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
           body: 'The new album is out today.',
           thread: null,
+          body_truncated: false,
           published_at: '2027-03-01T09:00:00.731Z',
           channels: [
             {

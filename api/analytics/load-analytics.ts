@@ -1,6 +1,12 @@
 import type { Em } from '../../db/orm.ts';
 import { metricNames } from './request.ts';
-import { selectChannels, selectSums, type Selection, type Statement } from './select.ts';
+import {
+  selectChannels,
+  selectSums,
+  selectTexts,
+  type Selection,
+  type Statement,
+} from './select.ts';
 
 /** Metrics added up. One that a network does not tell counts as 0; views that none of them tells are null. */
 export type Sums = {
@@ -17,6 +23,7 @@ export type PostAnalytics = {
   readonly post_id: string;
   readonly body: string | null;
   readonly thread: readonly string[] | null;
+  readonly body_truncated: boolean;
   readonly published_at: string;
   readonly channels: readonly ChannelAnalytics[];
   readonly totals: Sums;
@@ -45,15 +52,15 @@ type SumsRow = {
   readonly page: readonly PostRow[];
 };
 
+type Texts = Pick<PostAnalytics, 'post_id' | 'body' | 'thread' | 'body_truncated'>;
+
 type ChannelRow = Omit<ChannelAnalytics, 'metrics' | 'metrics_updated_at'> & {
   readonly post_id: string;
-  readonly body: string | null;
-  readonly thread: readonly string[] | null;
   readonly metrics: Readonly<Record<string, unknown>> | null;
   readonly metrics_updated_at: string | Date | null;
 };
 
-/** Two statements, however many posts there are. */
+/** Three statements, however many posts there are. */
 export async function loadAnalytics(em: Em, selection: Selection): Promise<Analytics> {
   const rowsOf = <Row>({ sql, parameters }: Statement): Promise<Row[]> =>
     em.execute<Row[]>(sql, [...parameters]);
@@ -65,19 +72,28 @@ export async function loadAnalytics(em: Em, selection: Selection): Promise<Analy
   const { totals, page } = sums;
   const ids = page.map(({ post_id: id }) => id);
   const channels = ids.length > 0 ? await rowsOf<ChannelRow>(selectChannels(selection, ids)) : [];
+  const texts = ids.length > 0 ? await rowsOf<Texts>(selectTexts(selection, ids)) : [];
   const byPost = Map.groupBy(channels, ({ post_id: id }) => id);
+  const textsOf = new Map(texts.map((row) => [row.post_id, row]));
   return {
     totals: { posts: totals.posts, ...sumsOf(totals) },
     firstPublishedAt: totals.first_published_at ? new Date(totals.first_published_at) : null,
-    posts: page.map((post) => present(post, byPost.get(post.post_id) ?? [])),
+    posts: page.map((post) =>
+      present(post, byPost.get(post.post_id) ?? [], textsOf.get(post.post_id)),
+    ),
     hasMore: selection.offset + page.length < totals.posts,
   };
 }
 
-const present = (post: PostRow, channels: readonly ChannelRow[]): PostAnalytics => ({
+const present = (
+  post: PostRow,
+  channels: readonly ChannelRow[],
+  texts: Texts | undefined,
+): PostAnalytics => ({
   post_id: post.post_id,
-  body: channels[0]?.body ?? null,
-  thread: channels[0]?.thread ?? null,
+  body: texts?.body ?? null,
+  thread: texts?.thread ?? null,
+  body_truncated: texts?.body_truncated ?? false,
   published_at: new Date(post.published_at).toISOString(),
   channels: channels.map((channel) => ({
     channel_id: channel.channel_id,

@@ -1,5 +1,6 @@
 import { platforms } from '../../domain/platform.ts';
 import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
+import { bodyTruncated } from '../posts/cut-texts.ts';
 import { metricNames } from './request.ts';
 
 const number = { type: 'number' };
@@ -38,6 +39,7 @@ export const postAnalyticsSchema = record({
   post_id: uuid,
   body: nullable(text),
   thread: { type: ['array', 'null'], items: text },
+  body_truncated: bodyTruncated,
   published_at: {
     ...dateTime,
     description: 'When the first of these channels published it.',

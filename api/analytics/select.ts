@@ -1,4 +1,5 @@
 import type { Platform } from '../../domain/platform.ts';
+import { cutTexts } from '../posts/cut-texts.ts';
 import type { Sort } from './request.ts';
 
 /** What is asked for, with every default in its place. */
@@ -63,13 +64,18 @@ export function selectSums(selection: Selection): Statement {
 export function selectChannels(selection: Selection, postIds: readonly string[]): Statement {
   const { sql, parameters } = publishedChannels(selection);
   return {
-    sql: `select p.id as post_id, p.body, p.thread, pc.channel_id, c.platform, c.handle, pc.url,
-         pc.metrics, pc.metrics_updated_at
+    sql: `select p.id as post_id, pc.channel_id, c.platform, c.handle, pc.url, pc.metrics, pc.metrics_updated_at
        ${sql} and p.id in (?)
        order by pc.position, pc.id`,
     parameters: [...parameters, postIds],
   };
 }
+
+/** What the posts of a page say. */
+export const selectTexts = ({ workspaceId }: Selection, postIds: readonly string[]): Statement => ({
+  sql: `select p.id as post_id, ${cutTexts} from posts p where p.workspace_id = ? and p.id in (?)`,
+  parameters: [workspaceId, postIds],
+});
 
 function publishedChannels({ workspaceId, channelId, platform }: Selection): Statement {
   const { sql, parameters } = filterOf({ channelId, platform }, 'pc', 'c');

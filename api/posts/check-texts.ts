@@ -1,14 +1,15 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { isText } from '../../domain/is-text.ts';
-import type { EditPostBody } from './schemas.ts';
+import { longestTexts, type EditPostBody } from './schemas.ts';
 
 /**
  * Refuses texts that are blank, and texts that no database can hold.
  *
- * @throws AppError `empty_body`, or `invalid_request` for characters that cannot be stored.
+ * @throws AppError `empty_body`, or `invalid_request` for too many characters and for those that cannot be stored.
  */
 export function checkTexts(request: EditPostBody): void {
   const texts = textsOf(request);
+  mustBeShortEnough(texts.map(([, text]) => text));
   const blank = texts.filter(([, text]) => text.trim() === '');
   if (blank.length > 0) {
     throw new AppError('empty_body', `${paths(blank)} must not be blank.`, {
@@ -33,8 +34,12 @@ type Content = {
   readonly overrides: Readonly<Record<string, string>>;
 };
 
-/** @throws AppError `empty_body` for a post with neither text nor media. */
+/**
+ * @throws AppError `empty_body` for a post with neither text nor media, `invalid_request` for one with too much text.
+ */
 export function mustSaySomething({ body, thread, overrides }: Content, mediaCount: number): void {
+  const texts = [...(body === null ? [] : [body]), ...(thread ?? []), ...Object.values(overrides)];
+  mustBeShortEnough(texts);
   const hasText = body !== null || thread !== null || Object.keys(overrides).length > 0;
   if (!hasText && mediaCount === 0) {
     throw new AppError('empty_body', 'A post needs a body, a thread, channel_bodies or media.');
@@ -54,3 +59,16 @@ function textsOf({ body, thread, channel_bodies: overrides }: EditPostBody): Loc
 }
 
 const paths = (located: readonly Located[]): string => located.map(([path]) => path).join(', ');
+
+/** @throws AppError `invalid_request` */
+function mustBeShortEnough(texts: readonly string[]): void {
+  const units = texts.reduce((sum, { length }) => sum + length, 0);
+  // Characters are counted only where it may matter.
+  const length = units > longestTexts ? texts.reduce((sum, text) => sum + [...text].length, 0) : 0;
+  if (length > longestTexts) {
+    throw new AppError(
+      'invalid_request',
+      `All texts of a post together may have ${longestTexts} characters; these have ${length}.`,
+    );
+  }
+}

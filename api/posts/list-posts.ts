@@ -1,6 +1,7 @@
 import type { Em } from '../../db/orm.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
+import { cutTexts } from './cut-texts.ts';
 
 export type PostSummary = {
   readonly id: string;
@@ -26,22 +27,6 @@ type Row = Omit<PostSummary, 'scheduled_at' | 'published_at' | 'created_at'> & {
   readonly published_at: Time | null;
   readonly created_at: Time;
 };
-
-/**
- * In characters, of a body and of all texts of a thread together. A hundred posts are a page, and what nobody reads in a
- * list would be megabytes.
- */
-export const longestListed = 10_000;
-
-/** Cut where they lie: what is not shown never leaves the database. A thread keeps all of its parts. */
-const cutTexts = `left(p.body, ${longestListed}) as body,
-  case when p.thread is null or length(p.thread::text) <= ${longestListed} then p.thread else (
-    select jsonb_agg(left(part, greatest(0, ${longestListed} - before)::int) order by n) from (
-      select part, n, sum(length(part)) over (order by n) - length(part) as before
-      from jsonb_array_elements_text(p.thread) with ordinality as parts(part, n)) located
-  ) end as thread,
-  coalesce(length(p.body) > ${longestListed}, false) or coalesce(length(p.thread::text) > ${longestListed} and (
-    select sum(length(part)) from jsonb_array_elements_text(p.thread) part) > ${longestListed}, false) as body_truncated`;
 
 /** The newest posts first, `limit` at a time, each with its channels. One statement, however many there are. */
 export async function listPosts(

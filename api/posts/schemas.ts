@@ -2,6 +2,7 @@ import { channelErrorCodes } from '../../domain/channel-error.ts';
 import { channelStatuses, postStatuses } from '../../domain/post-status.ts';
 import type { VideoOptions } from '../../domain/post-view.ts';
 import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
+import { bodyTruncated } from './cut-texts.ts';
 
 const count = { type: 'integer', minimum: 0 };
 
@@ -45,11 +46,7 @@ export const postSummarySchema = record({
   id: uuid,
   body: nullable(text),
   thread: { type: ['array', 'null'], items: text },
-  body_truncated: {
-    type: 'boolean',
-    description:
-      'Whether `body`, or the texts of `thread` together, have more than 10,000 characters and were cut here. `GET /posts/{id}` has them whole.',
-  },
+  body_truncated: bodyTruncated,
   scheduled_at: nullable(dateTime),
   published_at: nullable(dateTime),
   created_at: dateTime,
@@ -84,6 +81,9 @@ export const validatedChannelSchema = record({
 /** In characters: twice what any network takes. A text is judged for each channel, and that takes its length. */
 export const longestText = 50_000;
 
+/** In characters, of all texts of a post together. Each is judged for each channel that gets it. */
+export const longestTexts = 300_000;
+
 const postText = { type: 'string', maxLength: longestText };
 
 /** Ids and texts are judged by the use case, which has a code of its own for each of them. */
@@ -94,7 +94,8 @@ const postFields = {
     items: postText,
     minItems: 1,
     maxItems: 25,
-    description: 'Posts of a thread, in order. Takes precedence over `body`.',
+    description:
+      'Posts of a thread, in order. Takes precedence over `body`. All texts of a post, those of channels too, have 300,000 characters at most.',
   },
   channel_ids: { type: 'array', items: text, maxItems: 100 },
   channel_bodies: {

@@ -174,7 +174,7 @@ test('a body over 1 MB is 413, also in chunks and packed, and the connection goe
   });
   t.is(packed.status, 413);
   t.is((await storedRows(punctual.orm, client.workspaceId)).posts, 0);
-  const thread = Array.from({ length: 20 }, () => 'x'.repeat(50_000));
+  const thread = Array.from({ length: 5 }, () => '\u{10400}'.repeat(50_000));
   t.is((await client.post('/posts', { thread })).status, 201);
 });
 

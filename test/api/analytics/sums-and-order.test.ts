@@ -38,6 +38,7 @@ test('a post is listed with its published channels, and everything is added up',
     post_id: id,
     body: 'Both.',
     thread: null,
+    body_truncated: false,
     published_at: '2027-01-10T08:00:00.123Z',
     channels: [
       {

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { longestText } from '../../../api/posts/schemas.ts';
+import { longestText, longestTexts } from '../../../api/posts/schemas.ts';
 import type { Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { rawCall } from '../../support/raw-call.ts';
@@ -85,4 +85,28 @@ test('a text is as long as any network takes, and no longer: the body, a part of
       { path, message: `must NOT have more than ${longestText} characters` },
     ]);
   }
+});
+
+test('all texts of a post together are at most so long, however they are divided, and whether sent at once or one after the other', async (t) => {
+  const { client } = await sender();
+  const channel = await addFakeChannel(api.punctual.deps, client.workspaceId);
+  const long = 'x'.repeat(longestText);
+  const full = { thread: [long, long, long, long, long, `${long}`] };
+  const { status, body } = await client.post('/posts', full);
+  t.is(status, 201);
+
+  const more = [
+    { ...full, body: 'y' },
+    { ...full, channel_ids: [channel], channel_bodies: { [channel]: 'y' } },
+  ];
+  const message = `All texts of a post together may have ${longestTexts} characters; these have ${longestTexts + 1}.`;
+  for (const each of more) {
+    const reply = await client.post('/posts', each);
+    t.is(reply.status, 400);
+    t.is(reply.body.error, message);
+  }
+
+  const edited = await client.patch(`/posts/${body.post.id}`, { body: 'y' });
+  t.is(edited.status, 400);
+  t.is(edited.body.error, message);
 });

@@ -1,0 +1,22 @@
+/**
+ * In characters, of a body and of all texts of a thread together, in lists and analytics. A hundred posts are a page, and
+ * what nobody reads there would be megabytes.
+ */
+export const longestListed = 10_000;
+
+/** Cut where they lie: what is not shown never leaves the database. A thread keeps all of its parts. */
+export const cutTexts = `left(p.body, ${longestListed}) as body,
+  case when p.thread is null or length(p.thread::text) <= ${longestListed} then p.thread else (
+    select jsonb_agg(left(part, greatest(0, ${longestListed} - before)::int) order by n) from (
+      select part, n, sum(length(part)) over (order by n) - length(part) as before
+      from jsonb_array_elements_text(p.thread) with ordinality as parts(part, n)) located
+  ) end as thread,
+  coalesce(length(p.body) > ${longestListed}, false) or coalesce(length(p.thread::text) > ${longestListed} and (
+    select sum(length(part)) from jsonb_array_elements_text(p.thread) part) > ${longestListed}, false) as body_truncated`;
+
+/** What answers say of it. */
+export const bodyTruncated = {
+  type: 'boolean',
+  description:
+    'Whether `body`, or the texts of `thread` together, have more than 10,000 characters and were cut here. `GET /posts/{id}` has them whole.',
+};
