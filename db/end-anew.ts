@@ -26,6 +26,23 @@ export async function endCancelled(em: Em, scope: Scope, at: At): Promise<void> 
 }
 
 /**
+ * A post that waits, as a draft or for a time, and that every channel has ends as published: nothing is left to publish,
+ * nor could anybody schedule, retry or cancel it any more. For whoever takes the last other channel away from it, or says
+ * that the last one has it. The caller holds the post's lock.
+ *
+ * @returns the ids of the event's deliveries, if it ended. They are in the outbox.
+ */
+export async function endIfPublished(em: Em, scope: Scope, at: At): Promise<string[]> {
+  const [open] = await em.execute<unknown[]>(
+    `select 1 from posts p where p.id = ? and p.workspace_id = ? and (p.status not in ('draft', 'scheduled') or exists (
+       select 1 from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
+         and pc.status <> 'published'))`,
+    [scope.postId, scope.workspaceId],
+  );
+  return open ? [] : endAnew(em, scope, at);
+}
+
+/**
  * Gives a post that had ended the end that follows from its channels now, and a new final event, which counts as a
  * publishing of its own: there is one event per run. The caller holds the post's lock.
  *

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
-import { endAnew } from '../../db/end-anew.ts';
+import { endIfPublished } from '../../db/end-anew.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { chooseChannels, mustBeChosen } from './choose-channels.ts';
@@ -95,16 +95,15 @@ async function mustBeUntouched(
   }
 }
 
-/** A cancelled post that loses the channels that it was not sent to has nothing left to publish: it ends as published. */
-export async function endIfPublished(
+/** A cancelled post that loses the channels that it was not sent to may have nothing left to publish. */
+export async function endWithout(
   em: Em,
-  { id: postId, workspaceId, status }: Post,
-  { removed, kept, order }: EditedChannels,
+  { id: postId, workspaceId }: Post,
+  { removed }: EditedChannels,
   at: { readonly publicUrl: string; readonly now: Date },
 ): Promise<void> {
-  const isPublished = order.every((id) => kept.get(id)?.status === 'published');
-  if (status === 'draft' && removed.length > 0 && order.length > 0 && isPublished) {
+  if (removed.length > 0) {
     await em.flush();
-    await endAnew(em, { workspaceId, postId }, at);
+    await endIfPublished(em, { workspaceId, postId }, at);
   }
 }

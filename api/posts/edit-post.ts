@@ -13,7 +13,7 @@ import type { NewMedia } from '../media/new-media.ts';
 import { takeRoom, withRoom } from '../quotas/take-room.ts';
 import { textBytes } from '../quotas/text-bytes.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
-import { editChannels, endIfPublished, type EditedChannels } from './edit-channels.ts';
+import { editChannels, endWithout, type EditedChannels } from './edit-channels.ts';
 import { editMedia, mustBeComplete, type EditedMedia } from './edit-media.ts';
 import { judgePost, mustBePublishable, warningFor, type Judgement } from './judge-post.ts';
 import { keepLiveParts } from './keep-live-parts.ts';
@@ -125,7 +125,7 @@ async function applyEdit(
     updatedAt: deps.now(),
   } satisfies Partial<Post>);
   const networks = channels.open.map(({ platform }) => platform);
-  await endIfPublished(em, post, channels, { publicUrl: deps.publicUrl, now: deps.now() });
+  await endWithout(em, post, channels, { publicUrl: deps.publicUrl, now: deps.now() });
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
 }

@@ -4,7 +4,7 @@ import type { ChannelStatus } from '../../domain/post-status.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ApiDeps } from '../deps.ts';
 import { isId } from '../http/is-id.ts';
-import { endAnew } from '../../db/end-anew.ts';
+import { endAnew, endIfPublished } from '../../db/end-anew.ts';
 import { lockLedger, settleAsRefused, settleAsSent, type LedgerView } from './settle-ledger.ts';
 import { settledUrl } from './settled-url.ts';
 import { absentSentence, shortThreadSentence } from './settled-words.ts';
@@ -42,7 +42,8 @@ export const stillArrivingMs = 60_000;
 
 /**
  * Ends the doubt about an unconfirmed channel by the word of somebody who looked. A post that has ended ends anew, with
- * a new event; any other hears of it at its own end. Safe to repeat with the same answer.
+ * a new event; one that was cancelled, and that every channel has now, ends as published; any other hears of it at its own
+ * end. Safe to repeat with the same answer.
  *
  * @throws AppError `invalid_request`, `not_found`, `invalid_channel_ids` or `nothing_to_settle`.
  */
@@ -63,7 +64,8 @@ export async function settlePost(
 
     await writeOutcome(em, scope, channel.id, await settle(em, scope, channel.id, url, now), now);
     const hasEnded = post.status === 'failed' || post.status === 'published';
-    return hasEnded ? endAnew(em, scope, { publicUrl: deps.publicUrl, now }) : [];
+    const end = hasEnded ? endAnew : endIfPublished;
+    return end(em, scope, { publicUrl: deps.publicUrl, now });
   });
   for (const deliveryId of deliveryIds) {
     deps.tellDelivery({ workspaceId: scope.workspaceId, deliveryId, round: 1 });

@@ -1,5 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
-import { down, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import {
+  cannotTell,
+  down,
+  fakeNetwork,
+  interrupt,
+  liveTexts,
+  type FakeNetwork,
+} from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 import type { PostSteps } from '../support/post-steps.ts';
 
@@ -112,3 +119,93 @@ test('a cancelled post that loses its unsent channels ends as published, with it
   );
   t.deepEqual(await steps.events(post), ['post.published']);
 });
+
+for (const [removal, settlesFirst] of [
+  ['after', false],
+  ['before', true],
+] as const) {
+  test(`a cancelled post of which the only channel left is settled as published ${removal} the others are removed ends as published, with one event`, async (t) => {
+    const [a, b] = [fakeNetwork(), fakeNetwork()];
+    const { steps, post, channels } = await doubtfulDraft(t, { a, b });
+    const acts = [
+      () => steps.edit(post, { channel_ids: [channels.a] }),
+      () => steps.settle(post, channels.a, url),
+    ];
+    for (const act of settlesFirst ? acts.toReversed() : acts) {
+      await act();
+    }
+
+    t.like(await steps.show(post), { status: 'published', summary: { published: 1, pending: 0 } });
+    t.deepEqual(await steps.events(post), ['post.published']);
+    await steps.settle(post, channels.a, url); // The same answer once more.
+    t.deepEqual(await steps.events(post), ['post.published']);
+    t.is((await steps.claim(post)).kind, 'gone');
+  });
+}
+
+test('a post that was moved midway and has landed ends as published as soon as its other channel is settled so', async (t) => {
+  const [a, b] = [fakeNetwork(), fakeNetwork()];
+  const steps = await newSteps(t, { a, b });
+  await steps.subscribe('post.published', 'post.partial', 'post.failed');
+  const channel_ids = Object.values(steps.channels);
+  const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
+  const go = await steps.mustClaim(post);
+  a.fates.push({ kind: 'lost' });
+  a.blind = cannotTell;
+  interrupt(b, 'send', async () => {
+    t.is(await steps.cancel(post), 1);
+    await steps.edit(post, { schedule_in_minutes: 600 });
+  });
+  await steps.attemptAll(post, go);
+  t.like(await steps.show(post), { status: 'scheduled', summary: { published: 1, failed: 1 } });
+
+  await steps.settle(post, steps.channels['a'] ?? '', url);
+
+  t.is((await steps.show(post)).status, 'published');
+  steps.pass(600 * minute);
+  t.is((await steps.claim(post)).kind, 'gone');
+  t.deepEqual(await steps.events(post), ['post.published']);
+});
+
+test('a cancelled post of which the only channel left is settled as absent stays a draft, and can be scheduled', async (t) => {
+  const [a, b] = [fakeNetwork(), fakeNetwork()];
+  const { steps, post, channels } = await doubtfulDraft(t, { a, b });
+  await steps.edit(post, { channel_ids: [channels.a] });
+  a.live.pop();
+  await steps.settle(post, channels.a, null);
+  t.is((await steps.show(post)).status, 'draft');
+  t.deepEqual(await steps.events(post), []);
+
+  a.blind = undefined;
+  await steps.edit(post, { schedule_in_minutes: 0 });
+  const again = await steps.mustClaim(post);
+  await steps.attemptAll(post, again);
+  await steps.finalize(post, again);
+  t.is((await steps.show(post)).status, 'published');
+  t.deepEqual(liveTexts(a), ['Hello']);
+  t.deepEqual(await steps.events(post), ['post.published']);
+});
+
+const url = 'https://fake.example/found';
+
+/** A post that was cancelled when it had been sent to one of its two channels, which cannot say whether it has it. */
+async function doubtfulDraft(t: ExecutionContext, networks: Record<'a' | 'b', FakeNetwork>) {
+  const steps = await newSteps(t, networks);
+  await steps.subscribe('post.published', 'post.partial', 'post.failed');
+  const channels = { a: steps.channels['a'] ?? '', b: steps.channels['b'] ?? '' };
+  const channel_ids = [channels.a, channels.b];
+  const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
+  const go = await steps.mustClaim(post);
+  networks.a.fates.push({ kind: 'lost' });
+  networks.a.blind = cannotTell;
+  await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
+  t.is(await steps.cancel(post), 0);
+  await steps.finalize(post, go, { canceled: true, heard: 2 });
+  steps.pass(2 * minute);
+  const { channels: shown } = await steps.show(post);
+  t.deepEqual(
+    shown.map(({ status }) => status),
+    ['unconfirmed', 'draft'],
+  );
+  return { steps, post, channels };
+}

@@ -103,6 +103,9 @@ export const fails = (code: NetworkError['code'], how: Partial<Refusal> = {}): F
 /** What a network says while nobody can reach it. */
 export const down = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
 
+/** What a network says that does not show whether it has a post. */
+export const cannotTell = new NetworkError('unconfirmed', 'Nobody can tell.', { taken: 'unknown' });
+
 /** Something happens within the next call of one of a network's steps, before the network does its own part. */
 export function interrupt(
   network: FakeNetwork,

@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { CreatePostBody } from '../../../api/posts/schemas.ts';
-import { NetworkError } from '../../../networks/network.ts';
-import { fakeNetwork, type FakeNetwork } from '../../support/networks.ts';
+import { cannotTell, fakeNetwork, type FakeNetwork } from '../../support/networks.ts';
 import { postSteps, type Go, type PostSteps } from '../../support/post-steps.ts';
 
 const minuteMs = 60_000;
@@ -51,7 +50,7 @@ export async function muteWorkspace(
     const post = await posts.create({ ...content, channel_ids: ids, schedule_in_minutes: 0 });
     mute.fates.push(...Array.from({ length: takenBefore }, () => ({ kind: 'taken' }) as const));
     mute.fates.push({ kind: 'lost' });
-    mute.blind = new NetworkError('unconfirmed', 'Nobody can tell.', { taken: 'unknown' });
+    mute.blind = cannotTell;
     const claimed = await posts.mustClaim(post);
     await posts.attemptAll(post, claimed);
     mute.blind = undefined;
