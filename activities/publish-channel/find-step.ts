@@ -4,10 +4,13 @@ import {
   type Network,
   type SentPart,
 } from '../../networks/network.ts';
+import { lockClaims } from '../../db/lock-claims.ts';
+import type { Em } from '../../db/orm.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { sameTextUnderWay, unclaimed } from './claims.ts';
 import type { Intent } from './intent.ts';
 import { isOpen, readLedger, sentParts, type Entry } from './ledger.ts';
-import { claimedElsewhere, markNotTaken, markSent, sameTextUnderWay } from './ledger-marks.ts';
+import { markNotTaken, markSent } from './ledger-marks.ts';
 import type { PublishTarget } from './target.ts';
 
 /** What a try works with. */
@@ -88,20 +91,19 @@ export async function findStep(
     return false;
   }
 
-  const ids = finding.candidates.flat().map(({ remoteId }) => remoteId);
-  const claimed = await claimedElsewhere(deps, target, ids);
-  const unclaimed = finding.candidates.filter((parts) =>
-    parts.every(({ remoteId }) => !claimed.has(remoteId)),
-  );
-  const [ours] = unclaimed;
-  if (ours === undefined) {
-    return false;
-  }
+  return deps.orm.em.fork().transactional(async (em) => {
+    await lockClaims(em, target.channelId);
+    const possible = await unclaimed(em, target, step, finding.candidates);
+    const [ours] = possible;
+    if (ours === undefined) {
+      return false;
+    }
 
-  await mustBeOurs(attempt, step, unclaimed.length);
-  const live = step.map((entry, index) => ({ ...entry, sent: ours[index] ?? null }));
-  await markSent(deps, target, live);
-  return true;
+    await mustBeOurs(em, attempt, step, possible.length);
+    const live = step.map((entry, index) => ({ ...entry, sent: ours[index] ?? null }));
+    await markSent(deps, target, live, em);
+    return true;
+  });
 }
 
 /**
@@ -112,12 +114,13 @@ export async function findStep(
  * @throws NetworkError
  */
 async function mustBeOurs(
+  em: Em,
   { deps, target, network }: Try,
   step: readonly Entry[],
   found: number,
 ): Promise<void> {
   const search = { text: step[0]?.text ?? '', withinMs: network.settlingMs };
-  const { count, youngestMs } = await sameTextUnderWay(deps, target, search);
+  const { count, youngestMs } = await sameTextUnderWay(em, target, search);
   if (count >= found) {
     throw new NetworkError(
       'network_unavailable',

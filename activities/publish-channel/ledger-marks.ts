@@ -1,4 +1,6 @@
 import { ask } from '../../db/ask.ts';
+import type { Em } from '../../db/orm.ts';
+import { postAddress } from '../../domain/post-address.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Entry } from './ledger.ts';
 import type { PublishTarget } from './target.ts';
@@ -8,8 +10,9 @@ export async function markSent(
   deps: ActivityDeps,
   { workspaceId }: PublishTarget,
   live: readonly Entry[],
+  em: Em = deps.orm.em.fork(),
 ): Promise<void> {
-  await ask(deps.orm.em.fork(), markLive, [deps.now(), workspaceId, ...valuesOfLive(live)]);
+  await ask(em, markLive, [deps.now(), workspaceId, ...valuesOfLive(live)]);
 }
 
 /** Its values: $1 now, $2 the workspace, and those of `valuesOfLive`. */
@@ -21,7 +24,7 @@ export const markLive = `update publish_attempts a
 export const valuesOfLive = (live: readonly Entry[]): unknown[] => [
   live.map(({ id }) => id),
   live.map(({ sent }) => sent?.remoteId),
-  live.map(({ sent }) => sent?.url),
+  live.map(({ sent }) => sent && postAddress(sent.url)),
 ];
 
 /**
@@ -53,45 +56,4 @@ export async function markNotTaken(
     ],
   );
   return marked.length === step.length;
-}
-
-/** Which of these ids of posts on the network another part of ours has claimed. */
-export async function claimedElsewhere(
-  deps: ActivityDeps,
-  target: PublishTarget,
-  remoteIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (remoteIds.length === 0) {
-    return new Set();
-  }
-
-  const rows = await deps.orm.em
-    .fork()
-    .execute<{ remote_id: string }[]>(
-      'select remote_id from publish_attempts where channel_id = ? and workspace_id = ? and remote_id in (?)',
-      [target.channelId, target.workspaceId, remoteIds],
-    );
-  return new Set(rows.map((row) => row.remote_id));
-}
-
-/**
- * How many posts with this text other posts of the account may be creating just now, and for how long the youngest of
- * these requests has been under way.
- */
-export async function sameTextUnderWay(
-  deps: ActivityDeps,
-  { workspaceId, channelId, postChannelId }: PublishTarget,
-  { text, withinMs }: { readonly text: string; readonly withinMs: number },
-): Promise<{ readonly count: number; readonly youngestMs: number }> {
-  const [row] = await ask<{ count: number; youngest: number }>(
-    deps.orm.em.fork(),
-    `select count(*)::int as count, coalesce(min(age), 0)::float8 as youngest from (
-       select extract(epoch from clock_timestamp() - a.sending_at) * 1000 as age
-       from post_channels pc join publish_attempts a on a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
-       where pc.workspace_id = $1 and pc.channel_id = $2 and pc.id <> $3 and pc.status in ('publishing', 'retrying')
-         and a.state = 'sending' and a.text = $4) as other
-     where age < $5`,
-    [workspaceId, channelId, postChannelId, text, withinMs],
-  );
-  return { count: row?.count ?? 0, youngestMs: row?.youngest ?? 0 };
 }

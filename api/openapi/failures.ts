@@ -136,7 +136,7 @@ export const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   nothing_to_settle: {
-    when: 'The channel is not unconfirmed, so that nothing is open about it; or the network was asked a moment ago and may still be writing what is said not to be there.',
+    when: 'The channel is not unconfirmed, so that nothing is open about it; or the network was asked a moment ago and may still be writing what is said not to be there; or the address is that of another post.',
     example: { error: 'The channel is published; only an unconfirmed one can be settled.' },
   },
   delivery_not_final: {

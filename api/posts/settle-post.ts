@@ -5,6 +5,8 @@ import type { Em } from '../../db/orm.ts';
 import type { ApiDeps } from '../deps.ts';
 import { isId } from '../http/is-id.ts';
 import { endAnew, endIfPublished } from '../../db/end-anew.ts';
+import { mustBeSettledSo, type SettledRow } from './settled-already.ts';
+import { mustBeNobodyElses } from './settled-elsewhere.ts';
 import { lockLedger, settleAsRefused, settleAsSent, type LedgerView } from './settle-ledger.ts';
 import { settledUrl } from './settled-url.ts';
 import { absentSentence, shortThreadSentence } from './settled-words.ts';
@@ -26,14 +28,6 @@ type Outcome = {
   readonly error: string | null;
   readonly publishedAt: Date | null;
 };
-type ChannelRow = {
-  id: string;
-  status: ChannelStatus;
-  url: string | null;
-  error_code: ChannelErrorCode | null;
-  is_settled: boolean;
-};
-
 /**
  * How long a network may still be writing a post that it was asked for, in milliseconds: the longest `settlingMs` of
  * all networks. Until then "it is not there" may become untrue, and a retry would send it twice.
@@ -58,8 +52,12 @@ export async function settlePost(
     const post = await lockPost(em, scope);
     const channel = await lockChannel(em, scope, channelId);
     if (channel.status !== 'unconfirmed') {
-      await mustBeSettledSo(em, scope, channel, url);
+      await mustBeSettledSo(em, scope.workspaceId, channel, url);
       return [];
+    }
+
+    if (url !== null) {
+      await mustBeNobodyElses(em, { ...scope, channelId, postChannelId: channel.id }, url);
     }
 
     await writeOutcome(em, scope, channel.id, await settle(em, scope, channel.id, url, now), now);
@@ -88,9 +86,9 @@ async function lockChannel(
   em: Em,
   { workspaceId, postId }: Scope,
   channelId: string,
-): Promise<ChannelRow> {
+): Promise<SettledRow> {
   const [channel] = isId(channelId)
-    ? await em.execute<ChannelRow[]>(
+    ? await em.execute<SettledRow[]>(
         `select id, status, url, error_code, settled_at is not null as is_settled from post_channels
          where post_id = ? and workspace_id = ? and channel_id = ? for update`,
         [postId, workspaceId, channelId],
@@ -103,32 +101,6 @@ async function lockChannel(
   }
 
   return channel;
-}
-
-/** A program that lost the answer asks again, and gets it. */
-async function mustBeSettledSo(
-  em: Em,
-  { workspaceId }: Scope,
-  channel: ChannelRow,
-  url: string | null,
-): Promise<void> {
-  const links = channel.is_settled
-    ? await em.execute<{ url: string }[]>(
-        `select url from publish_attempts
-         where post_channel_id = ? and workspace_id = ? and state = 'sent' and url is not null`,
-        [channel.id, workspaceId],
-      )
-    : [];
-  const isLive = url !== null && [channel.url, ...links.map((link) => link.url)].includes(url);
-  const isAbsent = url === null && channel.error_code === 'not_published';
-  if (!channel.is_settled || !(isLive || isAbsent)) {
-    const how = channel.is_settled ? 'was settled already and is' : 'is';
-    const what = channel.status === 'draft' ? 'a draft' : channel.status;
-    throw new AppError(
-      'nothing_to_settle',
-      `The channel ${how} ${what}; only an unconfirmed one can be settled.`,
-    );
-  }
 }
 
 /** Closes what the ledger has open. @returns what becomes of the channel. */

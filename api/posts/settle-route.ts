@@ -24,7 +24,7 @@ export const settleCall = (deps: ApiDeps): Route => ({
   tag: 'Posts',
   summary: 'Say what became of an unconfirmed channel',
   description:
-    'For a channel of which neither the network nor we can tell whether it has the post: look at the account, and say where it is or that it is not there. A channel that has it is published, or failed where parts of a thread are missing; one that does not have it is failed, with `not_published`, and a retry sends what is missing. The network may take a minute to write what it was asked for, so that `null` is refused until then. A post that had ended ends anew, with a new event; one that was cancelled, and that every channel has now, ends as published. The same answer given again changes nothing.',
+    'For a channel of which neither the network nor we can tell whether it has the post: look at the account, and say where it is or that it is not there. A channel that has it is published, or failed where parts of a thread are missing; one that does not have it is failed, with `not_published`, and a retry sends what is missing. The network may take a minute to write what it was asked for, so that `null` is refused until then. The address of another post of the channel is refused. A post that had ended ends anew, with a new event; one that was cancelled, and that every channel has now, ends as published. The same answer given again changes nothing.',
   body: settleSchema,
   bodyExamples: settlements,
   answers: {

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/is-text.ts';
+import { postAddress } from '../../domain/post-address.ts';
 
 const maxLength = 2048;
 
@@ -22,7 +23,7 @@ export function settledUrl(given: string): string {
     throw invalid(`must have at most ${maxLength} characters`);
   }
 
-  return url.href;
+  return postAddress(given);
 }
 
 function invalid(message: string): AppError {

@@ -27,6 +27,10 @@ const PostChannelSchema = defineEntity({
       name: 'post_channels_published',
       expression: `create index "post_channels_published" on "post_channels" ("channel_id", "published_at") where "status" = 'published'`,
     },
+    {
+      name: 'post_channels_settled',
+      expression: `create index "post_channels_settled" on "post_channels" ("channel_id") where "settled_at" is not null`,
+    },
   ],
   properties: {
     id: id(),

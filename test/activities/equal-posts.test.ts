@@ -1,5 +1,6 @@
-import test from 'ava';
-import { fakeNetwork, liveTexts } from '../support/networks.ts';
+import test, { type ExecutionContext } from 'ava';
+import type { CreatePostBody } from '../../api/posts/schemas.ts';
+import { cannotTell, down, fakeNetwork, liveTexts, type FakeNetwork } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
@@ -37,4 +38,150 @@ test('of two posts with one text, one that got lost does not take what the other
   );
   t.is(new Set(urls).size, 2);
   t.is(urls[1], network.live[0]?.sent.url);
+});
+
+/** What two posts with one text need, on one account. */
+async function account(t: ExecutionContext, network: FakeNetwork) {
+  const steps = await newSteps(t, { a: network });
+  const channel = steps.channels['a'] ?? '';
+  const begin = async (content: CreatePostBody = { body: 'Hello' }) => {
+    const post = await steps.create({ ...content, channel_ids: [channel], schedule_in_minutes: 0 });
+    const go = await steps.mustClaim(post);
+    return { post, go, id: go.targets[0]?.postChannelId ?? '' };
+  };
+  /** A post whose network cannot tell whether it has it, and whose end that is. @param taken Parts before that. */
+  const doubtful = async (fate: 'lost' | 'vanished', content?: CreatePostBody, taken = 0) => {
+    const begun = await begin(content);
+    network.fates.push(...Array.from({ length: taken }, () => ({ kind: 'taken' }) as const));
+    network.fates.push({ kind: fate });
+    network.blind = cannotTell;
+    t.like(await steps.attempt(begun.post, begun.id), { kind: 'done', status: 'unconfirmed' });
+    await steps.finalize(begun.post, begun.go);
+    network.blind = undefined;
+    steps.pass(2 * minute);
+    return begun;
+  };
+  /** A post that never arrived, of which its workers do not know that. */
+  const lost = async () => {
+    const begun = await begin();
+    network.fates.push({ kind: 'vanished' });
+    network.blind = down;
+    t.like(await steps.attempt(begun.post, begun.id), { kind: 'again' });
+    network.blind = undefined;
+    return begun;
+  };
+  const urlOf = async (post: string) => (await steps.show(post)).channels[0]?.url;
+  return { steps, channel, begin, doubtful, lost, urlOf };
+}
+
+/** The same address as somebody may have typed it. */
+const typed = (url = ''): string =>
+  url.replace('https://fake.example/', 'HTTPS://Fake.Example:443/');
+
+for (const [how, spelled] of [
+  ['as the network writes it', (url = '') => url],
+  ['in another spelling', typed],
+] as const) {
+  test(`of two posts with one text, one that got lost does not take what somebody settled as the other, by its address ${how}`, async (t) => {
+    const network = fakeNetwork(minute);
+    const { steps, channel, doubtful, lost, urlOf } = await account(t, network);
+    const first = await lost();
+    const other = await doubtful('lost');
+    await steps.settle(other.post, channel, spelled(network.live[0]?.sent.url));
+
+    t.like(await steps.attempt(first.post, first.id), { kind: 'done', status: 'published' });
+
+    t.deepEqual(liveTexts(network), ['Hello', 'Hello']);
+    t.is(await urlOf(other.post), network.live[0]?.sent.url);
+    t.is(await urlOf(first.post), network.live[1]?.sent.url);
+  });
+}
+
+test('what was settled as a post of which a restored database knew no send is not taken by another one', async (t) => {
+  const network = fakeNetwork(minute);
+  const { steps, channel, doubtful, lost, urlOf } = await account(t, network);
+  const first = await lost();
+  const other = await doubtful('lost');
+  const forget = 'delete from publish_attempts where post_channel_id = ?';
+  await steps.deps.orm.em.fork().execute(forget, [other.id]);
+  await steps.settle(other.post, channel, network.live[0]?.sent.url ?? '');
+
+  t.like(await steps.attempt(first.post, first.id), { kind: 'done', status: 'published' });
+
+  t.deepEqual(liveTexts(network), ['Hello', 'Hello']);
+  t.is(await urlOf(first.post), network.live[1]?.sent.url);
+});
+
+test('the address of one post is refused as that of another, and taken again as its own', async (t) => {
+  const network = fakeNetwork(minute);
+  const { steps, channel, doubtful, urlOf } = await account(t, network);
+  const [found, missing] = [await doubtful('lost'), await doubtful('vanished')];
+  const url = network.live[0]?.sent.url ?? '';
+  await steps.settle(found.post, channel, url);
+
+  const refusal = {
+    code: 'nothing_to_settle',
+    message: `At this address is post ${found.post} of this channel, and two posts are never at one. Look for that of this post, or say that it is not there.`,
+  };
+  await t.throwsAsync(steps.settle(missing.post, channel, url), refusal);
+  await t.throwsAsync(steps.settle(missing.post, channel, typed(url)), refusal);
+  t.is((await steps.show(missing.post)).channels[0]?.status, 'unconfirmed');
+
+  await steps.settle(found.post, channel, url);
+  t.is(await urlOf(found.post), url);
+  await steps.settle(missing.post, channel, null);
+  t.like((await steps.show(missing.post)).channels[0], { error_code: 'not_published' });
+});
+
+test('the address of any part of a thread is refused as that of another post, and taken for the thread itself', async (t) => {
+  const network = fakeNetwork(minute);
+  const { steps, channel, begin, doubtful, urlOf } = await account(t, network);
+  const whole = await begin({ thread: ['Whole', 'Last'] });
+  await steps.attempt(whole.post, whole.id);
+  await steps.finalize(whole.post, whole.go);
+  const found = await doubtful('lost', { thread: ['One', 'Two'] }, 1);
+  const missing = await doubtful('vanished');
+  const urls = network.live.map(({ sent }) => sent.url);
+  const [, , one = '', two = ''] = urls;
+  await steps.settle(found.post, channel, two);
+
+  for (const url of urls) {
+    const refusal = { code: 'nothing_to_settle', message: /^At this address is post /v };
+    await t.throwsAsync(steps.settle(missing.post, channel, url), refusal);
+  }
+
+  await steps.settle(found.post, channel, two); // The same answer once more.
+  t.is(await urlOf(found.post), one);
+});
+
+test('a thread goes on after the part that somebody settled, though another with its text is there', async (t) => {
+  const network = fakeNetwork(minute);
+  const { steps, channel, doubtful } = await account(t, network);
+  const byHand = { remoteId: 'own', url: 'https://fake.example/own' };
+  network.live.push({ key: 'none', text: 'One', sent: byHand });
+  const { post } = await doubtful('lost', { thread: ['One', 'Two'] });
+  const one = network.live[1]?.sent ?? { url: '' };
+  await steps.settle(post, channel, typed(one.url));
+
+  await steps.retry(post);
+  const go = await steps.mustClaim(post);
+  const { send } = network;
+  network.send = (connection, step, files) => {
+    t.deepEqual(step.sent, [one]);
+    return send(connection, step, files);
+  };
+  await steps.attemptAll(post, go);
+  t.is((await steps.finalize(post, go)).status, 'published');
+  t.deepEqual(liveTexts(network), ['One', 'One', 'Two']);
+});
+
+test('of two people who settle two posts as one at the same moment, one is refused', async (t) => {
+  const network = fakeNetwork(minute);
+  const { steps, channel, doubtful } = await account(t, network);
+  const posts = [await doubtful('lost'), await doubtful('vanished')];
+  const url = network.live[0]?.sent.url ?? '';
+  const settled = await Promise.allSettled(
+    posts.map(({ post }) => steps.settle(post, channel, url)),
+  );
+  t.deepEqual(settled.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
 });

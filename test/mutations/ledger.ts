@@ -49,10 +49,27 @@ export const ledgerMutations: readonly Mutation[] = [
       'if (sendingForMs < network.settlingMs)',
       'if (sendingForMs > network.settlingMs)',
     ],
+  ]),
+  ...mutationsOf('activities/publish-channel/claims.ts', activities, [
     [
       'two posts of equal text claim the same live one',
-      '!claimed.has(remoteId)',
-      "remoteId !== ''",
+      '.filter((parts) => !has(false, parts))',
+      '.filter((parts) => parts.length > 0)',
+    ],
+    [
+      'a post takes what a person settled as that of another',
+      ' or (a.remote_id is null and a.url = any($5::text[]))',
+      ' or (a.remote_id is null and a.url is null and a.url = any($5::text[]))',
+    ],
+    [
+      'a post takes what a person settled as that of another, of which a restored database had nothing',
+      'pc.settled_at is not null',
+      'pc.settled_at is null',
+    ],
+    [
+      'a thread goes on after another post than the one that a person settled',
+      '...free.filter((parts) => has(true, parts)),',
+      '...free.filter((parts) => parts.length === 0),',
     ],
   ]),
   ...mutationsOf('activities/publish-channel/ledger-marks.ts', activities, [

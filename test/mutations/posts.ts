@@ -159,6 +159,22 @@ export const postMutations: readonly Mutation[] = [
       "post.status === 'published'",
     ],
   ]),
+  ...mutationsOf(
+    'api/posts/settled-elsewhere.ts',
+    ['test/activities'],
+    [
+      [
+        'two posts are settled as one',
+        '  if (other) {',
+        '  if (other?.post_id === postChannelId) {',
+      ],
+      [
+        'two posts are settled as one at the same moment',
+        '  await lockClaims(em, channelId);\n',
+        '',
+      ],
+    ],
+  ),
   ...mutationsOf('api/posts/idempotency.ts', posts, [
     [
       'keys are shared by all workspaces',
