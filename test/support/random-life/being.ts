@@ -160,8 +160,11 @@ export class Being {
       }
 
       const dueAt = at === null ? null : new Date(at).toISOString();
+      const isSending = row.channels.some((it) => ['publishing', 'retrying'].includes(it.status));
+      const isUnfinished = status === 'draft' && isSending; // As `worker/outboxes.ts` reads it.
       const { workspaceId } = life;
-      await this.#hear({ workspaceId, postId: this.#post, status, revision, dueAt });
+      const postId = this.#post;
+      await this.#hear({ workspaceId, postId, status, revision, dueAt, isUnfinished });
     }
   }
 

@@ -68,6 +68,8 @@ export function faultsOf(
   const { status, channels } = post;
   const must = (holds: boolean, fault: string): string[] => (holds ? [] : [fault]);
   const isUntold = post.synced_revision < post.revision;
+  // Of a draft: its workflow claims it once more, or the relay starts one that does.
+  const isToBeFinished = isUntold || workflow.run !== null;
   const published = channels.filter((channel) => channel.status === 'published');
   const end = finalEventType(channels.map((channel) => channel.status));
   return [
@@ -86,13 +88,13 @@ export function faultsOf(
     ...must(
       !channels.some((channel) => channel.status === 'publishing') ||
         (workflow.run?.sending ?? null) !== null ||
-        (status === 'draft' && workflow.run !== null), // It is about to be claimed once more.
+        (status === 'draft' && isToBeFinished),
       'A channel is being sent by nobody.',
     ),
     ...must(
       status !== 'draft' ||
         !channels.some((channel) => channel.status === 'retrying') ||
-        workflow.run !== null,
+        isToBeFinished,
       'What a cancel lets finish is finished by nobody.',
     ),
     ...channels.flatMap((channel) => channelFaults(status, channel, networks[channel.platform])),

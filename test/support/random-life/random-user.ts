@@ -16,13 +16,19 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
 
 let texts = 0;
 
+/** A new thread, and such as keep parts of the first one: what is live of it may stay, while the rest is another. */
+const threads = (text: string): EditPostBody[] =>
+  [0, 1, 2].map((kept) => ({
+    thread: [0, 1, 2].map((part) => `${part < kept ? 'first' : text}.${part}`),
+  }));
+
 /** A request with a new text, other channels, another time, or some of these. */
 export function randomEdit(random: Random, channels: readonly string[]): EditPostBody {
   const text = `t${++texts}`;
   const chosen = channels.filter(() => random.chance(0.6));
   const content = random.pick<EditPostBody>([
     { body: text, thread: null },
-    { thread: [`${text}.0`, `${text}.1`, `${text}.2`] },
+    ...threads(text),
     { channel_bodies: Object.fromEntries(chosen.slice(0, 1).map((id) => [id, `${text}!`])) },
     { channel_bodies: null },
   ]);
