@@ -15,7 +15,7 @@ const overdue: Stretch = { fromMs: -Infinity, untilMs: -graceMs, restMs: 50_000 
 /** Posts that still sleep, so that one that was lost goes out on time all the same. */
 const ahead: Stretch = { fromMs: -graceMs, untilMs: 3_600_000, restMs: 10 * 60_000 };
 
-/** From its claim, a post may wait so long for workers that are busy with others. */
+/** From its claim or its cancel, a post may wait so long for workers that are busy with others. */
 const publishingMs = 5 * 60_000;
 
 /** From a cancel, its workflow has so long to finish what was being sent, in milliseconds. */
@@ -29,7 +29,7 @@ type Row = {
   workspace_id: string;
   status: 'scheduled' | 'publishing' | 'draft';
   revision: number;
-  /** It was overdue already the last time: not for the moment only, as all are right after an outage. */
+  /** It was overdue, or unfinished, already the last time: not for the moment only, as all are right after an outage. */
   is_late: boolean;
 };
 
@@ -112,17 +112,20 @@ function takeUnfinished(
   limit: number,
 ): Promise<Row[]> {
   const nowMs = now().getTime();
-  const restedAt = isAlarm ? beganAt : new Date(nowMs - overdue.restMs);
+  const at = (ms: number): Date => new Date(nowMs + ms);
+  const restedAt = isAlarm ? beganAt : at(-overdue.restMs);
   return orm.em.fork().execute<Row[]>(
     `with picked as materialized (
-       select p.id from posts p
+       select p.id, p.checked_at from posts p
        where p.id in (select post_id from post_channels where status in ('publishing', 'retrying'))
          and p.status = 'draft' and p.synced_revision = p.revision and p.updated_at < ?
          and (p.checked_at is null or p.checked_at < ?)
        order by p.checked_at nulls first limit ? for update of p skip locked)
      update posts p set checked_at = ? from picked where p.id = picked.id
-     returning p.id, p.workspace_id, p.status, p.revision, false as is_late`,
-    [new Date(nowMs - finishingMs), restedAt, limit, new Date(nowMs)],
+     returning p.id, p.workspace_id, p.status, p.revision,
+       coalesce(picked.checked_at > p.updated_at + interval '${finishingMs} milliseconds', false)
+       and p.updated_at < ? as is_late`,
+    [at(-finishingMs), restedAt, limit, at(0), at(-publishingMs)],
   );
 }
 
@@ -136,8 +139,8 @@ async function letGo({ orm }: ActivityDeps, rows: readonly Row[]): Promise<void>
 
 /**
  * Writes down that a post is overdue, unless that was done just now. One that still sleeps is told of again: its
- * workflow may not know its time any more, or not that it was being published, as after a reset. One whose step waits
- * for a worker would lose its turn by that.
+ * workflow may not know its time any more, or not that it was being published or was cancelled, as after a reset. One
+ * whose step waits for a worker would lose its turn by that.
  */
 const hurry = (deps: ActivityDeps, row: Row, state: 'asleep' | 'waiting'): Promise<number> =>
   recordFinds(deps, 'overdue', [row], async (em) => {
@@ -169,7 +172,10 @@ const seen = (rows: readonly Row[]): unknown[][] => [
 const lockSame = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
   ask(em, same, seen(rows));
 
-/** Puts a post into the outbox as if it had a new time, which its workflow is told by a signal: a first one is only started. */
+/**
+ * Puts a post into the outbox as if it had a new time, or had been cancelled anew, which its workflow is told by a signal:
+ * a first one is only started.
+ */
 const raise = (em: Em, row: Row): Promise<{ id: string }[]> =>
   ask(
     em,

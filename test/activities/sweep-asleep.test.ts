@@ -3,12 +3,25 @@ import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { storeUntold } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
+import { cancelledInDoubt } from './cancelled-in-doubt.ts';
 import { later, sharedSweeps, untilChannelIs } from './sweeps.ts';
 
 const test = needs('temporal');
 const minutes = 60_000;
 const sweeps = sharedSweeps(test, { workers: true });
 const { newWorkspace, sweep, postHandle } = sweeps;
+
+/** A post's workflow sleeps until its first time, which is hours away: as after a reset, or a restored Temporal. */
+async function sleepAgain(workspaceId: string, postId: string): Promise<void> {
+  const dueAt = new Date(Date.now() + 600 * minutes).toISOString();
+  await sweeps.punctual.temporal.client.workflow.start('publishPost', {
+    workflowId: postWorkflowId(postId),
+    taskQueue: 'posts',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+    args: [{ workspaceId, postId, revision: 1, dueAt }],
+  });
+  await untilBegun(postHandle(postId), 5);
+}
 
 test.serial(
   'an overdue post whose workflow sleeps until another time is found the second time, and goes out',
@@ -42,22 +55,7 @@ test.serial(
     network.fates.push(later());
     const id = await schedule(0);
     await untilChannelIs(workspace, id, 'retrying');
-    const { workspaceId } = client;
-    const { temporal } = sweeps.punctual;
-    await temporal.client.workflow.start('publishPost', {
-      workflowId: postWorkflowId(id),
-      taskQueue: 'posts',
-      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
-      args: [
-        {
-          workspaceId,
-          postId: id,
-          revision: 1,
-          dueAt: new Date(Date.now() + 600 * minutes).toISOString(),
-        },
-      ],
-    });
-    await untilBegun(postHandle(id), 5);
+    await sleepAgain(client.workspaceId, id);
 
     t.like(await sweep(6 * minutes), { looked: 1, overdue: 0 });
     t.like(await sweep(7 * minutes), { looked: 1, overdue: 1 });
@@ -65,6 +63,40 @@ test.serial(
     t.is((await client.finalPost(id)).status, 'published');
     t.is(network.live.length, 1);
     t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
+  },
+);
+
+test.serial(
+  'a cancelled post that is to be finished, and whose workflow sleeps until another time, is found the second time and ends',
+  async (t) => {
+    const { client, network, id, finds } = await cancelledInDoubt(t, sweeps);
+    await sleepAgain(client.workspaceId, id);
+    network.blind = undefined;
+
+    t.like(await sweep(6 * minutes), { looked: 1, overdue: 0 });
+    t.like(await sweep(7 * minutes), { looked: 1, overdue: 1 });
+
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.sends.length, 1);
+    t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
+    t.like(await sweep(20 * minutes), { looked: 0, overdue: 0 });
+  },
+);
+
+test.serial(
+  'a cancelled post that is to be finished, and whose workflow waits for its next look, is left alone',
+  async (t) => {
+    const { network, id, finds } = await cancelledInDoubt(t, sweeps);
+    const events = async () => (await postHandle(id).fetchHistory()).events?.length;
+    const before = await events();
+
+    t.like(await sweep(6 * minutes), { looked: 1, overdue: 0 });
+    t.like(await sweep(7 * minutes), { looked: 1, overdue: 0 });
+    t.like(await sweep(20 * minutes), { looked: 1, overdue: 0 });
+
+    t.is(await events(), before);
+    t.is(network.sends.length, 1);
+    t.deepEqual(await finds(), []);
   },
 );
 

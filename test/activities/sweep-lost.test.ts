@@ -2,8 +2,8 @@ import { sweep as sweepOnce } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { needs } from '../support/needs.ts';
 import { fails, fakeNetwork, heldNetwork } from '../support/networks.ts';
-import { poll } from '../support/poll.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
+import { cancelledInDoubt } from './cancelled-in-doubt.ts';
 import { later, sharedSweeps, untilChannelIs } from './sweeps.ts';
 
 const test = needs('temporal');
@@ -93,38 +93,18 @@ test.serial(
 test.serial(
   'a cancelled post that waits to be looked for, and whose workflow was terminated, is looked for and ends',
   async (t) => {
-    const network = fakeNetwork();
-    const workspace = await newWorkspace(t, network);
-    network.fates.push({ kind: 'lost' });
-    network.blind = new NetworkError('network_unavailable', 'Down.', {
-      taken: 'no',
-      retryAtMs: Date.now() + 60 * minutes,
-    });
-    const id = await workspace.schedule(0);
-    await untilChannelIs(workspace, id, 'retrying');
-    const first = await untilTriedAgainLater(id);
-    t.is((await workspace.client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
-    await untilTriedAgainLater(id, first); // It has heard, and has looked once more.
+    const { client, network, id } = await cancelledInDoubt(t, sweeps);
     await postHandle(id).terminate('lost');
     network.blind = undefined;
 
     t.like(await sweep(minutes), { workflowGone: 1 });
 
-    t.is((await workspace.client.finalPost(id)).status, 'published');
+    t.is((await client.finalPost(id)).status, 'published');
     t.is(network.sends.length, 1);
     t.is(await countEvents(id), 1);
     t.like(await sweep(5 * minutes), { looked: 0, workflowGone: 0 });
   },
 );
-
-/** Waits until a post's activity waits for its second try. @param before Not this one. @returns which it is. */
-async function untilTriedAgainLater(postId: string, before?: string): Promise<string> {
-  const [activity] = await poll(
-    async () => (await postHandle(postId).describe()).raw.pendingActivities ?? [],
-    ([pending]) => (pending?.attempt ?? 0) > 1 && pending?.activityId !== before,
-  );
-  return activity?.activityId ?? '';
-}
 
 const countEvents = async (postId: string): Promise<number> => {
   const sql = 'select id from events where post_id = ?';

@@ -252,6 +252,11 @@ export const ledgerMutations: readonly Mutation[] = [
       "'publishing') and p.synced_revision = p.revision\n",
       "'publishing')\n",
     ],
+    [
+      'a cancelled post whose workflow sleeps until another time is finished then',
+      'and p.updated_at < ? as is_late',
+      'and p.updated_at > ? as is_late',
+    ],
   ]),
   ...mutationsOf('activities/sweep/sweep-deliveries.ts', activities, [
     [
