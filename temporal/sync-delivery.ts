@@ -44,8 +44,9 @@ export async function syncDelivery(
       signalArgs: [{ round }],
     });
   await underDeadline(client, () => startSearchable(client, ofWorkspace(workspaceId), start, log));
+  // Never above the row's own: where a failover lost the replay, the next one is to be told of.
   await em.execute(
-    'update deliveries set synced_round = greatest(synced_round, ?) where id = ? and workspace_id = ?',
+    'update deliveries set synced_round = least(round, greatest(synced_round, ?)) where id = ? and workspace_id = ?',
     [round, deliveryId, workspaceId],
   );
 }

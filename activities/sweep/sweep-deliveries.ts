@@ -42,7 +42,7 @@ function takeDeliveries(
   return orm.em.fork().execute<Row[]>(
     `with picked as materialized (
        select d.id from deliveries d
-       where d.status = 'pending' and ${dueAt} < ? and d.synced_round = d.round
+       where d.status = 'pending' and ${dueAt} < ? and d.synced_round >= d.round
          and (d.checked_at is null or d.checked_at < ?)
        order by ${isAlarm ? '' : 'd.checked_at nulls first, '}${dueAt} limit ? for update skip locked)
      update deliveries d set checked_at = ? from picked where d.id = picked.id
@@ -66,7 +66,7 @@ const putBack = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
     `with same as materialized (
        select d.id from unnest($1::uuid[], $2::uuid[], $3::int[]) as seen (id, workspace_id, round)
        join deliveries d on d.id = seen.id and d.workspace_id = seen.workspace_id
-       where d.status = 'pending' and d.round = seen.round and d.synced_round = d.round
+       where d.status = 'pending' and d.round = seen.round and d.synced_round >= d.round
        for update of d skip locked)
      update deliveries d set synced_round = d.round - 1 from same where d.id = same.id returning d.id`,
     [rows.map(({ id }) => id), rows.map((row) => row.workspace_id), rows.map(({ round }) => round)],

@@ -147,6 +147,24 @@ test.serial('a delivery whose workflow was terminated is made', async (t) => {
 });
 
 test.serial(
+  'a delivery of which Temporal was told of a replay that a failover lost is made',
+  async (t) => {
+    const { client } = await newWorkspace(t, fakeNetwork());
+    const { punctual, receiver } = sweeps;
+    const hook = { url: receiver.url, events: ['post.failed'] };
+    const endpoint = (await client.post('/webhooks', hook)).body.webhook.id;
+    const id = await storeDelivery(punctual, client.workspaceId, 'pending');
+    const ahead = 'update deliveries set synced_round = round + 1 where id = ?';
+    await punctual.orm.em.fork().execute(ahead, [id]);
+
+    t.like(await sweep(3 * minutes), { looked: 1, deliveriesGone: 1 });
+
+    t.is((await client.finalDelivery(endpoint)).status, 'delivered');
+    t.is(await deliveryHandle(id).result(), 'delivered');
+  },
+);
+
+test.serial(
   'a post that was cancelled while Temporal was asked about it is not found',
   async (t) => {
     const { client, schedule, finds } = await newWorkspace(t, fakeNetwork());

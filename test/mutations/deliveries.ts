@@ -135,6 +135,13 @@ export const deliveryMutations: readonly Mutation[] = [
       ],
     ],
   ),
+  ...mutationsOf('temporal/sync-delivery.ts', temporal, [
+    [
+      'a replay after one that a failover lost is never begun',
+      'least(round, greatest(synced_round, ?))',
+      'greatest(synced_round, ?)',
+    ],
+  ]),
   ...mutationsOf('temporal/sync-post.ts', temporal, [
     [
       'the outbox keeps a post that Temporal was told of',

@@ -3,6 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { createActivities } from '../../activities/index.ts';
 import { beginRound } from '../../api/webhooks/begin-round.ts';
 import { sideBySide } from '../../runtime/side-by-side.ts';
+import { syncDelivery } from '../../temporal/sync-delivery.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { status } from '../support/answers.ts';
@@ -118,6 +119,26 @@ test.serial('a new round that is told of twice is delivered once', async (t) => 
 
   t.is(mine.receiver.arrived.length, 1);
 });
+
+test.serial(
+  'a replay after one that a failover lost while Temporal was told of it is begun by the relay',
+  async (t) => {
+    const mine = await endpoint();
+    const deliveryId = await mine.store('failed');
+    await startWebhookWorker(t);
+    const { workspaceId } = mine;
+    const { client, orm } = relay();
+    await syncDelivery(client, orm.em.fork(), { workspaceId, deliveryId, round: 2 });
+    await handleOf(deliveryId).result(); // The database knows of no second round.
+    t.is(mine.receiver.arrived.length, 0);
+    await beginUntold(mine, deliveryId);
+
+    t.is(await relayed(), 1);
+
+    t.is((await mine.finalDelivery()).status, 'delivered');
+    t.is(mine.receiver.arrived.length, 1);
+  },
+);
 
 test.serial(
   'a replay while the workflow of the round before has not ended yet is delivered by that workflow',
