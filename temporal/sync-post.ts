@@ -42,13 +42,34 @@ export async function syncPost(
 ): Promise<void> {
   const wakeAt = await wakeTime(em, post);
   await underDeadline(client, () => tell(client, { ...post, dueAt: wakeAt }, log));
-  await ask(
+  await remember(em, post, wakeAt === post.dueAt ? null : wakeAt, log);
+}
+
+/**
+ * Where a failover lost the commit while Temporal was told of it, the row stands below what was told: it goes into the
+ * outbox, so that Temporal hears what is so.
+ */
+async function remember(
+  em: Em,
+  { workspaceId, postId, revision }: PostToSync,
+  wakesAt: string | null,
+  log?: Logger,
+): Promise<void> {
+  const [row] = await ask<{ revision: number }>(
     em,
-    `update posts set synced_revision = greatest(synced_revision, $1),
-       wakes_at = case when synced_revision <= $1 then $4::timestamptz else wakes_at end
-     where id = $2 and workspace_id = $3`,
-    [post.revision, post.postId, post.workspaceId, wakeAt === post.dueAt ? null : wakeAt],
+    `update posts set synced_revision = case when $1 > revision then revision - 1
+         else least(revision, greatest(synced_revision, $1)) end,
+       wakes_at = case when $1 between least(synced_revision, revision) and revision then $4::timestamptz
+         else wakes_at end
+     where id = $2 and workspace_id = $3 returning revision`,
+    [revision, postId, workspaceId, wakesAt],
   );
+  if (row && row.revision < revision) {
+    log?.warn(
+      { post: postId, workspace: workspaceId, told: revision, revision: row.revision },
+      'the database lost a change of which Temporal was told: it is told of the post as it is',
+    );
+  }
 }
 
 async function tell(client: Client, post: PostToSync, log?: Logger): Promise<void> {

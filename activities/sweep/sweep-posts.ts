@@ -81,7 +81,8 @@ const dueAt = 'coalesce(p.retried_at, p.scheduled_at)';
 /**
  * Posts that should have a workflow, of all workspaces; those that were not looked at for longest first, so that ten
  * thousand posts that wait for a network hide no other, or once Temporal lost data those that are due first. What the
- * outbox holds is the relay's.
+ * outbox holds is the relay's. Earlier versions left some of which Temporal was told of more than the database knows,
+ * as it was failed over meanwhile; they are looked at like those that agree.
  */
 async function takePosts(
   { orm, now }: ActivityDeps,
@@ -94,7 +95,7 @@ async function takePosts(
   return orm.em.fork().execute<Row[]>(
     `with picked as materialized (
        select p.id, p.checked_at from posts p
-       where p.status in ('scheduled', 'publishing') and p.synced_revision = p.revision
+       where p.status in ('scheduled', 'publishing') and p.synced_revision >= p.revision
          and ${dueAt} >= ? and ${dueAt} < ? and (p.checked_at is null or p.checked_at < ?)
        order by ${isAlarm ? '' : 'p.checked_at nulls first, '}${dueAt} limit ? for update skip locked)
      update posts p set checked_at = ? from picked where p.id = picked.id
@@ -118,7 +119,7 @@ function takeUnfinished(
     `with picked as materialized (
        select p.id, p.checked_at from posts p
        where p.id in (select post_id from post_channels where status in ('publishing', 'retrying'))
-         and p.status = 'draft' and p.synced_revision = p.revision and p.updated_at < ?
+         and p.status = 'draft' and p.synced_revision >= p.revision and p.updated_at < ?
          and (p.checked_at is null or p.checked_at < ?)
        order by p.checked_at nulls first limit ? for update of p skip locked)
      update posts p set checked_at = ? from picked where p.id = picked.id
@@ -159,7 +160,7 @@ const hurry = (deps: ActivityDeps, row: Row, state: 'asleep' | 'waiting'): Promi
 const same = `
   select p.id from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[]) as seen (id, workspace_id, status, revision)
   join posts p on p.id = seen.id and p.workspace_id = seen.workspace_id
-  where p.status = seen.status and p.revision = seen.revision and p.synced_revision = p.revision
+  where p.status = seen.status and p.revision = seen.revision and p.synced_revision >= p.revision
   for update of p skip locked`;
 
 const seen = (rows: readonly Row[]): unknown[][] => [
@@ -174,13 +175,13 @@ const lockSame = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
 
 /**
  * Puts a post into the outbox as if it had a new time, or had been cancelled anew, which its workflow is told by a signal:
- * a first one is only started.
+ * a first one is only started. Above all that Temporal was told of, or the outbox would not have it.
  */
 const raise = (em: Em, row: Row): Promise<{ id: string }[]> =>
   ask(
     em,
     `with same as materialized (${same})
-     update posts p set revision = p.revision + 1 from same where p.id = same.id returning p.id`,
+     update posts p set revision = p.synced_revision + 1 from same where p.id = same.id returning p.id`,
     seen([row]),
   );
 

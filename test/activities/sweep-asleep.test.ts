@@ -1,6 +1,8 @@
+import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
 import { storeUntold } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { cancelledInDoubt } from './cancelled-in-doubt.ts';
@@ -10,6 +12,15 @@ const test = needs('temporal');
 const minutes = 60_000;
 const sweeps = sharedSweeps(test, { workers: true });
 const { newWorkspace, sweep, postHandle } = sweeps;
+
+/** Gives a post a time that has passed, of which Temporal is not told. @param more What else is set. */
+const makeOverdue = (id: string, more = ''): Promise<unknown> =>
+  sweeps.punctual.orm.em
+    .fork()
+    .execute(`update posts set scheduled_at = ?${more} where id = ?`, [
+      new Date(Date.now() - 2 * minutes),
+      id,
+    ]);
 
 /** A post's workflow sleeps until its first time, which is hours away: as after a reset, or a restored Temporal. */
 async function sleepAgain(workspaceId: string, postId: string): Promise<void> {
@@ -30,12 +41,7 @@ test.serial(
     const { client, schedule, finds } = await newWorkspace(t, network);
     const id = await schedule(60 * minutes);
     // As after a reset of the workflow to before it heard of the new time.
-    await sweeps.punctual.orm.em
-      .fork()
-      .execute('update posts set scheduled_at = ? where id = ?', [
-        new Date(Date.now() - 2 * minutes),
-        id,
-      ]);
+    await makeOverdue(id);
 
     t.like(await sweep(), { looked: 1, overdue: 0 });
     t.like(await sweep(minutes), { looked: 1, overdue: 1 });
@@ -59,6 +65,53 @@ test.serial(
 
     t.like(await sweep(6 * minutes), { looked: 1, overdue: 0 });
     t.like(await sweep(7 * minutes), { looked: 1, overdue: 1 });
+
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
+  },
+);
+
+test.serial(
+  'an overdue post of which Temporal was told more than the database knows is found the second time, and goes out',
+  async (t) => {
+    const network = fakeNetwork();
+    const { client, schedule, finds } = await newWorkspace(t, network);
+    const id = await schedule(60 * minutes);
+    // As earlier versions left it: Temporal was told of revisions that the database has forgotten.
+    await makeOverdue(id, ', synced_revision = revision + 3');
+
+    t.like(await sweep(), { looked: 1, overdue: 0 });
+    t.like(await sweep(minutes), { looked: 1, overdue: 1 });
+
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
+    t.deepEqual(await finds(), [{ kind: 'overdue', post_id: id, delivery_id: null }]);
+  },
+);
+
+test.serial(
+  'a post whose move to a later time a failover lost while Temporal was told of it goes out',
+  async (t) => {
+    const network = fakeNetwork();
+    const { client, schedule, finds } = await newWorkspace(t, network);
+    const id = await schedule(60 * minutes);
+    const { orm, temporal } = sweeps.punctual;
+    await syncPost(temporal.client, orm.em.fork(), {
+      workspaceId: client.workspaceId,
+      postId: id,
+      status: 'scheduled',
+      revision: 2,
+      dueAt: new Date(Date.now() + 600 * minutes).toISOString(),
+    });
+    await makeOverdue(id);
+    await poll(
+      () => orm.em.fork().execute('select 1 from posts where synced_revision < revision'),
+      (untold) => untold.length === 0,
+    );
+
+    t.like(await sweep(), { looked: 1, overdue: 0 });
+    t.like(await sweep(minutes), { looked: 1, overdue: 1 });
 
     t.is((await client.finalPost(id)).status, 'published');
     t.is(network.live.length, 1);

@@ -111,6 +111,21 @@ const countEvents = async (postId: string): Promise<number> => {
   return (await sweeps.punctual.orm.em.fork().execute<unknown[]>(sql, [postId])).length;
 };
 
+test.serial('a post whose workflow ended by a cancel that a failover lost goes out', async (t) => {
+  const network = fakeNetwork();
+  const { client, lose, finds } = await newWorkspace(t, network);
+  const id = await lose();
+  // As earlier versions left it: Temporal was told of a revision that the database has forgotten.
+  const ahead = 'update posts set synced_revision = revision + 1 where id = ?';
+  await sweeps.punctual.orm.em.fork().execute(ahead, [id]);
+
+  t.like(await sweep(), { looked: 1, workflowGone: 1 });
+
+  t.is((await client.finalPost(id)).status, 'published');
+  t.is(network.live.length, 1);
+  t.deepEqual(await finds(), [{ kind: 'workflow_gone', post_id: id, delivery_id: null }]);
+});
+
 test.serial('a retry whose workflow was terminated is made', async (t) => {
   const network = fakeNetwork();
   const workspace = await newWorkspace(t, network);

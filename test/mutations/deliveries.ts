@@ -142,6 +142,17 @@ export const deliveryMutations: readonly Mutation[] = [
       'greatest(synced_round, ?)',
     ],
   ]),
+  ...mutationsOf(
+    'temporal/sync-post.ts',
+    ['test/workflows'],
+    [
+      [
+        'a post whose cancel a failover lost never goes out',
+        'when $1 > revision then revision - 1',
+        'when $1 > revision then $1',
+      ],
+    ],
+  ),
   ...mutationsOf('temporal/sync-post.ts', temporal, [
     [
       'the outbox keeps a post that Temporal was told of',

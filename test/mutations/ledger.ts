@@ -249,13 +249,18 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/sweep/sweep-posts.ts', activities, [
     [
       'a post of the outbox is looked at',
-      "'publishing') and p.synced_revision = p.revision\n",
+      "'publishing') and p.synced_revision >= p.revision\n",
       "'publishing')\n",
     ],
     [
       'a cancelled post whose workflow sleeps until another time is finished then',
       'and p.updated_at < ? as is_late',
       'and p.updated_at > ? as is_late',
+    ],
+    [
+      'what is found of a post with a forgotten revision is never told',
+      'revision = p.synced_revision + 1',
+      'revision = p.revision + 1',
     ],
   ]),
   ...mutationsOf('activities/sweep/sweep-deliveries.ts', activities, [

@@ -1,5 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { NetworkError } from '../../networks/network.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { currentDetails } from '../support/current-details.ts';
@@ -76,6 +77,15 @@ async function workspace<N extends FakeNetwork>(network: N) {
           values,
         );
     },
+    /** Tells Temporal of a cancel of which a failover of the database then lost the commit, as the API does. */
+    tellLostCancel: (postId: string): Promise<void> =>
+      syncPost(punctual.temporal.client, em(), {
+        workspaceId: client.workspaceId,
+        postId,
+        status: 'draft',
+        revision: 2,
+        dueAt: null,
+      }),
     eventTypes: async (id: string): Promise<string[]> => {
       const rows = await em().execute<{ type: string }[]>(
         'select type from events where post_id = ? order by id',
@@ -151,6 +161,18 @@ test('a cancel of a restored post ends its workflow', async (t) => {
   await client.post(`/posts/${id}/cancel`);
   t.is(await handle.result(), 'gone');
   t.is(network.sends.length, 0);
+});
+
+test('a post whose cancel a failover lost while Temporal was told of it goes out at its time', async (t) => {
+  const { client, network, asleep, scheduledMs, tellLostCancel } = await workspace(timedNetwork());
+  const { id, handle } = await asleep(15 * second);
+  await tellLostCancel(id);
+  t.is(await handle.result(), 'canceled');
+
+  t.is((await client.finalPost(id)).status, 'published');
+
+  t.true((network.sentAtMs[0] ?? 0) >= (await scheduledMs(id)));
+  t.is(network.sentAtMs.length, 1);
 });
 
 test('after a reschedule that somebody made up the post keeps its time, and what is edited later is heard', async (t) => {
