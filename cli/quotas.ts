@@ -1,5 +1,5 @@
 import type { Em } from '../db/orm.ts';
-import { lockShares } from '../db/quota-shares.ts';
+import { recountShares } from '../db/quota-shares.ts';
 import { countQuotas } from '../db/quota-use.ts';
 import { AppError } from '../domain/errors.ts';
 import { isQuotaName, quotaNames, type Quotas } from '../domain/quotas.ts';
@@ -59,8 +59,7 @@ export async function setQuota(
           'update workspaces set quotas = quotas || jsonb_build_object(?::text, ?::bigint) where id = ?',
           [quota, Number(given), id],
         ));
-    await lockShares(tx, id);
-    await tx.execute('delete from quota_shares where workspace_id = ?', [id]);
+    await recountShares(tx, id);
   });
   const limit = given === 'default' ? quotas[quota] : Number(given);
   return {

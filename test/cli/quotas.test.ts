@@ -1,9 +1,13 @@
 import test from 'ava';
 import { connectChannel } from '../../cli/connect-channel.ts';
+import { newClient } from '../support/client.ts';
+import { holdLock } from '../support/hold-lock.ts';
 import { sharedApi } from '../support/kit.ts';
+import { noTemporal } from '../support/media-library.ts';
+import { poll } from '../support/poll.ts';
 import { storeChannel } from '../support/seed.ts';
 import { storeMedia } from '../support/seed-media.ts';
-import { usualQuotas } from '../support/punctual.ts';
+import { startApi, usualQuotas } from '../support/punctual.ts';
 import { adminOf, areRefused } from './admin.ts';
 
 const api = sharedApi(test);
@@ -67,6 +71,32 @@ test('any quota that is set counts the texts anew, also those that were written 
   t.is((await client.post('/posts', post)).status, 201);
   const full = await client.post('/posts', { body: 'x' });
   t.like(full.body.details, [{ quota: 'text_bytes', limit: 60, used: 60 }]);
+});
+
+test('a post that was waiting for its room while the operator set a quota is taken, or refused as too much', async (t) => {
+  // A database of its own: who waits for a lock is seen of all of it.
+  const punctual = await startApi(t, { temporalEnv: noTemporal });
+  const { call: set } = adminOf(punctual);
+  const client = await newClient(punctual);
+  const id = client.workspaceId;
+  await set('quota', 'set', id, 'text_bytes', '6000');
+  t.is((await client.post('/posts', { body: 'x' })).status, 201);
+  const held = await holdLock(
+    t,
+    punctual.orm,
+    `select 1 from quota_shares where workspace_id = '${id}' order by share for update`,
+  );
+  const setting = set('quota', 'set', id, 'text_bytes', '7000');
+  await poll(held.waiting, (count) => count === 1);
+  // More than a part of the room, so that both wait where all of it is counted anew.
+  const fits = client.post('/posts', { body: 'x'.repeat(2000) });
+  const isTooMuch = client.post('/posts', { body: 'x'.repeat(7001) });
+  await poll(held.waiting, (count) => count === 3);
+  held.release();
+
+  await setting;
+  t.is((await fits).status, 201);
+  t.is((await isTooMuch).status, 402);
 });
 
 test('of ten accounts that are connected at once as many as the workspace may have are; one again always is', async (t) => {

@@ -220,6 +220,7 @@ export const postMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf('db/quota-shares.ts', quotas, [
     ['drafts that a cancel made do not count', 'scheduled = 0, drafts = 0', 'text_bytes = 0'],
+    ['a quota that is set counts no text anew', 'when share = 0', 'when share < 0'],
   ]),
   ...mutationsOf('domain/quotas.ts', quotas, [
     ['a lower quota refuses what does not grow', 'change[quota] > 0 && ', ''],
