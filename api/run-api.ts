@@ -99,6 +99,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     inspector: createInspector(),
     refuseUrl: (url: string) => checkUrl(url, forDownloads),
     mustHaveDisk: diskGuard(config.media.mediaDir, config.media.leastFree),
+    underWay: new Map<string, number>(),
     keepUnusedDays: config.kept.unusedMedia,
     stallMs: 30_000,
   };

@@ -8,6 +8,8 @@ import { watchSilence } from '../../runtime/egress/silence.ts';
 export type MultipartOptions = {
   /** Takes the bytes of the first file as they come. Those of others are dropped. */
   readonly sink: Writable;
+  /** What they pass on their way there, and what may refuse them. */
+  readonly through?: (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
   /** Of all files together. */
   readonly maxBytes: number;
   /** How long the client may send nothing, in milliseconds. */
@@ -75,7 +77,10 @@ function createParser({ req }: Context, { maxBytes }: MultipartOptions): Busboy 
 }
 
 /** What the parser finds, when the body has ended and its file is written. A failure of any listener is the request's. */
-function collect(parser: Busboy, { sink, maxBytes }: MultipartOptions): Promise<Multipart> {
+function collect(
+  parser: Busboy,
+  { sink, through = (bytes) => bytes, maxBytes }: MultipartOptions,
+): Promise<Multipart> {
   const fields = new Map<string, unknown>();
   const files: { field: string; fileName: string | undefined }[] = [];
   const written: Promise<void>[] = [];
@@ -94,7 +99,7 @@ function collect(parser: Busboy, { sink, maxBytes }: MultipartOptions): Promise<
 
     files.push({ field: field ?? '', fileName: filename || undefined });
     if (files.length === 1) {
-      written.push(pipeline(bytes, sink));
+      written.push(pipeline(bytes, through, sink));
       written[0]?.catch(reject);
     } else {
       bytes.resume();

@@ -1,10 +1,10 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
-import { mustHaveMediaRoom } from '../quotas/media-room.ts';
+import { expectFiles } from '../quotas/bytes-under-way.ts';
 import type { RoomOwner } from '../quotas/take-room.ts';
 import { fetchFile } from './fetch-file.ts';
 import type { NewMedia, StoredMedia } from './new-media.ts';
-import { settleFiles, storedMedia } from './settle-files.ts';
+import { storedMedia } from './settle-files.ts';
 
 const atATime = 4;
 
@@ -16,7 +16,7 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  *
  *     const stored = await downloadMedia(deps, owner, urls, signal);
  *     try {
- *       await transactional(async (em) => { await insertMedia(em, owner, stored.files, now); … });
+ *       await transactional(async (em) => { await insertMedia(em, owner, stored, now); … });
  *     } finally {
  *       await stored.settle();
  *     }
@@ -24,7 +24,7 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  * @param signal Aborts when nobody waits for the answer any more.
  * @returns the files in the order of the URLs.
  * @throws AppError `invalid_media_url`, which names the URL and why; `quota_exceeded` when the workspace has no room for
- *   so many files, `unavailable` when the disk has none.
+ *   them, `unavailable` when the disk has none.
  */
 export async function downloadMedia(
   deps: Deps,
@@ -34,11 +34,7 @@ export async function downloadMedia(
 ): Promise<StoredMedia> {
   mustLookGood(deps, urls);
   const wanted = [...new Set(urls)];
-  if (wanted.length > 0) {
-    await mustHaveMediaRoom(deps.orm.em.fork(), owner, wanted.length);
-    await deps.media.mustHaveDisk();
-  }
-
+  const coming = await expectFiles(deps.orm.em.fork(), deps.media, owner, wanted.length);
   const files: NewMedia[] = [];
   const stop = new AbortController();
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
@@ -49,6 +45,7 @@ export async function downloadMedia(
         files[index] = await fetchFile(deps, url, {
           workspaceId: owner.workspaceId,
           signal: either,
+          coming,
         });
       } catch (error) {
         // The first one counts: what follows fails because it was stopped.
@@ -60,14 +57,11 @@ export async function downloadMedia(
   await Promise.all(Array.from({ length: atATime }, work));
   if (stop.signal.aborted) {
     const stored = files.filter((file) => file !== undefined);
-    await settleFiles(
-      deps,
-      stored.map(({ id }) => id),
-    );
+    await storedMedia(deps, stored, coming).settle();
     throw stop.signal.reason;
   }
 
-  return storedMedia(deps, files);
+  return storedMedia(deps, files, coming);
 }
 
 /** Names every URL that is wrong by its text alone, before anything is asked for. */

@@ -5,6 +5,7 @@ import { BodyTooLargeError } from '../../runtime/egress/download.ts';
 import { EgressError } from '../../runtime/egress/egress.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
 import type { ApiDeps } from '../deps.ts';
+import type { ComingFiles } from '../quotas/bytes-under-way.ts';
 import { nameInUrl } from './file-name.ts';
 import { maxFileBytes, tooLarge } from './limits.ts';
 import type { NewMedia } from './new-media.ts';
@@ -17,15 +18,20 @@ const maxRedirects = 3;
 /** Some servers refuse whoever does not say who they are. */
 const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*' };
 
+type Request = Pick<Sent, 'workspaceId'> & {
+  readonly signal: AbortSignal;
+  readonly coming: Pick<ComingFiles, 'through'>;
+};
+
 /**
  * Downloads one file and stores it.
  *
- * @throws AppError `invalid_media_url` with the reason alone as its message, `unavailable` when there is no room.
+ * @throws AppError `invalid_media_url` with the reason alone as its message, `quota_exceeded`, `unavailable` when there is no room.
  */
 export async function fetchFile(
   deps: Pick<ApiDeps, 'orm' | 'media'>,
   url: string,
-  { workspaceId, signal }: Pick<Sent, 'workspaceId'> & { readonly signal: AbortSignal },
+  { workspaceId, signal, coming }: Request,
 ): Promise<NewMedia> {
   const { downloader, staging, stallMs } = deps.media;
   const filePath = staging.newPath();
@@ -48,7 +54,7 @@ export async function fetchFile(
       found.body.destroy();
       throw error;
     });
-    await pipeline(found.body, file.createWriteStream());
+    await pipeline(found.body, coming.through, file.createWriteStream());
     return await takeIn(deps, filePath, { name: nameInUrl(url), workspaceId, signal });
   } catch (error) {
     throw namedIfOutOfRoom(asReason(error, stallMs));

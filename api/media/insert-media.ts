@@ -2,7 +2,7 @@ import { MediaFile } from '../../db/entities/media-file.ts';
 import type { Em } from '../../db/orm.ts';
 import { keepMediaRoom } from '../quotas/media-room.ts';
 import type { RoomOwner } from '../quotas/take-room.ts';
-import type { NewMedia } from './new-media.ts';
+import type { MediaToInsert } from './new-media.ts';
 import { takeFiles } from './unsettled-files.ts';
 
 /**
@@ -13,10 +13,12 @@ import { takeFiles } from './unsettled-files.ts';
 export async function insertMedia(
   em: Em,
   owner: RoomOwner,
-  files: readonly NewMedia[],
+  { files, countedInLibrary }: MediaToInsert,
   createdAt: Date,
 ): Promise<MediaFile[]> {
   await keepMediaRoom(em, owner, files);
+  // Before the commit, after which they would count twice. Of a workspace one transaction at a time comes here.
+  countedInLibrary();
   await takeFiles(
     em,
     files.map(({ id }) => id),

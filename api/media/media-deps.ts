@@ -2,6 +2,7 @@ import type { Downloader } from '../../runtime/egress/download.ts';
 import type { Inspector } from '../../runtime/media/inspector.ts';
 import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
 import type { Staging } from '../../runtime/storage/staging.ts';
+import type { BytesUnderWay } from '../quotas/bytes-under-way.ts';
 
 /** What the media library works with. */
 export type MediaDeps = {
@@ -13,6 +14,8 @@ export type MediaDeps = {
   readonly refuseUrl: (url: string) => string | null;
   /** @throws AppError `unavailable` when so little of the disk is free that no files are taken. */
   readonly mustHaveDisk: () => Promise<void>;
+  /** Of all requests of this process. */
+  readonly underWay: BytesUnderWay;
   /** For how many days files are kept that no post has; 0 is for good. */
   readonly keepUnusedDays: number;
   /** How long whoever sends us a file may stand still, in milliseconds. */

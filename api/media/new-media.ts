@@ -13,9 +13,15 @@ export type NewMedia = {
   readonly linkToken: string;
 };
 
-/** Stored files that belong to nobody yet. Call `settle` in the end, whatever happened. */
-export type StoredMedia = {
+/** Stored files for which `insertMedia` is to make rows. */
+export type MediaToInsert = {
   readonly files: readonly NewMedia[];
+  /** Says that the library counts them, in the transaction that makes their rows: they are under way no more. */
+  readonly countedInLibrary: () => void;
+};
+
+/** Stored files that belong to nobody yet. Call `settle` in the end, whatever happened. */
+export type StoredMedia = MediaToInsert & {
   /**
    * Removes those files that got no row: after a commit none, after a failure all. Never throws; what cannot be
    * removed or is not certain now is made up for later (`sweep-media.ts`).

@@ -1,18 +1,26 @@
 import { describeError } from '../../runtime/describe-error.ts';
 import type { ApiDeps } from '../deps.ts';
+import type { ComingFiles } from '../quotas/bytes-under-way.ts';
 import type { NewMedia, StoredMedia } from './new-media.ts';
 import { giveUpUntaken, removeLost } from './unsettled-files.ts';
 
 type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
 
 /** Files that were stored for somebody who is about to make their rows. */
-export const storedMedia = (deps: Deps, files: readonly NewMedia[]): StoredMedia => ({
+export const storedMedia = (
+  deps: Deps,
+  files: readonly NewMedia[],
+  coming: ComingFiles,
+): StoredMedia => ({
   files,
-  settle: () =>
-    settleFiles(
+  countedInLibrary: coming.release,
+  settle: async () => {
+    await settleFiles(
       deps,
       files.map(({ id }) => id),
-    ),
+    );
+    coming.release();
+  },
 });
 
 /**

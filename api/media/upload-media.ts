@@ -5,7 +5,7 @@ import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
 import type { Request } from '../http/route.ts';
-import { mustHaveMediaRoom } from '../quotas/media-room.ts';
+import { expectFiles } from '../quotas/bytes-under-way.ts';
 import type { RoomOwner } from '../quotas/take-room.ts';
 import { insertMedia } from './insert-media.ts';
 import { maxFileBytes } from './limits.ts';
@@ -26,21 +26,19 @@ export async function uploadMedia(
 ): Promise<MediaFile> {
   const { media, orm } = deps;
   // Before any of it is read: what cannot stay in the end should cost nothing.
-  await mustHaveMediaRoom(orm.em.fork(), owner, 1);
-  await media.mustHaveDisk();
+  const coming = await expectFiles(orm.em.fork(), media, owner, 1);
   const filePath = media.staging.newPath();
   try {
     const name = await receive(filePath, (sink) =>
-      read({ sink, maxBytes: maxFileBytes, stallMs: media.stallMs }),
+      read({ sink, through: coming.through, maxBytes: maxFileBytes, stallMs: media.stallMs }),
     );
     const signal = hangUp();
-    const stored = storedMedia(deps, [
-      await takeIn(deps, filePath, { name, workspaceId: owner.workspaceId, signal }),
-    ]);
+    const sent = { name, workspaceId: owner.workspaceId, signal };
+    const stored = storedMedia(deps, [await takeIn(deps, filePath, sent)], coming);
     try {
       const [file] = await orm.em
         .fork()
-        .transactional((em) => insertMedia(em, owner, stored.files, deps.now()));
+        .transactional((em) => insertMedia(em, owner, stored, deps.now()));
       return file as MediaFile; // As many rows as files: one.
     } finally {
       await stored.settle();
@@ -49,6 +47,7 @@ export async function uploadMedia(
     throw namedIfOutOfRoom(error);
   } finally {
     await rm(filePath, { force: true });
+    coming.release();
   }
 }
 

@@ -86,7 +86,7 @@ async function makePost(
   const post = { id: newId(), dueAt, content, mediaIds, key, print };
   const downloaded = await downloadMedia(deps, caller, mediaUrls, signal);
   try {
-    if (!(await storePost(deps, caller, channels, post, downloaded.files))) {
+    if (!(await storePost(deps, caller, channels, post, downloaded))) {
       return null;
     }
   } finally {

@@ -4,7 +4,7 @@ import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { insertMedia } from '../media/insert-media.ts';
-import type { NewMedia } from '../media/new-media.ts';
+import type { MediaToInsert } from '../media/new-media.ts';
 import { attachMedia, chooseMedia, type AttachedFile } from './attach-media.ts';
 import type { EditPostBody } from './schemas.ts';
 
@@ -31,7 +31,7 @@ export async function editMedia(
     quotas,
   }: {
     readonly request: EditPostBody;
-    readonly downloaded: readonly NewMedia[];
+    readonly downloaded: MediaToInsert;
     readonly quotas: Quotas;
   },
   now: Date,

@@ -9,7 +9,7 @@ import type { PostToSync } from '../../temporal/sync-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
-import type { NewMedia } from '../media/new-media.ts';
+import type { MediaToInsert } from '../media/new-media.ts';
 import { takeRoom, withRoom } from '../quotas/take-room.ts';
 import { textBytes } from '../quotas/text-bytes.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
@@ -28,7 +28,7 @@ type Edit = {
   readonly request: EditPostBody;
   /** Undefined: the time stays as it is. Null: the post becomes a draft. */
   readonly dueAt: Date | null | undefined;
-  readonly downloaded: readonly NewMedia[];
+  readonly downloaded: MediaToInsert;
   readonly quotas: Quotas;
   /** From `withRoom`. */
   readonly isCounted: boolean;
@@ -57,7 +57,7 @@ export async function editPost(
   mustBeEditable(await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId }), postId);
   const downloaded = await downloadMedia(deps, caller, request.media_urls ?? [], signal);
   try {
-    const edit = { postId, request, dueAt, downloaded: downloaded.files, quotas };
+    const edit = { postId, request, dueAt, downloaded, quotas };
     const changed = await withRoom((isCounted) =>
       deps.orm.em
         .fork()

@@ -3,7 +3,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ApiDeps } from '../deps.ts';
 import { insertMedia } from '../media/insert-media.ts';
-import type { NewMedia } from '../media/new-media.ts';
+import type { MediaToInsert } from '../media/new-media.ts';
 import { attachMedia, chooseMedia, type AttachedFile } from './attach-media.ts';
 import {
   channelWarning,
@@ -51,7 +51,7 @@ export async function storePost(
   owner: RoomOwner,
   channels: readonly ChosenChannel[],
   post: NewPost,
-  downloaded: readonly NewMedia[],
+  downloaded: MediaToInsert,
 ): Promise<boolean> {
   const now = deps.now();
   const { workspaceId } = owner;
@@ -79,7 +79,8 @@ export async function storePost(
     }
   };
   // Without key and files it is one statement, and needs no transaction around it. Most posts are stored so.
-  const isOneStatement = post.key === undefined && post.mediaIds.length + downloaded.length === 0;
+  const isOneStatement =
+    post.key === undefined && post.mediaIds.length + downloaded.files.length === 0;
   try {
     await withRoom((isCounted) => {
       const em = deps.orm.em.fork();

@@ -218,6 +218,11 @@ export const postMutations: readonly Mutation[] = [
   ...mutationsOf('api/quotas/media-room.ts', quotas, [
     ['uploads at once pass the quota together', ' for no key update', ''],
   ]),
+  ...mutationsOf('api/quotas/bytes-under-way.ts', quotas, [
+    ['files pass the quota while they come', 'stored + part.ofAll() <= quotas', 'stored <= quotas'],
+    ['uploads at once fill the disk together', 'unlooked >= stepBytes || ', ''],
+    ['a request that is over counts on', 'release: () => add(-own)', 'release: () => undefined'],
+  ]),
   ...mutationsOf('db/quota-shares.ts', quotas, [
     ['drafts that a cancel made do not count', 'scheduled = 0, drafts = 0', 'text_bytes = 0'],
     ['a quota that is set counts no text anew', 'when share = 0', 'when share < 0'],

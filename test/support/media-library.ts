@@ -103,6 +103,7 @@ export async function sweepLibrary(
     inspector: createInspector(),
     refuseUrl: () => null,
     mustHaveDisk: () => Promise.resolve(),
+    underWay: new Map<string, number>(),
     keepUnusedDays,
     stallMs: 1000,
   };

@@ -169,6 +169,7 @@ async function libraryIn(
     refuseUrl,
     keepUnusedDays: 0,
     mustHaveDisk: diskGuard(mediaDir, leastFree),
+    underWay: new Map(),
     stallMs: 30_000,
     ...media,
   };

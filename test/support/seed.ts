@@ -158,7 +158,8 @@ export async function storeUntold(
   const post = { id, dueAt: new Date(dueAt), content, mediaIds: [], key: undefined, print: '' };
   const mine = Object.entries(deps.networks).map(([name, network]) => [name, network.rules]);
   const rules = { ...rulesOf, ...Object.fromEntries(mine) };
+  const noFiles = { files: [], countedInLibrary: () => undefined };
   const ofTheApi = { ...deps, rules } as unknown as ApiDeps; // No more of them is used.
-  await storePost(ofTheApi, { workspaceId, quotas: usualQuotas }, channels, post, []);
+  await storePost(ofTheApi, { workspaceId, quotas: usualQuotas }, channels, post, noFiles);
   return id;
 }

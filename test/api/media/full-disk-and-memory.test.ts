@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Writable } from 'node:stream';
 import type { ExecutionContext } from 'ava';
@@ -22,6 +21,7 @@ import type { Punctual } from '../../support/punctual.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ca, fileServer } from './support/file-server.ts';
 import { answerTo, beginUpload, head, tail, write } from './support/raw-upload.ts';
+import { tinyDisk } from './support/tiny-disk.ts';
 
 const test = needs('postgres');
 
@@ -110,25 +110,6 @@ test.serial(
     t.deepEqual((await client.get('/posts')).body.posts, []);
   },
 );
-
-/** Mounts a file system that is soon full. Null where the tests may not mount. */
-function tinyDisk(t: ExecutionContext, megabytes: number): string | null {
-  const folder = mkdtempSync(path.join(tmpdir(), 'punctual-tiny-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], {
-      stdio: 'ignore',
-    });
-  } catch {
-    rmSync(folder, { recursive: true });
-    return null;
-  }
-
-  t.teardown(() => {
-    execFileSync('umount', ['--lazy', folder]);
-    rmSync(folder, { recursive: true });
-  });
-  return folder;
-}
 
 test('on a disk that is full, an upload is a clear 503 and leaves nothing', async (t) => {
   const mediaDir = tinyDisk(t, 4);
