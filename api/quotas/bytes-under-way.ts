@@ -55,8 +55,9 @@ export async function expectFiles(
       stored = (await countMedia(em, workspaceId)).media_bytes;
     }
 
-    if (!hasRoom()) {
-      throw quotaExceeded('media_bytes', quotas.media_bytes, stored + part.ofOthers());
+    if (end === null && !hasRoom()) {
+      // In the same moment, or two that do not fit together would both be refused.
+      release(quotaExceeded('media_bytes', quotas.media_bytes, stored + part.ofOthers()));
     }
   };
 
@@ -67,7 +68,6 @@ export async function expectFiles(
 
   async function* through(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const piece of bytes) {
-      // What fails for want of room ends the count in the same moment, for all files of the request.
       if (end === null) {
         await take(piece.length).catch(release);
       }
