@@ -119,7 +119,9 @@ test('on a disk that is full, an upload is a clear 503 and leaves nothing', asyn
     return;
   }
 
-  const library = await libraryProcess(t, { mediaDir });
+  // Without the guard, which looks while files come and would be faster than the disk.
+  const env = { PUNCTUAL_DISK_FREE_PERCENT: '0' };
+  const library = await libraryProcess(t, { mediaDir, env });
   const [client, files] = [await library.newClient(), () => filesOf(library)];
   for (let count = 0; count < 3; count += 1) {
     const large = await upload(library, client, { bytes: await pictureOf(8_000_000) });
