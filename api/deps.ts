@@ -6,11 +6,14 @@ import type { Egress } from '../runtime/egress/egress.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
 import type { Admission } from './http/admission.ts';
+import type { DatabaseGate } from './http/database-gate.ts';
 import type { ReaderBounds } from './http/cut-slow-readers.ts';
 import type { MediaDeps } from './media/media-deps.ts';
 
 /** What use cases work with, built once in `api/run-api.ts`. */
 export type ApiDeps = {
+  /** Closed until the database may be used. */
+  readonly gate: DatabaseGate;
   readonly orm: Orm;
   readonly sealer: Sealer;
   /** What each network accepts, by platform. */

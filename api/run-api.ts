@@ -26,6 +26,7 @@ import { mustBeNamespaceOf, OtherDatabaseError } from '../temporal/namespace-own
 import type { ApiDeps } from './deps.ts';
 import { readiness } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
+import { createDatabaseGate } from './http/database-gate.ts';
 import { keepSwept } from './media/sweep-media.ts';
 import { createPool } from './rate-limits/create-pool.ts';
 import { serve } from './serve.ts';
@@ -43,14 +44,15 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   const stop = untilStopped();
   const { deps, clock, temporal, close } = open(config, log, await stagingOrExit(config, log));
 
-  // Serves at once; until the database has its schema, calls that need it answer 503.
+  // Serves at once; until the database has its schema and the key is known to be its own, calls that need it answer 503.
   const stopServing = serve(adapt(deps), config);
   const fatal = fatalAt(log, OtherSecretKeyError, OtherDatabaseError);
-  const { orm, sealer } = deps;
+  const { orm, sealer, gate } = deps;
   const prepare = async (): Promise<void> => {
     await migrate(orm);
     await mustBeSealedBy(orm, sealer.keyId).catch(fatal);
     await clock.measure();
+    gate.open();
   };
   const migrated = insist('the database', prepare, log);
   const lookAtTemporal = async (): Promise<void> =>
@@ -92,6 +94,8 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
   };
   const egress = createEgress(forWebhooks);
   const pool = createPool(config.databaseUrl, log);
+  const gate = createDatabaseGate();
+  const allowances = { mostAtATime: config.crowds.perKey, quotas: config.quotas };
   const media = {
     storage: createStorage(config.media),
     staging,
@@ -104,6 +108,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     stallMs: 30_000,
   };
   const deps: ApiDeps = {
+    gate,
     orm,
     rules: rulesOf,
     publicUrl: config.publicUrl,
@@ -115,11 +120,8 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     tellDelivery: sync.tellDelivery,
     egress,
     refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),
-    readiness: () => readiness(orm, temporal),
-    admit: createAdmission(pool, config.rateLimits, {
-      mostAtATime: config.crowds.perKey,
-      quotas: config.quotas,
-    }),
+    readiness: () => readiness(orm, temporal, gate),
+    admit: createAdmission(pool, config.rateLimits, allowances, gate.mustBeOpen),
     readers: { bytesPerSecond: config.crowds.slowestReader, windowMs: 180_000 },
     mostPerAddress: config.crowds.perAddress,
     bodyMs: 30_000,

@@ -15,6 +15,7 @@ import type { Caller } from './route.ts';
  *
  * @throws AppError `unauthorized`; `rate_limited` when the key has used up its calls, or when this address sent
  * many wrong ones, or when too many of the key's are under way. A right key gets in from there all the same, since many clients may share an address.
+ * `unavailable` while the database is not prepared.
  */
 export type Admission = (ctx: Context, isWrite: boolean) => Promise<Caller>;
 
@@ -26,10 +27,12 @@ export type Allowances = {
   readonly quotas: Quotas;
 };
 
+/** @param mustBeOpen Throws while the database may not be asked yet. */
 export function createAdmission(
   pool: Pool,
   limits: RateLimits,
   { mostAtATime, quotas }: Allowances,
+  mustBeOpen: () => void = () => undefined,
 ): Admission {
   const crowd = createCrowd(mostAtATime);
   const requestPolicy = { name: 'requests', quota: limits.requests };
@@ -38,7 +41,7 @@ export function createAdmission(
   const countRequest = createLimiter(pool, requestPolicy, { clearsUp: true });
   const countWrite = createLimiter(pool, writePolicy);
   const countWrongKey = createLimiter(pool, wrongKeyPolicy);
-  const authenticate = authenticator(pool, quotas);
+  const authenticate = authenticator(pool, quotas, mustBeOpen);
 
   /** One after the other: a call that is refused as a request has written nothing. */
   async function count(keyId: string, isWrite: boolean): Promise<Standing[]> {

@@ -18,7 +18,8 @@ const policy =
 export const filesRouter = (deps: ApiDeps): Router =>
   new Router().get('/files/:token/:name', (ctx) => serveFile(deps, ctx));
 
-async function serveFile({ orm, media }: ApiDeps, ctx: RouterContext): Promise<void> {
+async function serveFile({ orm, media, gate }: ApiDeps, ctx: RouterContext): Promise<void> {
+  gate.mustBeOpen();
   const file = await findFile(orm.em.fork(), ctx.params['token'] ?? '');
   const etag = `"${file.id}"`;
   const isRanged = ctx.method === 'GET' && ['', etag].includes(ctx.get('if-range'));

@@ -3,10 +3,14 @@ import { mustBeSealedBy } from '../../db/secret-key.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { adminOf } from '../cli/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
-import { newClient } from '../support/client.ts';
+import { clientFor, newClient } from '../support/client.ts';
+import { holdLock } from '../support/hold-lock.ts';
 import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
 import { startApi } from '../support/punctual.ts';
+import { rawCall } from '../support/raw-call.ts';
 import { addFakeChannel } from '../support/seed.ts';
+import { storedRows } from '../support/stored-rows.ts';
 import { ended, spawnWorker } from '../support/worker-process.ts';
 
 const test = needs('temporal');
@@ -59,4 +63,39 @@ test('of two processes that come first with different keys, one is refused', asy
   const outcomes = await Promise.allSettled(keys.map((key) => mustBeSealedBy(orm, key)));
 
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('until its SECRET_KEY is checked an API takes no call that needs the database, so that none is lost under a wrong key', async (t) => {
+  const punctual = await startApi(t);
+  const { orm, databaseUrl, temporalEnv, secretKey } = punctual;
+  await mustBeSealedBy(orm, createSealer(secretKey).keyId);
+  const { key, workspaceId } = await newClient(punctual);
+  // Another version's process migrates for long.
+  const lock = await holdLock(t, orm, 'select pg_advisory_xact_lock(7203118446)');
+  const settings = { ...temporalEnv, DATABASE_URL: databaseUrl };
+  const api = await startApiProcess(t, { ...settings, SECRET_KEY: newKey() });
+  await poll(lock.waiting, (count) => count === 1);
+
+  const client = clientFor(api.url, workspaceId, key);
+  const hook = { url: 'https://8.8.8.8/hook', events: ['post.published'] };
+  const file = `${api.url}/files/${'a'.repeat(32)}/a.png`;
+  for (const reply of [
+    await client.post('/webhooks', hook),
+    await client.get('/me'),
+    await rawCall(file),
+  ]) {
+    t.is(reply.status, 503);
+    t.is(reply.body.code, 'unavailable');
+    t.regex(reply.headers.get('retry-after') ?? '', /^[1-9]\d?$/v);
+  }
+
+  t.is((await rawCall(`${api.url}/api/v1/me`)).status, 401);
+  t.is((await rawCall(`${api.url}/healthz`)).status, 200);
+  t.like((await rawCall(`${api.url}/readyz`)).body, { postgresql: 'is being prepared' });
+  t.is((await storedRows(orm, workspaceId))['webhook_endpoints'], 0);
+  const gone = ended(api.child);
+  lock.release();
+  await gone;
+  t.is(api.child.exitCode, 1);
+  t.regex(api.log(), other);
 });

@@ -26,6 +26,7 @@ import { createSealer } from '../../runtime/sealer.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
+import { createDatabaseGate } from '../../api/http/database-gate.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import type { ConnectionBounds } from '../../api/rate-limits/bound-connections.ts';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
@@ -117,7 +118,10 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const deps = { ...base, networks, workflows, egress, webhooks: egress, storage, kept };
   const { mostPerAddress = 0, trustedProxies = 0 } = options;
   const sync = backgroundSync(temporal.client, orm, testLog);
+  const gate = createDatabaseGate();
+  gate.open(); // A test's database is prepared.
   const app = createApp({
+    gate,
     ...base,
     media,
     rules: { ...rulesOf, ...rulesIn(networks) },
@@ -125,7 +129,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     tellDelivery: sync.tellDelivery,
     egress,
     refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
-    readiness: () => readiness(orm, temporal),
+    readiness: () => readiness(orm, temporal, gate),
     admit: admission(t, databaseUrl, options.rateLimits, options),
     readers: options.readers ?? { bytesPerSecond: 0, windowMs: 60_000 },
     mostPerAddress,
