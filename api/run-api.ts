@@ -2,7 +2,7 @@ import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts
 import { migrate } from '../db/migrate.ts';
 import { installationId } from '../db/installation-id.ts';
 import { createOrm } from '../db/orm.ts';
-import { mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
+import { keepSealedBy, mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
 import { rulesOf } from '../networks/rules.ts';
 import { readConfig, type Config } from '../runtime/config.ts';
 import { describeError } from '../runtime/describe-error.ts';
@@ -61,8 +61,10 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
   const stopSweeping = keepSwept(deps);
+  const stopLooking = keepSealedBy(orm, sealer.keyId, fatal);
   await stop;
   stopSweeping();
+  stopLooking();
   stopMeasuring();
   log.info('stopping: open requests are answered first');
   await stopServing();

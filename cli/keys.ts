@@ -94,9 +94,12 @@ const present = (row: Row) => ({
 
 /** Says that this SECRET_KEY is the right one from now on, whatever was sealed before. */
 export async function adoptSecretKey({ orm, sealer }: CommandDeps): Promise<CommandAnswer> {
-  await adoptKey(orm, sealer.keyId);
+  const { keyId } = sealer;
+  const changed = await adoptKey(orm, keyId);
   return {
-    text: `SECRET_KEY (${sealer.keyId}) is the one of this database now. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`,
-    data: { secret_key: sealer.keyId },
+    text: changed
+      ? `SECRET_KEY (${keyId}) is the one of this database now. Processes that still run with another one end within seconds; start them with this one. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`
+      : `SECRET_KEY (${keyId}) is the one of this database already: nothing was changed.`,
+    data: { secret_key: keyId, changed },
   };
 }

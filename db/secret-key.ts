@@ -28,19 +28,51 @@ const claim = `update installation set sealed_by = $1
  * @throws OtherSecretKeyError
  */
 export async function mustBeSealedBy(orm: Orm, keyId: string): Promise<void> {
-  const em = orm.em.fork();
-  await ask(em, claim, [keyId]);
-  const [row] = await ask<{ sealed_by: string | null }>(
-    em,
-    'select sealed_by from installation',
-    [],
-  );
+  await ask(orm.em.fork(), claim, [keyId]);
+  await mustStillBe(orm, keyId);
+}
+
+/** @throws OtherSecretKeyError */
+async function mustStillBe(orm: Orm, keyId: string): Promise<void> {
+  const known = 'select sealed_by from installation';
+  const [row] = await ask<{ sealed_by: string | null }>(orm.em.fork(), known, []);
   if (row?.sealed_by !== keyId) {
     throw new OtherSecretKeyError(row?.sealed_by ?? 'its name is in them', keyId);
   }
 }
 
-/** From now on this key is the right one. What was sealed under another stays as it is, and cannot be opened. */
-export async function adoptKey(orm: Orm, keyId: string): Promise<void> {
-  await ask(orm.em.fork(), 'update installation set sealed_by = $1', [keyId]);
+/** Between two looks, in milliseconds. What is sealed in between under the key of before is lost. */
+const intervalMs = 10_000;
+
+/**
+ * Looks again and again, until the returned function is called: another key may be taken for the right one while this
+ * process runs.
+ *
+ * @param isFatal Ends the process at an OtherSecretKeyError, and throws everything else on.
+ */
+export function keepSealedBy(
+  orm: Orm,
+  keyId: string,
+  isFatal: (error: unknown) => never,
+): () => void {
+  const timer = setInterval(() => {
+    mustStillBe(orm, keyId)
+      .catch(isFatal)
+      .catch(() => undefined); // Whoever needs the database says that it is away.
+  }, intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/**
+ * From now on this key is the right one. What was sealed under another stays as it is, and cannot be opened.
+ *
+ * @returns whether another one was it until now.
+ */
+export async function adoptKey(orm: Orm, keyId: string): Promise<boolean> {
+  const em = orm.em.fork();
+  await ask(em, claim, [keyId]);
+  const adopt = `update installation set sealed_by = $1
+    where sealed_by is distinct from $1 returning sealed_by`;
+  return (await ask(em, adopt, [keyId])).length > 0;
 }

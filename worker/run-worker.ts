@@ -4,7 +4,7 @@ import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts
 import { installationId } from '../db/installation-id.ts';
 import { migrate } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
-import { mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
+import { keepSealedBy, mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
 import { networks } from '../networks/index.ts';
 import { readConfig } from '../runtime/config.ts';
 import { parseAllowList } from '../runtime/egress/allow-list.ts';
@@ -62,6 +62,7 @@ export async function runWorker(
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
   const installation = await prepareDatabase({ orm, clock, keyId: sealer.keyId, log });
   const stopMeasuring = clock.keep();
+  const stopLooking = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
   const { connectionOptions, namespace } = temporalOptions();
   const connect = () => NativeConnection.connect(connectionOptions);
   const first = await insist('Temporal', connect, log);
@@ -84,6 +85,7 @@ export async function runWorker(
 
   await Promise.all([running, stopRelay(), stopSchedule(), stopSearchable()]);
   stopMeasuring();
+  stopLooking();
   storage.close();
   await Promise.all([egress.close(), webhooks.close()]);
   await Promise.all([temporal.close(), connection.close(), orm.close()]);

@@ -42,6 +42,37 @@ test('no process begins with another SECRET_KEY than the one before, and the ope
   t.is((await adminOf(punctual).run('workspace', 'list')).code, 1);
 });
 
+test('an API and a worker that run while another key is taken for the right one notice, and end', async (t) => {
+  const punctual = await startApi(t);
+  const { temporalEnv, databaseUrl, secretKey } = punctual;
+  const settings = { ...temporalEnv, DATABASE_URL: databaseUrl, SECRET_KEY: secretKey };
+  const api = await startApiProcess(t, settings);
+  const worker = spawnWorker(t, punctual, []);
+  await worker.said('polling');
+
+  await adminOf({ ...punctual, secretKey: newKey() }).call('secret-key', 'adopt');
+  await Promise.all([ended(api.child), ended(worker.child)]);
+
+  t.deepEqual([api.child.exitCode, worker.child.exitCode], [1, 1]);
+  t.regex(api.log(), other);
+  t.regex(worker.output(), other);
+});
+
+test('taking the key that is in force says that nothing was changed, and only another one costs the secrets', async (t) => {
+  const punctual = await startApi(t);
+  const adopt = (secretKey: string) =>
+    adminOf({ ...punctual, secretKey }).call('secret-key', 'adopt');
+  for (const time of ['first', 'second']) {
+    const { text, data } = await adopt(punctual.secretKey);
+    t.regex(text, /is the one of this database already: nothing was changed/v, time);
+    t.like(data, { changed: false });
+  }
+
+  const { text, data } = await adopt(newKey());
+  t.regex(text, /connect each account anew/v);
+  t.like(data, { changed: true });
+});
+
 test('a database of an earlier version takes the key that opens what it holds, and no other', async (t) => {
   const punctual = await startApi(t);
   const { orm, deps, secretKey } = punctual;
