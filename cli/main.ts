@@ -77,14 +77,21 @@ function fail(thrown: unknown, json: boolean): number {
     error instanceof AppError ||
     error instanceof NetworkError;
   const message = error instanceof Error ? error.message : String(error);
-  const code = error instanceof AppError || error instanceof NetworkError ? error.code : 'failed';
   if (json) {
-    console.log(JSON.stringify({ error: message, code }));
+    console.log(JSON.stringify({ error: message, code: codeOf(error) }));
   } else {
     console.error(known ? message : error);
   }
 
   return error instanceof UsageError ? 2 : 1;
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof OtherSecretKeyError) {
+    return 'other_secret_key';
+  }
+
+  return error instanceof AppError || error instanceof NetworkError ? error.code : 'failed';
 }
 
 /** PostgreSQL's own words for a role, a password or a database that it does not know. */

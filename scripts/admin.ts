@@ -22,9 +22,8 @@ const [code] = (await once(cli, 'exit')) as [number | null];
 // A history in a file needs nothing that runs.
 const needsParts = !words.some((word) => word.endsWith('.json'));
 if (code === 1 && !here && !process.env['DATABASE_URL'] && needsParts) {
-  console.error(
-    'Punctual does not run in this folder: type "npm start" in another terminal first.',
-  );
+  const start = words[0] === 'secret-key' ? 'npm start -- --adopt-secret-key' : 'npm start';
+  console.error(`Punctual does not run in this folder: type "${start}" in another terminal first.`);
 }
 process.exitCode = code ?? 1;
 
@@ -54,7 +53,8 @@ async function databaseOf(data: DataFolder, ports: Ports): Promise<NodeJS.Proces
 
   return {
     DATABASE_URL: await ownDatabaseUrl(data, ports['postgres']),
-    SECRET_KEY: secretKey ?? (await data.secret('secret-key', 32)),
+    // Never a new one: it would pass for the key of the data.
+    SECRET_KEY: secretKey ?? (await data.keptSecret('secret-key', 32)),
     // So that the sandbox's channels can be connected by hand too.
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: [allowed, `127.0.0.1/32:${ports['sandbox']}`]
       .filter(Boolean)

@@ -9,6 +9,8 @@ export type DataFolder = {
   readonly logFile: (name: string) => string;
   /** A secret that is made once and kept. @param bytes how many; it is twice as many hexadecimal characters. */
   readonly secret: (name: string, bytes: number) => Promise<string>;
+  /** A secret that was made before; undefined where there is none. */
+  readonly keptSecret: (name: string, bytes: number) => Promise<string | undefined>;
   readonly readPorts: () => Promise<Readonly<Record<string, number>>>;
   readonly writePorts: (ports: Readonly<Record<string, number>>) => Promise<void>;
 };
@@ -47,7 +49,8 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   return {
     path: inside,
     logFile: (name) => inside(path.join('logs', `${name}.log`)),
-    secret: (name, bytes) => keptSecret(inside(name), bytes),
+    secret: (name, bytes) => madeSecret(inside(name), bytes),
+    keptSecret: (name, bytes) => keptSecret(inside(name), bytes),
     readPorts: async () => {
       const text = await readFile(ports, 'utf8').catch(() => '{}');
       return onlyPorts(text);
@@ -65,13 +68,22 @@ async function closeToOthers(folder: string): Promise<void> {
   }
 }
 
+async function madeSecret(file: string, bytes: number): Promise<string> {
+  const kept = await keptSecret(file, bytes);
+  if (kept !== undefined) {
+    return kept;
+  }
+
+  const secret = randomBytes(bytes).toString('hex');
+  await writeFile(file, `${secret}\n`, { mode: 0o600, flag: 'wx' });
+  return secret;
+}
+
 /** @throws PlainError when a secret is there that is not whole. Another one would not open what it has sealed. */
-async function keptSecret(file: string, bytes: number): Promise<string> {
+async function keptSecret(file: string, bytes: number): Promise<string | undefined> {
   const kept = await readFile(file, 'utf8').catch(() => undefined);
   if (kept === undefined) {
-    const secret = randomBytes(bytes).toString('hex');
-    await writeFile(file, `${secret}\n`, { mode: 0o600, flag: 'wx' });
-    return secret;
+    return undefined;
   }
 
   const secret = kept.trim();

@@ -1,5 +1,4 @@
-import { PlainError } from './plain-error.ts';
-import { runCommand } from './run-command.ts';
+import { CommandError, runOwnCommand } from './own-command.ts';
 
 export type Demo = {
   readonly workspaceId: string;
@@ -8,10 +7,13 @@ export type Demo = {
   readonly channels: readonly { readonly id: string; readonly platform: string }[];
 };
 
+/** A database that is away or refuses is what is wrong then, and no fault of the demo's. */
+const ofTheDatabase: ReadonlySet<string> = new Set(['unavailable', 'other_secret_key']);
+
 /**
  * Makes the demo workspace, or finds it, with channels that lead to the sandbox.
  *
- * @throws PlainError with the command's own words when it fails
+ * @throws CommandError with the command's own words when it fails
  */
 export async function ensureDemo(
   root: string,
@@ -19,33 +21,26 @@ export async function ensureDemo(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Demo> {
-  const command = ['cli/main.ts', 'demo', '--sandbox-url', sandboxUrl, '--json'];
-  const result = await runCommand(process.execPath, command, { cwd: root, env, signal });
-  signal.throwIfAborted();
-  const demo = result.ok ? parseDemo(result.stdout) : undefined;
-  if (!demo) {
-    const said = `${result.stdout}\n${result.stderr}`.trim();
-    throw new PlainError(`The demo workspace could not be made:\n${said}`);
+  try {
+    return readDemo(await runOwnCommand(root, ['demo', '--sandbox-url', sandboxUrl], env, signal));
+  } catch (error) {
+    throw error instanceof CommandError && !ofTheDatabase.has(error.code)
+      ? new CommandError(error.code, `The demo workspace could not be made:\n${error.message}`)
+      : error;
   }
-  return demo;
 }
 
-function parseDemo(text: string): Demo | undefined {
-  try {
-    const { workspace_id, api_key, channels } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof workspace_id !== 'string' || !Array.isArray(channels)) {
-      return undefined;
-    }
-
-    return {
-      workspaceId: workspace_id,
-      apiKey: typeof api_key === 'string' ? api_key : undefined,
-      channels: channels.map(({ id, platform }) => ({
-        id: String(id),
-        platform: String(platform),
-      })),
-    };
-  } catch {
-    return undefined;
+function readDemo({ workspace_id, api_key, channels }: Record<string, unknown>): Demo {
+  if (typeof workspace_id !== 'string' || !Array.isArray(channels)) {
+    throw new CommandError('broken', 'The command "demo" did not say what it made.');
   }
+
+  return {
+    workspaceId: workspace_id,
+    apiKey: typeof api_key === 'string' ? api_key : undefined,
+    channels: channels.map(({ id, platform }) => ({
+      id: String(id),
+      platform: String(platform),
+    })),
+  };
 }

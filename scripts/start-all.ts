@@ -1,10 +1,12 @@
 import { banner } from './banner.ts';
 import type { DataFolder } from './data-folder.ts';
-import { ensureDemo } from './demo.ts';
 import { startApp } from './parts/app.ts';
 import { answers, untilReady, type Stage } from './parts/part.ts';
 import { startOwnPostgres, startOwnTemporal } from './own-servers.ts';
 import { ranks } from './ranks.ts';
+import { prepareDatabase } from './prepare-database.ts';
+import { chooseSecretKey } from './secret-key.ts';
+import { withoutTemporal } from './parts/temporal.ts';
 import type { StartPorts } from './start-ports.ts';
 import type { StartSettings } from './start-settings.ts';
 
@@ -35,15 +37,38 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
     );
 
   const sandbox = await app('sandbox', sandboxEnvironment(plan), ranks.sandbox, 5000);
-  const [databaseUrl, temporal] = await Promise.all([
-    startOwnPostgres(plan, stage),
+  const prepared = async () => {
+    const [databaseUrl] = await Promise.all([
+      startOwnPostgres(plan, stage),
+      untilReady(sandbox, () => answers(`${sandboxUrl}/`), readyWithinMs, stage.signal),
+    ]);
+    const key = await chooseSecretKey(data, settings.secretKey);
+    const own = { ...ownEnvironment(plan, sandboxUrl, apiUrl), DATABASE_URL: databaseUrl };
+    const env = { ...own, SECRET_KEY: key.value };
+    const ofCommands = { ...withoutTemporal(plan.env), ...env };
+    return { env, demo: await prepareDatabase(plan, key, sandboxUrl, ofCommands, stage) };
+  };
+  const [{ env: own, demo }, temporal] = await Promise.all([
+    prepared(),
     startOwnTemporal(plan, stage),
-    untilReady(sandbox, () => answers(`${sandboxUrl}/`), readyWithinMs, stage.signal),
   ]);
-  const env = {
-    ...temporal.env,
-    DATABASE_URL: databaseUrl,
-    SECRET_KEY: settings.secretKey ?? (await data.secret('secret-key', 32)),
+  const env = { ...temporal.env, ...own };
+  await app('worker', env, ranks.work, 60_000);
+  const apiEnv = { ...env, PORT: String(ports.api), HOST: settings.host };
+  const api = await app('api', apiEnv, ranks.work, 20_000);
+  await untilReady(api, () => answers(`${apiUrl}/readyz`), readyWithinMs, stage.signal);
+  isReady = true;
+  const addresses = { api: apiUrl, sandbox: sandboxUrl, temporalUi: temporal.uiUrl };
+  return banner(addresses, demo, (Date.now() - startedMs) / 1000, data.path('logs'));
+}
+
+/** What `npm start` sees to for all of its apps, but for the database and Temporal. */
+function ownEnvironment(
+  { settings, ports, data }: StartPlan,
+  sandboxUrl: string,
+  apiUrl: string,
+): NodeJS.ProcessEnv {
+  return {
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: [settings.allowNetworks, `127.0.0.1/32:${ports.sandbox}`]
       .filter(Boolean)
       .join(','),
@@ -54,16 +79,6 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
     // The worker has no port of its own to guess it from.
     PUNCTUAL_PUBLIC_URL: settings.publicUrl ?? apiUrl,
   };
-  await app('worker', env, ranks.work, 60_000);
-  const apiEnv = { ...env, PORT: String(ports.api), HOST: settings.host };
-  const api = await app('api', apiEnv, ranks.work, 20_000);
-  const [demo] = await Promise.all([
-    ensureDemo(root, sandboxUrl, env, stage.signal),
-    untilReady(api, () => answers(`${apiUrl}/readyz`), readyWithinMs, stage.signal),
-  ]);
-  isReady = true;
-  const addresses = { api: apiUrl, sandbox: sandboxUrl, temporalUi: temporal.uiUrl };
-  return banner(addresses, demo, (Date.now() - startedMs) / 1000, data.path('logs'));
 }
 
 /** The sandbox plays strangers, who know none of our secrets. */

@@ -13,6 +13,8 @@ export type StartSettings = {
   readonly temporalNamespace: string;
   readonly temporalUiUrl: string | undefined;
   readonly secretKey: string | undefined;
+  /** Whether the key of this start is to be taken for the right one, whatever the data was sealed under. */
+  readonly adoptsSecretKey: boolean;
   readonly allowNetworks: string | undefined;
   /** Whether a person opened any address. */
   readonly opensAddresses: boolean;
@@ -30,9 +32,16 @@ export const opensAddresses = (env: Env): boolean =>
     'PUNCTUAL_EGRESS_ALLOW_DOWNLOADS',
   ].some((name) => env[name]?.trim());
 
-/** @throws PlainError with a line per port that is not one. Other settings are judged by those who use them. */
-export function readStartSettings(env: Env): StartSettings {
-  const problems: string[] = [];
+const adoptSecretKey = '--adopt-secret-key';
+
+/**
+ * @param words Those after `npm start --`.
+ * @throws PlainError with a line per port or word that is none. Other settings are judged by those who use them.
+ */
+export function readStartSettings(env: Env, words: readonly string[] = []): StartSettings {
+  const problems = words
+    .filter((word) => word !== adoptSecretKey)
+    .map((word) => `npm start takes ${adoptSecretKey} and no other word, not "${word}".`);
   const text = (name: string) => env[name]?.trim() || undefined;
   const port = (name: string) => {
     const given = text(name);
@@ -54,6 +63,7 @@ export function readStartSettings(env: Env): StartSettings {
     temporalNamespace: text('TEMPORAL_NAMESPACE') ?? 'default',
     temporalUiUrl: text('PUNCTUAL_TEMPORAL_UI_URL'),
     secretKey: text('SECRET_KEY'),
+    adoptsSecretKey: words.includes(adoptSecretKey),
     allowNetworks: text('PUNCTUAL_EGRESS_ALLOW_NETWORKS'),
     opensAddresses: opensAddresses(env),
     mediaDir: text('PUNCTUAL_MEDIA_DIR'),

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { dataFolder, openDataFolder } from './data-folder.ts';
 import { startGuard, type Guard } from './parts/guard.ts';
 import { partFailed, type Part } from './parts/part.ts';
+import { checkSettings } from './check-settings.ts';
 import { PlainError } from './plain-error.ts';
 import { takeRunLock, type RunLock } from './run-lock.ts';
 import { startAll } from './start-all.ts';
@@ -36,7 +37,8 @@ process.exit();
 
 /** Resolves when a person stops it, and throws when a part fails. */
 async function run(): Promise<void> {
-  const settings = readStartSettings(process.env);
+  const settings = readStartSettings(process.env, process.argv.slice(2));
+  await checkSettings(root, settings, process.env, over.signal);
   const data = await openDataFolder(dataFolder(root, process.env));
   const api = `http://${settings.host}:${settings.apiPort}`;
   lock = await takeRunLock(data.path('running.json'), api, say);

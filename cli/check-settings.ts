@@ -1,0 +1,14 @@
+import { ConfigError, readConfig } from '../runtime/config.ts';
+
+// Reads the settings and says what is wrong with them, before anything is started: `npm start` calls this.
+
+try {
+  readConfig();
+} catch (error) {
+  if (!(error instanceof ConfigError)) {
+    throw error;
+  }
+
+  console.error(error.message);
+  process.exitCode = 1;
+}

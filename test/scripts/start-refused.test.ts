@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { access, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+import { mustBeSealedBy } from '../../db/secret-key.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import { freePort } from '../../scripts/ports.ts';
+import { freshDatabase } from '../support/database.ts';
+import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
+import { freshNamespace } from '../support/temporal.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const test = needs('temporal');
+const script = fileURLToPath(new URL('../../scripts/start.ts', import.meta.url));
+
+/** A data folder, and the settings of a person who has a Temporal and, if it is given, a database. */
+async function place(t: ExecutionContext, databaseUrl = '') {
+  const data = path.join(await temporaryFolder(t), 'data');
+  const port = String(await freePort());
+  const own = { PUNCTUAL_DATA: data, PORT: port, DATABASE_URL: databaseUrl };
+  return { file: path.join(data, 'secret-key'), env: { ...own, ...(await freshNamespace()) } };
+}
+
+/** Types `npm start`. The test's end stops it. */
+function start(
+  t: ExecutionContext,
+  env: Readonly<Record<string, string>>,
+  words: readonly string[] = [],
+) {
+  const child = spawn(process.execPath, [script, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  const closed = once(child, 'close');
+  t.teardown(async () => {
+    child.kill();
+    await closed;
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  }
+
+  return { child, closed, output: () => output };
+}
+
+/** A database with a key of its own. */
+async function sealed(t: ExecutionContext) {
+  const { url, orm } = await freshDatabase(t);
+  const secretKey = randomBytes(32).toString('hex');
+  await mustBeSealedBy(orm, createSealer(secretKey).keyId);
+  return { url, secretKey };
+}
+
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+test('a wrong setting is named at once and in plain lines, before anything is started', async (t) => {
+  const { env } = await place(t);
+  const wrong = {
+    LOG_LEVEL: 'verbose',
+    DATABASE_URL: 'mysql://localhost/punctual',
+    PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1',
+  };
+  const { child, closed, output } = start(t, { ...env, ...wrong });
+  await closed;
+
+  t.is(child.exitCode, 1);
+  t.regex(output(), /^\nSettings that must be mended:\n- DATABASE_URL must be/v);
+  t.regex(output(), /\n- LOG_LEVEL must be one of .*, not "verbose"\.\n/v);
+  t.regex(output(), /\n- PUNCTUAL_EGRESS_ALLOW_WEBHOOKS/v);
+  t.notRegex(output(), /starting|demo workspace|\\n|\{/v);
+});
+
+test('a database that does not answer is named in one plain line', async (t) => {
+  const { env } = await place(t, 'postgresql://punctual@127.0.0.1:1/punctual');
+  const { child, closed, output } = start(t, env);
+  await closed;
+
+  t.is(child.exitCode, 1);
+  t.regex(output(), /\nThe database cannot be reached: .*127\.0\.0\.1:1\.\n/v);
+  t.notRegex(output(), /demo workspace|\\n|\{/v);
+});
+
+test('a start whose key is another one says how to get the right one back, and leaves no key behind that looks like it', async (t) => {
+  const { url } = await sealed(t);
+  const { env, file } = await place(t, url);
+  const lost = start(t, env);
+  await lost.closed;
+  t.is(lost.child.exitCode, 1);
+  t.regex(lost.output(), /\nSECRET_KEY is another one \([0-9a-f]{8}\).*\.\nMost likely:\n- /v);
+  t.true(lost.output().includes(`The file ${file} was lost: put the one of before back.\n`));
+  t.regex(lost.output(), /\n {4}npm start -- --adopt-secret-key\n/v);
+  t.notRegex(lost.output(), /demo workspace|\\n|\{|worker: |api: /v);
+  t.false(await exists(file));
+
+  const SECRET_KEY = randomBytes(32).toString('hex');
+  const given = start(t, { ...env, SECRET_KEY });
+  await given.closed;
+  t.regex(given.output(), /\nMost likely:\n- SECRET_KEY is set in the environment\. Set it to/v);
+  t.false(await exists(file));
+});
+
+test('when the key is gone for good, npm start takes a new one as its message says', async (t) => {
+  const { url } = await sealed(t);
+  const { env, file } = await place(t, url);
+  const { child, closed, output } = start(t, env, ['--adopt-secret-key']);
+  await poll(
+    async () => child.exitCode !== null || output().includes('Ctrl-C stops everything'),
+    Boolean,
+    600_000,
+  );
+
+  t.regex(output(), /\nSECRET_KEY \([0-9a-f]{8}\) is the one of this database now\./v);
+  t.regex(output(), /Punctual is ready/v);
+  t.regex(await readFile(file, 'utf8'), /^[0-9a-f]{64}\n$/v);
+  child.kill();
+  await closed;
+});
+
+test('a word that npm start does not know is refused with the one that it takes', async (t) => {
+  const { env } = await place(t);
+  const { child, closed, output } = start(t, env, ['--adopt']);
+  await closed;
+
+  t.is(child.exitCode, 1);
+  t.is(output(), '\nnpm start takes --adopt-secret-key and no other word, not "--adopt".\n');
+});
