@@ -10,8 +10,15 @@ import { parseUrl, type ParsedUrl, type Target } from './target.ts';
  */
 export function markOwn(target: Target, ownUrl: string | undefined): Target {
   const own = parseUrl(ownUrl ?? '');
-  return 'target' in own && own.target.host === target.host ? { ...target, isOwn: true } : target;
+  if (!('target' in own && own.target.host === target.host)) {
+    return target;
+  }
+
+  const isBesideUs = isLoopback(target.host) && own.target.port !== target.port;
+  return { ...target, isOwn: true, isBesideUs };
 }
+
+const isLoopback = (host: string): boolean => /^(?:127\.[\d.]+|::1|localhost)$/v.test(host);
 
 /** Takes a request's URL apart. One to this service itself is refused where the request wants that. */
 export function parseRequestUrl(

@@ -36,9 +36,12 @@ const localSuffixes = [
  * Port 443, and any from 1024 up except those above: receivers on 8443 and the like exist, instances of
  * networks on odd ports too, while of the ports below 1024 only 443 is for https.
  */
-export function problemInPublic({ secure, host, address, port, isOwn }: Target): string | null {
-  if (isOwn) {
-    return 'The URL leads to this service itself.';
+export function problemInPublic(target: Target): string | null {
+  const { secure, host, address, port } = target;
+  if (target.isOwn) {
+    return target.isBesideUs
+      ? 'The URL is not public https. The operator can open an address such as this one by PUNCTUAL_EGRESS_ALLOW_WEBHOOKS.'
+      : 'The URL leads to this service itself.';
   }
 
   if (!secure) {

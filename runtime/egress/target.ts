@@ -8,8 +8,10 @@ export type Target = {
   /** The host's address where the URL has one instead of a name. */
   readonly address: Address | null;
   readonly port: number;
-  /** It is this service itself, and the caller does not want to be led there. */
+  /** Its host is that of this service itself, and the caller does not want to be led there. */
   readonly isOwn?: boolean;
+  /** With `isOwn`: that is the loopback, and the port is not the service's, so that something else listens there. */
+  readonly isBesideUs?: boolean;
 };
 
 export type ParsedUrl =

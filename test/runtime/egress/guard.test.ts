@@ -162,6 +162,20 @@ test('R56: an address of its own is refused in every spelling', async (t) => {
   t.is(await checkDestination('https://93.184.216.35/', own), null);
 });
 
+test('R56: another port of the loopback that a Punctual for trying out is on is refused as not public, with the operator’s setting', async (t) => {
+  const judging = { allow: [], resolve: noDns };
+  for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+    const own = { ...judging, ownUrl: `http://${host}:3000` };
+    const beside = await checkDestination(`http://${host}:4567/hook`, own);
+    t.regex(beside ?? '', /not public https.*PUNCTUAL_EGRESS_ALLOW_WEBHOOKS/v, host);
+    t.is(await checkDestination(`http://${host}:3000/hook`, own), itself, host);
+    const opened = parseAllowList('127.0.0.1/32:4567,[::1]/128:4567');
+    if (host !== 'localhost') {
+      t.is(await checkDestination(`http://${host}:4567/`, { ...own, allow: opened }), null, host);
+    }
+  }
+});
+
 test('R56: a request that must not lead back to the service does not', async (t) => {
   const { dialled, connect } = recordingConnector();
   const egress = testEgress(t, { ownUrl, connect, resolve: open });
