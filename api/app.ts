@@ -9,6 +9,7 @@ import { cutSlowReaders } from './http/cut-slow-readers.ts';
 import { fixedPaths } from './http/fixed-paths.ts';
 import { leaveRest } from './http/leave-rest.ts';
 import { mount, prefix } from './http/mount.ts';
+import { readableTarget } from './http/readable-target.ts';
 import { requestId } from './http/request-id.ts';
 import type { Route } from './http/route.ts';
 import { meRoutes } from './me/routes.ts';
@@ -45,6 +46,7 @@ export function createApp(deps: ApiDeps): Koa {
     .use(leaveRest)
     .use(cutSlowReaders(deps.readers))
     .use(answerErrors(deps.log))
+    .use(readableTarget)
     .use(boundAddresses(deps.mostPerAddress))
     .use(fixedPaths(prefix, routes));
   for (const router of routers) {

@@ -4,10 +4,10 @@ import { parseAddress } from '../../runtime/egress/address.ts';
  * What counts as one client: an IPv4 address, or the 64 bits of an IPv6 address that a provider hands out as a
  * whole (RFC 6177), as whoever has them can call from 2^64 addresses.
  *
- * @param ip As Koa reads it: the socket's, or what a trusted proxy says, which may be anything.
+ * @param ip Also with a port, as some proxies write it. As Koa reads it: the socket's, or what a trusted proxy says, which may be anything.
  */
 export function clientAddress(ip: string): string {
-  const address = parseAddress(ip.replace(/^::ffff:(?=\d+\.)/iv, ''));
+  const address = parseAddress(withoutPort(ip).replace(/^::ffff:(?=\d+\.)/iv, ''));
   if (address === null) {
     return 'unknown';
   }
@@ -15,4 +15,11 @@ export function clientAddress(ip: string): string {
   return address.family === 4
     ? address.text
     : `${(address.bits >> 64n).toString(16).padStart(16, '0')}/64`;
+}
+
+/** `203.0.113.7:4711` and `[2001:db8::7]:4711` without their ports; everything else as it is. */
+function withoutPort(ip: string): string {
+  const { v4, v6 } =
+    /^(?:(?<v4>[\d.]+):\d+|\[(?<v6>[^\[\]]*:[^\[\]]*)\](?::\d+)?)$/v.exec(ip)?.groups ?? {};
+  return v4 ?? v6 ?? ip;
 }

@@ -49,6 +49,7 @@ const broken = (auth: string): readonly Wire[] => [
   ['MOVE', request('MOVE /api/v1/me', [auth]), 'method_not_allowed'],
   ['an unknown method', request('FETCH /api/v1/me', [auth]), 'invalid_request'],
   ['a method in lower case', request('get /api/v1/me', [auth]), 'invalid_request'],
+  ['an address that is no URL', request('GET http://[::1/', [auth]), 'invalid_request'],
   ['no HTTP at all', 'hello\r\n\r\n', 'invalid_request'],
   ['a text for Content-Length', posting([auth, json, 'Content-Length: many']), 'invalid_request'],
   ['a negative Content-Length', posting([auth, json, 'Content-Length: -1']), 'invalid_request'],

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
+import { clientAddress } from '../../../api/rate-limits/client-address.ts';
 import { createApiKey } from '../../../cli/create-workspace.ts';
 import { clientFor, newClient, type Client, type Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
@@ -209,6 +210,21 @@ async function guessing(t: ExecutionContext, options: ApiOptions = {}) {
   };
   return { punctual, right: `Bearer ${key}`, call, guess };
 }
+
+test('clients whose proxy adds their ports are told apart by their addresses', (t) => {
+  for (const [named, client] of [
+    ['203.0.113.7:4711', '203.0.113.7'],
+    ['[::ffff:203.0.113.7]:4711', '203.0.113.7'],
+    ['[2001:db8:1:2::7]:4711', '20010db800010002/64'],
+    ['[2001:db8:1:2::7]', '20010db800010002/64'],
+    ['2001:db8:1:2::7', '20010db800010002/64'],
+    ['203.0.113.7:', 'unknown'],
+    ['[203.0.113.7]:4711', 'unknown'],
+    ['proxy:4711', 'unknown'],
+  ] as const) {
+    t.is(clientAddress(named), client, named);
+  }
+});
 
 test('guesses from one address are refused after a few, and a right key from there is not', async (t) => {
   const { call, guess, right } = await guessing(t);
