@@ -175,8 +175,6 @@ test('of two retries at once one is taken and the other is told that nothing is 
   });
 });
 
-const there = 'https://social.test/@ana/1';
-
 /** Makes a post that failed on one channel, and of which nobody knows whether the other has it. */
 async function doubtfulPost({ client, channels }: Awaited<ReturnType<typeof twoChannels>>) {
   const [failed, unconfirmed] = channels;
@@ -184,13 +182,15 @@ async function doubtfulPost({ client, channels }: Awaited<ReturnType<typeof twoC
   const id = await endedPost(api.punctual, client, outcomes);
   const settle = (url: string | null) =>
     client.post(`/posts/${id}/settle`, { channel_id: unconfirmed, url });
-  return { client, id, failed, unconfirmed, settle };
+  // Two posts are never at one address.
+  const there = `https://social.test/@ana/${id}`;
+  return { client, id, failed, unconfirmed, settle, there };
 }
 
 test('of two answers at once that differ one is taken, and there is one event', async (t) => {
   const finish = new CloseFinish();
   await inRounds(t, twoChannels, async (lane) => {
-    const { client, id, settle } = await doubtfulPost(lane);
+    const { client, id, settle, there } = await doubtfulPost(lane);
 
     const [found, absent] = await finish.run(
       () => settle(there),
@@ -210,7 +210,7 @@ test('of two answers at once that differ one is taken, and there is one event', 
 
 test('the same answer twice at once is taken once and told twice', async (t) => {
   await inRounds(t, twoChannels, async (lane, round) => {
-    const { id, settle } = await doubtfulPost(lane);
+    const { id, settle, there } = await doubtfulPost(lane);
     const answer = round % 2 === 0 ? there : null;
     const replies = await Promise.all([settle(answer), settle(answer)]);
     t.deepEqual(
