@@ -124,7 +124,8 @@ function apiCalls(
     Object.entries(deps.networks).map(([name, network]) => [name, network.rules]),
   );
   const tellTemporal = (message: PostToSync) => void told.push(message);
-  const api = { ...deps, media: {}, rules, tellTemporal, tellDelivery: () => undefined };
+  const media = { underWay: new Map() };
+  const api = { ...deps, media, rules, tellTemporal, tellDelivery: () => undefined };
   const apiDeps = api as unknown as ApiDeps; // Without what only calls with files use.
   const caller = { workspaceId, plan: 'standard', quotas: usualQuotas };
   return {
