@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { recordEvent } from '../../db/record-event.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
-import { startApiProcess } from '../support/api-process.ts';
+import { startReadyApi } from '../support/api-process.ts';
 import { clientFor } from '../support/client.ts';
 import { sharedApi } from '../support/kit.ts';
 import { picture } from '../support/media-files.ts';
@@ -32,7 +32,7 @@ async function inside(t: ExecutionContext) {
 async function said(t: ExecutionContext, url: string, settings: Record<string, string>) {
   const { databaseUrl, secretKey, temporalEnv } = api.punctual;
   const { workspaceId, key } = await api.newClient();
-  const process = await startApiProcess(t, {
+  const process = await startReadyApi(t, {
     ...temporalEnv,
     DATABASE_URL: databaseUrl,
     SECRET_KEY: secretKey,

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createApiKey } from '../../cli/create-workspace.ts';
-import { startApiProcess } from '../support/api-process.ts';
+import { startReadyApi } from '../support/api-process.ts';
 import { clientFor } from '../support/client.ts';
 import { holdLock } from '../support/hold-lock.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -80,7 +80,7 @@ test('a revoked key opens nothing in any process from then on, and the other key
   const { workspaceId } = client;
   const other = await createApiKey(api.punctual.orm.em.fork(), workspaceId);
   const settings = { DATABASE_URL: databaseUrl, SECRET_KEY: secretKey, ...temporalEnv };
-  const processes = await Promise.all([startApiProcess(t, settings), startApiProcess(t, settings)]);
+  const processes = await Promise.all([startReadyApi(t, settings), startReadyApi(t, settings)]);
   const mine = processes.map(({ url }) => clientFor(url, workspaceId, client.key));
   const statuses = () => Promise.all(mine.map(async (one) => (await one.get('/me')).status));
   // Busy with calls under this key, so that whatever a process might keep of it is kept.

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { raw } from '@mikro-orm/core';
-import { startApiProcess } from '../support/api-process.ts';
+import { startReadyApi } from '../support/api-process.ts';
 import { clientFor } from '../support/client.ts';
 import { env } from '../support/env.ts';
 import { holdLock } from '../support/hold-lock.ts';
@@ -54,7 +54,7 @@ test.serial(
       'publish_attempts',
       'events',
     ]);
-    const process = await startApiProcess(t, {
+    const process = await startReadyApi(t, {
       ...temporalEnv,
       DATABASE_URL: databaseUrl,
       SECRET_KEY: secretKey,

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { poll } from './poll.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const main = fileURLToPath(new URL('../../api/main.ts', import.meta.url));
@@ -58,4 +59,16 @@ export async function startApiProcess(
     void gone.then(() => reject(new Error(`The API ended: ${output.slice(-2000)}`)));
   });
   return { url, child, log: () => output };
+}
+
+/** The same, and waits until it has prepared the database: before that, each call is a 503 and counts for nothing. */
+export async function startReadyApi(
+  ...given: Parameters<typeof startApiProcess>
+): Promise<ApiProcess> {
+  const api = await startApiProcess(...given);
+  await poll(
+    () => Promise.resolve(api.log()),
+    (text) => text.includes('"msg":"the database is ready"'),
+  );
+  return api;
 }

@@ -9,7 +9,7 @@ import { noTemporal } from '../../support/media-library.ts';
 import { poll } from '../../support/poll.ts';
 import { startApi } from '../../support/punctual.ts';
 import { targetOf, tcpGate, throughGate } from '../../support/tcp-gate.ts';
-import { startApiProcess } from '../../support/api-process.ts';
+import { startReadyApi } from '../../support/api-process.ts';
 import { rawCall } from '../../support/raw-call.ts';
 
 /** Two API processes on one database, and a client of each with the same key. */
@@ -21,7 +21,7 @@ async function twoProcesses(t: ExecutionContext, limits: Record<string, string>)
     SECRET_KEY: randomBytes(32).toString('hex'),
     ...limits,
   };
-  const apis = await Promise.all([startApiProcess(t, settings), startApiProcess(t, settings)]);
+  const apis = await Promise.all([startReadyApi(t, settings), startReadyApi(t, settings)]);
   const em = orm.em.fork();
   const workspaceId = await createWorkspace(em, 'Test');
   const key = await createApiKey(em, workspaceId);
@@ -78,7 +78,7 @@ test('without the counters nobody is let in uncounted: 503, and on as before whe
 test('a connection that falls silent costs one call a 503 after a few seconds, and the next a new connection', async (t) => {
   const { url: databaseUrl } = await freshDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
-  const api = await startApiProcess(t, {
+  const api = await startReadyApi(t, {
     ...noTemporal,
     DATABASE_URL: throughGate(databaseUrl, gate),
     SECRET_KEY: randomBytes(32).toString('hex'),

@@ -7,7 +7,7 @@ import { poll } from '../../support/poll.ts';
 import { startApi, type Punctual } from '../../support/punctual.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 import { spawnWorker } from '../../support/worker-process.ts';
-import { startApiProcess } from '../../support/api-process.ts';
+import { startReadyApi } from '../../support/api-process.ts';
 
 const test = needs('temporal');
 
@@ -20,7 +20,7 @@ async function startProcesses(t: ExecutionContext) {
   const receiver = await startReceiver(t, (n) => (n === 2 ? 500 : 204));
   const punctual = await startApi(t);
   const { workspaceId, key } = await newClient(punctual);
-  const api = await startApiProcess(t, {
+  const api = await startReadyApi(t, {
     ...punctual.temporalEnv,
     DATABASE_URL: punctual.databaseUrl,
     SECRET_KEY: punctual.secretKey,
