@@ -1,10 +1,10 @@
 import test from 'ava';
 import { newLinkToken } from '../../../runtime/token.ts';
-import { startReadyApi } from '../../support/api-process.ts';
+import { startApiProcess } from '../../support/api-process.ts';
 import { rawCall } from '../../support/raw-call.ts';
 
 test('a log that tells of a failure has no link to a file, nor a query', async (t) => {
-  const api = await startReadyApi(t, {
+  const api = await startApiProcess(t, {
     DATABASE_URL: 'postgresql://nobody:nothing@127.0.0.1:1/nowhere',
     SECRET_KEY: '0'.repeat(64),
     LOG_LEVEL: 'trace',
