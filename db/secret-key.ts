@@ -37,7 +37,7 @@ async function mustStillBe(orm: Orm, keyId: string): Promise<void> {
   const known = 'select sealed_by from installation';
   const [row] = await ask<{ sealed_by: string | null }>(orm.em.fork(), known, []);
   if (row?.sealed_by !== keyId) {
-    throw new OtherSecretKeyError(row?.sealed_by ?? 'its name is in them', keyId);
+    throw new OtherSecretKeyError(row?.sealed_by ?? 'one of an earlier version', keyId);
   }
 }
 
