@@ -1,4 +1,5 @@
 import { isRaw, raw } from '@mikro-orm/core';
+import { TypeOverrides } from 'pg';
 import { PostgreSqlConnection, PostgreSqlDriver } from '@mikro-orm/postgresql';
 import { bindValues } from './bound-statement.ts';
 
@@ -18,7 +19,16 @@ class BindingConnection extends PostgreSqlConnection {
       return this.transformRawResult(result, method);
     });
   };
+
+  override mapOptions(overrides: object) {
+    const types = new TypeOverrides();
+    types.setTypeParser(timestamptz, (text) => new Date(text));
+    return { ...super.mapOptions(overrides), types };
+  }
 }
+
+/** PostgreSQL's number of the type. MikroORM leaves moments as texts, for its entities to parse. */
+const timestamptz = 1184;
 
 /** As MikroORM takes it: a text with a list of values or with values by name, a fragment, or a builder. */
 function inWords(...[query, params = []]: Parameters<Execute>) {

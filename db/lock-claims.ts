@@ -1,5 +1,6 @@
-import { ask } from './ask.ts';
+import { sql } from 'kysely';
 import type { Em } from './orm.ts';
+import { query } from './query.ts';
 
 /**
  * Until the transaction's end nobody else says, without the network's own word, which of our posts has what is live on
@@ -7,7 +8,8 @@ import type { Em } from './orm.ts';
  * sees what the first wrote. Taken before rows of the ledger are locked.
  */
 export async function lockClaims(em: Em, channelId: string): Promise<void> {
-  await ask(em, `select pg_advisory_xact_lock(hashtextextended('claims of ' || $1::text, 0))`, [
-    channelId,
-  ]);
+  await query(
+    em,
+    sql`select pg_advisory_xact_lock(hashtextextended('claims of ' || ${channelId}::text, 0))`,
+  );
 }

@@ -4,8 +4,11 @@ import { createHash } from 'node:crypto';
 type Client = { query: (...args: unknown[]) => unknown };
 type Pool = { on: (event: 'connect', listener: (client: Client) => void) => unknown };
 
-/** Names by text, of those of `ask` alone: they are constants and not many, while the ORM makes texts without end. */
+/** Names by text, of those of `query` alone: they are constants and not many, while the ORM makes texts without end. */
 const names = new Map<string, string>();
+
+/** A bound for a mistake, such as a text for each length of a list: every connection keeps what it prepared. */
+const mostPrepared = 2000;
 
 /**
  * Whether statements may be prepared on connections to this address. Not with `?prepare=no`, which is for poolers that
@@ -20,7 +23,7 @@ export const mayPrepare = (databaseUrl: string): boolean =>
  * that share a connection through a pooler mean the same by it.
  */
 export function prepareAlways(text: string): void {
-  if (!names.has(text)) {
+  if (!names.has(text) && names.size < mostPrepared) {
     names.set(text, createHash('sha256').update(text).digest('base64url').slice(0, 22));
   }
 }

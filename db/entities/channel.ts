@@ -6,7 +6,7 @@ import { Workspace } from './workspace.ts';
 export const channelStates = ['connected', 'needs_reconnect'] as const;
 export type ChannelState = (typeof channelStates)[number];
 
-const ChannelSchema = defineEntity({
+export const ChannelSchema = defineEntity({
   name: 'Channel',
   tableName: 'channels',
   uniques: [{ properties: ['workspaceId', 'platform', 'baseUrl', 'remoteId'] }],

@@ -3,7 +3,7 @@ import { id, instant } from './columns.ts';
 import { Delivery } from './delivery.ts';
 import { Workspace } from './workspace.ts';
 
-const DeliveryAttemptSchema = defineEntity({
+export const DeliveryAttemptSchema = defineEntity({
   name: 'DeliveryAttempt',
   tableName: 'delivery_attempts',
   uniques: [{ properties: ['deliveryId', 'number'] }],

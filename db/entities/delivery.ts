@@ -8,7 +8,7 @@ import { Workspace } from './workspace.ts';
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-const DeliverySchema = defineEntity({
+export const DeliverySchema = defineEntity({
   name: 'Delivery',
   tableName: 'deliveries',
   uniques: [{ properties: ['endpointId', 'eventId'] }],

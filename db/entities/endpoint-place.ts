@@ -3,7 +3,7 @@ import { instant } from './columns.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { Workspace } from './workspace.ts';
 
-const EndpointPlaceSchema = defineEntity({
+export const EndpointPlaceSchema = defineEntity({
   name: 'EndpointPlace',
   tableName: 'endpoint_places',
   indexes: [

@@ -5,7 +5,7 @@ import { createdAt, id } from './columns.ts';
 import { Post } from './post.ts';
 import { Workspace } from './workspace.ts';
 
-const EventSchema = defineEntity({
+export const EventSchema = defineEntity({
   name: 'Event',
   tableName: 'events',
   uniques: [{ name: 'events_one_final_per_run', properties: ['postId', 'run'] }],

@@ -3,7 +3,7 @@ import { createdAt } from './columns.ts';
 import { Post } from './post.ts';
 import { Workspace } from './workspace.ts';
 
-const IdempotencyKeySchema = defineEntity({
+export const IdempotencyKeySchema = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_keys',
   primaryKeys: ['workspaceId', 'key'],

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-const InstallationSchema = defineEntity({
+export const InstallationSchema = defineEntity({
   name: 'Installation',
   tableName: 'installation',
   properties: {

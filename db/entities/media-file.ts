@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, id, instant } from './columns.ts';
 import { Workspace } from './workspace.ts';
 
-const MediaFileSchema = defineEntity({
+export const MediaFileSchema = defineEntity({
   name: 'MediaFile',
   tableName: 'media_files',
   indexes: [

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
 
-const NetworkParkSchema = defineEntity({
+export const NetworkParkSchema = defineEntity({
   name: 'NetworkPark',
   tableName: 'network_parks',
   properties: {

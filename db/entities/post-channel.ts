@@ -6,7 +6,7 @@ import { id, instant } from './columns.ts';
 import { Post } from './post.ts';
 import { Workspace } from './workspace.ts';
 
-const PostChannelSchema = defineEntity({
+export const PostChannelSchema = defineEntity({
   name: 'PostChannel',
   tableName: 'post_channels',
   uniques: [{ properties: ['postId', 'channelId'] }],

@@ -3,7 +3,7 @@ import { MediaFile } from './media-file.ts';
 import { Post } from './post.ts';
 import { Workspace } from './workspace.ts';
 
-const PostMediaSchema = defineEntity({
+export const PostMediaSchema = defineEntity({
   name: 'PostMedia',
   tableName: 'post_media',
   primaryKeys: ['postId', 'mediaId'],

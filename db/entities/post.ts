@@ -4,7 +4,7 @@ import type { VideoOptions } from '../../domain/post-view.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { Workspace } from './workspace.ts';
 
-const PostSchema = defineEntity({
+export const PostSchema = defineEntity({
   name: 'Post',
   tableName: 'posts',
   indexes: [

@@ -12,7 +12,7 @@ import { Workspace } from './workspace.ts';
 export const attemptStates = ['ready', 'sending', 'sent', 'refused', 'unknown'] as const;
 export type AttemptState = (typeof attemptStates)[number];
 
-const PublishAttemptSchema = defineEntity({
+export const PublishAttemptSchema = defineEntity({
   name: 'PublishAttempt',
   tableName: 'publish_attempts',
   uniques: [

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Workspace } from './workspace.ts';
 
-const QuotaShareSchema = defineEntity({
+export const QuotaShareSchema = defineEntity({
   name: 'QuotaShare',
   tableName: 'quota_shares',
   primaryKeys: ['workspaceId', 'share'],

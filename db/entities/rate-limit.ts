@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-const RateLimitSchema = defineEntity({
+export const RateLimitSchema = defineEntity({
   name: 'RateLimit',
   tableName: 'rate_limits',
   properties: {

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
 
-const ServerCircuitSchema = defineEntity({
+export const ServerCircuitSchema = defineEntity({
   name: 'ServerCircuit',
   tableName: 'server_circuits',
   properties: {

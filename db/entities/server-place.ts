@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
 
-const ServerPlaceSchema = defineEntity({
+export const ServerPlaceSchema = defineEntity({
   name: 'ServerPlace',
   tableName: 'server_places',
   properties: {

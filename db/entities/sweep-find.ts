@@ -9,7 +9,7 @@ import { Workspace } from './workspace.ts';
 export const findKinds = ['workflow_gone', 'overdue', 'delivery_gone'] as const;
 export type FindKind = (typeof findKinds)[number];
 
-const SweepFindSchema = defineEntity({
+export const SweepFindSchema = defineEntity({
   name: 'SweepFind',
   tableName: 'sweep_finds',
   properties: {

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-const SweepPositionSchema = defineEntity({
+export const SweepPositionSchema = defineEntity({
   name: 'SweepPosition',
   tableName: 'sweep_positions',
   properties: {

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
 
-const UnsettledFileSchema = defineEntity({
+export const UnsettledFileSchema = defineEntity({
   name: 'UnsettledFile',
   tableName: 'unsettled_files',
   properties: {

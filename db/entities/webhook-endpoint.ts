@@ -4,7 +4,7 @@ import type { EventType } from '../../domain/events.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { Workspace } from './workspace.ts';
 
-const WebhookEndpointSchema = defineEntity({
+export const WebhookEndpointSchema = defineEntity({
   name: 'WebhookEndpoint',
   tableName: 'webhook_endpoints',
   properties: {

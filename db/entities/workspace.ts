@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { Quotas } from '../../domain/quotas.ts';
 import { createdAt, id } from './columns.ts';
 
-const WorkspaceSchema = defineEntity({
+export const WorkspaceSchema = defineEntity({
   name: 'Workspace',
   tableName: 'workspaces',
   properties: {

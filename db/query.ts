@@ -1,0 +1,60 @@
+import {
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type Compilable,
+  type Driver,
+  type RawBuilder,
+} from 'kysely';
+import type { Database } from './database.ts';
+import type { Em } from './orm.ts';
+import { prepareAlways } from './prepare-statements.ts';
+
+/** It compiles statements and never runs one: `query` runs them, within the transaction of its `em`. */
+const compiling: Driver = {
+  init: () => Promise.resolve(),
+  destroy: () => Promise.resolve(),
+  acquireConnection: () => {
+    throw new Error('Run the statement with query(em, …).');
+  },
+  beginTransaction: () => Promise.resolve(),
+  commitTransaction: () => Promise.resolve(),
+  rollbackTransaction: () => Promise.resolve(),
+  releaseConnection: () => Promise.resolve(),
+};
+
+/**
+ * Builds statements whose tables and columns the compiler checks. Where SQL reads better (locks, `with`, several tables),
+ * Kysely's `sql` template takes its place; both compose.
+ */
+export const db = new Kysely<Database>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => compiling,
+    createIntrospector: (kysely) => new PostgresIntrospector(kysely),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+export type Statement<Row> = RawBuilder<Row> | Compilable<Row>;
+
+/**
+ * Runs a statement, within the transaction of `em` if there is one. Values stand apart from its text, and it is prepared:
+ * PostgreSQL plans it once for a connection. So a list is one value, for `any(${list})`, and not a text for each length.
+ *
+ * Moments come as `Date` (but for those inside JSON, which are texts), `bigint` and `numeric` as strings.
+ *
+ * @returns its rows: what `select` or `returning` names.
+ * @throws DriverException of MikroORM, without the values.
+ */
+export async function query<Row>(em: Em, statement: Statement<Row>): Promise<Row[]> {
+  const compiled = statement.compile(db);
+  prepareAlways(compiled.sql);
+  try {
+    const { rows } = await em.getKysely().executeQuery(compiled);
+    return rows;
+  } catch (error) {
+    throw error instanceof Error ? em.getDriver().convertException(error) : error;
+  }
+}
