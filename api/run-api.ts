@@ -6,11 +6,10 @@ import { keepSealedBy, mustBeSealedBy, OtherSecretKeyError } from '../db/secret-
 import { rulesOf } from '../networks/rules.ts';
 import { readConfig, type Config } from '../runtime/config.ts';
 import { describeError } from '../runtime/describe-error.ts';
-import { parseAllowList } from '../runtime/egress/allow-list.ts';
+import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { checkDestination, checkUrl } from '../runtime/egress/check-url.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
-import { parseNat64Prefixes } from '../runtime/egress/nat64.ts';
-import { createResolver } from '../runtime/egress/resolver.ts';
+import { createResolver } from '../runtime/egress/find-addresses.ts';
 import { fatalAt, insist } from '../runtime/insist.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createInspector } from '../runtime/media/inspector.ts';

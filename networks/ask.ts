@@ -1,10 +1,5 @@
-import {
-  EgressError,
-  type Egress,
-  type EgressErrorCode,
-  type EgressResponse,
-  type StreamedBody,
-} from '../runtime/egress/egress.ts';
+import type { Egress, EgressResponse, StreamedBody } from '../runtime/egress/egress.ts';
+import { EgressError, type EgressErrorCode } from '../runtime/egress/egress-error.ts';
 import { NetworkError } from './network.ts';
 
 /** Over the whole request. Longer than any answer seen from a healthy server, shorter than a try. */

@@ -1,6 +1,7 @@
 import { errorOfStatus, type DeliveryError } from '../domain/delivery-error.ts';
 import type { SigningSecrets } from '../domain/signing-secrets.ts';
-import { EgressError, type Egress } from './egress/egress.ts';
+import type { Egress } from './egress/egress.ts';
+import { EgressError } from './egress/egress-error.ts';
 import { standardSignature, webhookSignature } from './webhook-signature.ts';
 
 /** The specification's limit on a receiver, in milliseconds, over everything from the name to the body. */

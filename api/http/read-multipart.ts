@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy } from 'busboy';
 import type { Context } from 'koa';
 import { AppError } from '../../domain/errors.ts';
-import { watchSilence } from '../../runtime/egress/silence.ts';
+import { createIdleTimeout } from '../../runtime/idle-timeout.ts';
 
 export type MultipartOptions = {
   /** Takes the bytes of the first file as they come. Those of others are dropped. */
@@ -147,25 +147,25 @@ function brokenOff(
 ): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   const fail = (message: string) => reject(new AppError('invalid_request', message));
-  const silence = watchSilence(stallMs, () => {
+  const idle = createIdleTimeout(stallMs, () => {
     if (request.isPaused()) {
-      silence.touch(); // It is our disk that is slow.
+      idle.touch(); // It is our disk that is slow.
       return;
     }
 
     fail(`Nothing came for ${stallMs / 1000} s.`);
   });
   const stop = () => {
-    silence.pause();
+    idle.pause();
     if (!request.complete) {
       fail('The upload broke off.');
     }
   };
-  silence.touch();
+  idle.touch();
   request.once('end', stop).once('close', stop);
   let came = 0;
   request.on('data', (chunk: Buffer) => {
-    silence.touch();
+    idle.touch();
     came += chunk.length;
     if (came > maxBytes + maxAround) {
       reject(tooLarge(maxBytes)); // All of it together, also what is no file.

@@ -1,8 +1,8 @@
 import { open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../domain/errors.ts';
-import { BodyTooLargeError } from '../../runtime/egress/download.ts';
-import { EgressError } from '../../runtime/egress/egress.ts';
+import { BodyTooLargeError } from '../../runtime/egress/egress.ts';
+import { EgressError } from '../../runtime/egress/egress-error.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { ComingFiles } from '../quotas/bytes-under-way.ts';

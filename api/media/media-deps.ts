@@ -1,4 +1,4 @@
-import type { Downloader } from '../../runtime/egress/download.ts';
+import type { Downloader } from '../../runtime/egress/egress.ts';
 import type { Inspector } from '../../runtime/media/inspector.ts';
 import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
 import type { Staging } from '../../runtime/storage/staging.ts';

@@ -14,7 +14,7 @@ export function clientAddress(ip: string): string {
 
   return address.family === 4
     ? address.text
-    : `${(address.bits >> 64n).toString(16).padStart(16, '0')}/64`;
+    : `${Buffer.from(address.parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
 }
 
 /** `203.0.113.7:4711` and `[2001:db8::7]:4711` without their ports; everything else as it is. */

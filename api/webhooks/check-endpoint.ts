@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { eventTypes, type EventType } from '../../domain/events.ts';
 import { isText } from '../../domain/is-text.ts';
-import { normalUrl } from '../../runtime/egress/normal-url.ts';
+import { normalUrl } from '../../runtime/egress/target.ts';
 import type { ApiDeps } from '../deps.ts';
 
 /**

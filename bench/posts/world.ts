@@ -4,7 +4,7 @@ import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { connectBluesky } from '../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../networks/mastodon/connect.ts';
-import { parseAllowList } from '../../runtime/egress/allow-list.ts';
+import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { createSealer, type Sealer } from '../../runtime/sealer.ts';
 import { startApp } from '../../scripts/parts/app.ts';

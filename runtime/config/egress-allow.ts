@@ -1,5 +1,4 @@
-import { parseAllowList } from '../egress/allow-list.ts';
-import { parseNat64Prefixes } from '../egress/nat64.ts';
+import { parseAllowList, parseNat64Prefixes } from '../egress/operator-lists.ts';
 import { text, type Env } from './read-values.ts';
 
 /**

@@ -1,12 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
-/** An IP address as the number that a socket uses. */
+/** An IP address as a socket uses it. */
 export type Address = {
   readonly family: 4 | 6;
-  /** 32 bits wide for family 4, 128 for family 6. */
-  readonly bits: bigint;
-  /** The one normal spelling of `bits`, so that what was judged is what gets dialled. */
+  /** The one normal spelling, so that the address that was checked is the one that gets dialled. */
   readonly text: string;
+  readonly parsed: ipaddr.IPv4 | ipaddr.IPv6;
 };
 
 /**
@@ -27,7 +26,33 @@ export function parseAddress(text: string): Address | null {
   return null;
 }
 
-function toAddress(family: 4 | 6, parsed: ipaddr.IPv4 | ipaddr.IPv6): Address {
-  const bits = BigInt(`0x${Buffer.from(parsed.toByteArray()).toString('hex')}`);
-  return { family, bits, text: parsed.toString() };
+const toAddress = (family: 4 | 6, parsed: ipaddr.IPv4 | ipaddr.IPv6): Address => ({
+  family,
+  text: parsed.toString(),
+  parsed,
+});
+
+/** All addresses of one family that share their first `prefix` bits. */
+export type AddressRange = { readonly start: Address; readonly prefix: number };
+
+const widths = { 4: 32, 6: 128 } as const;
+
+/** Reads `10.0.0.0/8` or `fc00::/7`. Null when it is neither, or when a bit after the prefix is set. */
+export function parseRange(text: string): AddressRange | null {
+  const match = /^([^\/]+)\/(0|[1-9]\d{0,2})$/v.exec(text);
+  const start = parseAddress(match?.[1] ?? '');
+  const prefix = Number(match?.[2]);
+  if (!start || prefix > widths[start.family]) {
+    return null;
+  }
+
+  const { IPv4, IPv6 } = ipaddr;
+  const first = (start.family === 4 ? IPv4 : IPv6).networkAddressFromCIDR(
+    `${start.text}/${prefix}`,
+  );
+  return first.toString() === start.text ? { start, prefix } : null;
 }
+
+/** Of another family than the address, a range never holds it, even where the address wraps one of that family. */
+export const isInRange = ({ parsed }: Address, { start, prefix }: AddressRange): boolean =>
+  parsed.kind() === start.parsed.kind() && parsed.match(start.parsed, prefix);

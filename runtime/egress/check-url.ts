@@ -1,10 +1,7 @@
-import { EgressError } from './egress.ts';
+import { EgressError } from './egress-error.ts';
 import { findAddresses, type Guard } from './find-addresses.ts';
-import { judgeTarget, type Judging } from './judge-target.ts';
-import { normalUrl } from './normal-url.ts';
-import { markOwn } from './own-host.ts';
-import { problemInPublic } from './public-rules.ts';
-import { parseUrl, type Target } from './target.ts';
+import { problemInPublic, targetProblem, type OperatorLists } from './target-policy.ts';
+import { markOwn, normalUrl, parseUrl, type Target } from './target.ts';
 
 const maxLength = 2048;
 
@@ -13,16 +10,16 @@ const maxLength = 2048;
  *
  * @returns null, or the reason against it in a sentence for the user.
  */
-export function checkUrl(url: string, judging: Judging): string | null {
-  const judged = judgeText(url, judging);
-  return typeof judged === 'string' ? judged : null;
+export function checkUrl(url: string, lists: OperatorLists): string | null {
+  const checked = checkText(url, lists);
+  return typeof checked === 'string' ? checked : null;
 }
 
 /**
  * The same with DNS, so that a bad address is refused while the user still looks.
  *
  * A public name that cannot be resolved now is accepted: receivers are often deployed later, and the addresses are
- * judged again at every connection. One that only allowed addresses could excuse (plain http, a local name, an odd
+ * checked again at every connection. One that only allowed addresses could excuse (plain http, a local name, an odd
  * port) is not.
  *
  * @param guard With `ownUrl`, the service's own host is refused too.
@@ -32,7 +29,7 @@ export async function checkDestination(
   url: string,
   guard: Guard & { readonly ownUrl?: string },
 ): Promise<string | null> {
-  const target = judgeText(url, guard);
+  const target = checkText(url, guard);
   if (typeof target === 'string') {
     return target;
   }
@@ -50,9 +47,9 @@ export async function checkDestination(
 }
 
 /** Where a URL leads, or the reason against it. Punycode may be longer than what was typed. */
-function judgeText(
+function checkText(
   url: string,
-  { ownUrl, ...judging }: Judging & { readonly ownUrl?: string },
+  { ownUrl, ...lists }: OperatorLists & { readonly ownUrl?: string },
 ): Target | string {
   const tooLong = `The URL is longer than ${maxLength} characters.`;
   if (url.length > maxLength) {
@@ -65,5 +62,5 @@ function judgeText(
   }
 
   const target = markOwn(parsed.target, ownUrl);
-  return judgeTarget(target, judging) ?? (normalUrl(url).length > maxLength ? tooLong : target);
+  return targetProblem(target, lists) ?? (normalUrl(url).length > maxLength ? tooLong : target);
 }

@@ -1,17 +1,22 @@
-import type { Agent, Dispatcher } from 'undici';
-import { createAgent, maxPerOrigin, type EgressOptions } from './create-agent.ts';
-import { startDeadline } from './deadline.ts';
-import { createDownload } from './create-download.ts';
-import type { Downloader } from './download.ts';
-import { EgressError, type Egress, type EgressRequest, type EgressResponse } from './egress.ts';
-import { egressError } from './egress-failure.ts';
-import { exchange } from './exchange.ts';
-import { parseRequestUrl } from './own-host.ts';
-import { bodyOf } from './request-body.ts';
-import { requestHeaders } from './request-headers.ts';
-import { createTurnstile, type Turnstile } from './turnstile.ts';
+import { Agent, buildConnector } from 'undici';
+import { createKeyedSemaphore } from '../keyed-semaphore.ts';
+import { guardConnector } from './connector.ts';
+import { createDownload } from './download.ts';
+import type { Downloader, Egress } from './egress.ts';
+import { createResolver, type Resolve } from './find-addresses.ts';
+import { sendRequest } from './send-request.ts';
+import type { OperatorLists } from './target-policy.ts';
 
-export type { EgressOptions } from './create-agent.ts';
+export type EgressOptions = OperatorLists & {
+  /** Where this service is reached from outside, for requests that must not lead back to it. */
+  readonly ownUrl?: string;
+  /** For tests; DNS otherwise. */
+  readonly resolve?: Resolve;
+  /** For tests, which count what is dialled. Gets checked addresses only. */
+  readonly connect?: buildConnector.connector;
+  /** For tests: the one authority to trust instead of the system's, in PEM. */
+  readonly ca?: string;
+};
 
 /**
  * Builds the one way out to chosen addresses (see `Egress` and `Downloader`). No proxy of the environment applies.
@@ -21,7 +26,7 @@ export type { EgressOptions } from './create-agent.ts';
  */
 export function createEgress(options: EgressOptions): Egress & Downloader {
   const agent = createAgent(options);
-  const enter = createTurnstile(maxPerOrigin);
+  const slots = createKeyedSemaphore(maxPerOrigin);
   const inFlight = new Set<Promise<unknown>>();
   const track = async <T>(work: Promise<T>): Promise<T> => {
     inFlight.add(work);
@@ -33,8 +38,8 @@ export function createEgress(options: EgressOptions): Egress & Downloader {
   };
 
   return {
-    request: (request) => track(send(agent, enter, request, options)),
-    download: createDownload({ agent, enter, track }),
+    request: (request) => track(sendRequest(request, { ...options, agent, slots })),
+    download: createDownload({ agent, slots, track }),
     async close() {
       while (inFlight.size > 0) {
         await Promise.allSettled(inFlight);
@@ -45,38 +50,32 @@ export function createEgress(options: EgressOptions): Egress & Downloader {
   };
 }
 
-async function send(
-  agent: Agent,
-  enter: Turnstile,
-  request: EgressRequest,
-  guard: EgressOptions,
-): Promise<EgressResponse> {
-  const body = bodyOf(request);
-  const url = parseRequestUrl(request, guard);
-  if ('refusal' in url) {
-    body.discard();
-    throw new EgressError('blocked_destination', url.refusal, { maybeSent: false });
-  }
+/**
+ * More to one origin than any of our tasks has in flight (a worker makes 200 deliveries at a time): endpoints of many
+ * workspaces are at the same host, and none may wait for another that hangs. Each of them gets few at a time.
+ */
+export const maxPerOrigin = 256;
 
-  const options: Dispatcher.DispatchOptions = {
-    origin: url.origin,
-    path: url.path,
-    method: request.method,
-    headers: { ...requestHeaders(request.headers), ...body.headers },
-    body: body.content,
-  };
-  const { signal, stop } = startDeadline(request.timeoutMs, request.signal);
-  try {
-    const leave = await enter(url.origin, signal).catch(() => null);
-    if (leave === null || signal.aborted) {
-      leave?.();
-      throw egressError('timeout', { maybeSent: false, cause: signal.reason });
-    }
+/** An idle connection is kept no longer, whatever the receiver says: its address was checked for now, not for ever. */
+const idleMs = 4000;
 
-    const { maxBytes, mayStart } = request;
-    return await exchange(agent, options, { maxBytes, mayStart, signal, onFreed: leave });
-  } finally {
-    stop();
-    body.discard();
-  }
+/** Makes connections, each of them past the guard. Neither redirects nor proxies of the environment apply. */
+function createAgent(options: EgressOptions): Agent {
+  const { resolve = createResolver(), ca } = options;
+  // `rejectUnauthorized` is said so that NODE_TLS_REJECT_UNAUTHORIZED=0 cannot unsay it.
+  const tls = { rejectUnauthorized: true, allowH2: false, timeout: 5000, ...(ca ? { ca } : {}) };
+  return new Agent({
+    connect: guardConnector({ ...options, resolve }, options.connect ?? buildConnector(tls)),
+    allowH2: false,
+    connections: maxPerOrigin,
+    pipelining: 1,
+    maxHeaderSize: 16 * 1024,
+    keepAliveTimeout: idleMs,
+    keepAliveMaxTimeout: idleMs,
+    // A connection that is never idle would outlive every change of the name's addresses.
+    clientTtl: 60_000,
+    // The deadline of each request counts instead of these.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
 }

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import type { Address } from './address.ts';
-import { toEgressError } from './egress-failure.ts';
+import { toEgressError } from './egress-error.ts';
 
 /** How long one attempt has the time to itself (RFC 8305, section 5). */
 const attemptDelayMs = 250;

@@ -1,43 +1,121 @@
-import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { Agent, Dispatcher } from 'undici';
+import type { KeyedSemaphore } from '../keyed-semaphore.ts';
+import { blocked, EgressError } from './egress-error.ts';
+import {
+  BodyTooLargeError,
+  type Download,
+  type Downloader,
+  type DownloadRequest,
+} from './egress.ts';
+import { acquireSlot, requestHeaders, startDeadline } from './prepare-request.ts';
+import { StreamedAnswer, type AnswerLimits } from './streamed-answer.ts';
+import { parseUrl } from './target.ts';
 
-export type DownloadRequest = {
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Of the body, in bytes. An answer that announces or has more fails. */
-  readonly maxBytes: number;
-  /** How long the other side may be silent: at the connection, before its headers, between two pieces of its body. */
-  readonly stallMs: number;
-  /** Over everything, redirects and body included. */
-  readonly timeoutMs: number;
-  /** How many redirects are followed. Each new address is judged like a first one. */
-  readonly maxRedirects: number;
-  readonly signal?: AbortSignal;
+type Parts = {
+  readonly agent: Agent;
+  /** By origin. */
+  readonly slots: KeyedSemaphore;
+  /** Keeps `close` waiting until this is over. */
+  readonly track: <T>(work: Promise<T>) => Promise<T>;
 };
 
-export type Download = {
-  /** Also one that is no success: then the body is best destroyed unread. */
-  readonly status: number;
-  /** Names in lower case; the first value where a header came more than once. */
-  readonly headers: Readonly<Record<string, string>>;
-  /**
-   * The bytes as they come. Fails with an `EgressError` or a `BodyTooLargeError`, and never ends early without one.
-   * Read it to its end or destroy it: it holds a connection.
-   */
-  readonly body: Readable;
-  /** Where it was found in the end. */
-  readonly url: string;
-};
+/** Downloads follow redirects, as links to pictures often need it. The guard checks every hop at its connection. */
+export function createDownload({ agent, slots, track }: Parts): Downloader['download'] {
+  const hop = async (url: string, request: DownloadRequest, signal: AbortSignal) => {
+    const parsed = parseUrl(url);
+    if ('refusal' in parsed) {
+      throw blocked(parsed.refusal);
+    }
 
-/** The way out for what is too large to hold in memory. GET only. */
-export type Downloader = {
-  /** @throws EgressError or BodyTooLargeError */
-  download(request: DownloadRequest): Promise<Download>;
-};
+    const options = {
+      origin: parsed.origin,
+      path: parsed.path,
+      method: 'GET' as const,
+      headers: requestHeaders(request.headers),
+    };
+    const release = await acquireSlot(slots, parsed.origin, signal);
+    const freed = Promise.withResolvers<void>();
+    void track(freed.promise);
+    const onFreed = () => {
+      release();
+      freed.resolve();
+    };
+    return streamExchange(agent, options, { ...request, signal, onFreed });
+  };
 
-export class BodyTooLargeError extends Error {
-  override readonly name = 'BodyTooLargeError';
+  return async (request) => {
+    const { signal, stop } = startDeadline(request.timeoutMs, request.signal);
+    try {
+      const found = await follow(request, (url) => hop(url, request, signal));
+      void finished(found.body, { writable: false })
+        .catch(() => undefined)
+        .finally(stop);
+      return found;
+    } catch (error) {
+      stop();
+      throw error;
+    }
+  };
+}
 
-  constructor(maxBytes: number) {
-    super(`The answer is larger than ${maxBytes} bytes.`);
+type Hop = (url: string) => Promise<Omit<Download, 'url'>>;
+
+/** Goes from redirect to redirect, up to an answer that is none. */
+async function follow({ url, maxRedirects, maxBytes }: DownloadRequest, hop: Hop) {
+  let at = url;
+  for (let redirects = 0; ; redirects += 1) {
+    const answer = await hop(at);
+    const next = targetOf(answer, at);
+    if (next === undefined) {
+      if (isSuccess(answer.status) && Number(answer.headers['content-length']) > maxBytes) {
+        answer.body.destroy();
+        throw new BodyTooLargeError(maxBytes);
+      }
+
+      return { ...answer, url: at };
+    }
+
+    answer.body.destroy();
+    if (redirects >= maxRedirects) {
+      throw new EgressError('invalid_response', `It redirects more than ${maxRedirects} times.`, {
+        maybeSent: true,
+      });
+    }
+
+    at = next;
   }
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+/** Where an answer redirects to, undefined when it does not. @throws EgressError for an address that is none. */
+function targetOf({ status, headers }: Omit<Download, 'url'>, from: string): string | undefined {
+  const location = headers['location'];
+  if (![301, 302, 303, 307, 308].includes(status) || location === undefined) {
+    return undefined;
+  }
+
+  const next = URL.parse(location, from);
+  if (!next) {
+    throw blocked('It redirects to an address that is not valid.');
+  }
+
+  return next.href;
+}
+
+/**
+ * Sends one request and hands over its answer while the body is still coming. Holds no more of it than a stream's
+ * buffer: when the reader is slow, so is the connection, which does not count as idleness of the other side.
+ *
+ * @throws EgressError; so does the body, which may also fail with a BodyTooLargeError.
+ */
+function streamExchange(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  limits: AnswerLimits,
+): Promise<Omit<Download, 'url'>> {
+  const answer = new StreamedAnswer(limits);
+  dispatcher.dispatch(options, answer);
+  return answer.head;
 }

@@ -1,12 +1,11 @@
+import { Resolver } from 'node:dns/promises';
 import { parseAddress, type Address } from './address.ts';
-import { isAllowed, type AllowList } from './allow-list.ts';
-import { egressError } from './egress-failure.ts';
-import { EgressError } from './egress.ts';
-import { judgeAddress, judgeTarget, type Judging } from './judge-target.ts';
-import type { Resolve } from './resolver.ts';
+import { blocked, egressError } from './egress-error.ts';
+import { isAllowed, type AllowList } from './operator-lists.ts';
+import { addressProblem, targetProblem, type OperatorLists } from './target-policy.ts';
 import type { Target } from './target.ts';
 
-export type Guard = Judging & { readonly resolve: Resolve };
+export type Guard = OperatorLists & { readonly resolve: Resolve };
 
 const lookupTimeoutMs = 5000;
 const maxAnswers = 64;
@@ -22,7 +21,7 @@ const loopback = ['127.0.0.1', '::1'].map(parseAddress).filter((address) => addr
  * name has no address or none could be found within 5 s.
  */
 export async function findAddresses(target: Target, guard: Guard): Promise<readonly Address[]> {
-  const refusal = judgeTarget(target, guard);
+  const refusal = targetProblem(target, guard);
   if (refusal !== null) {
     throw blocked(refusal);
   }
@@ -35,7 +34,7 @@ export async function findAddresses(target: Target, guard: Guard): Promise<reado
     target.host === 'localhost'
       ? allowedLoopback(target, guard.allow)
       : await lookUp(target.host, guard.resolve);
-  const problem = addresses.map((address) => judgeAddress(target, address, guard)).find(Boolean);
+  const problem = addresses.map((address) => addressProblem(target, address, guard)).find(Boolean);
   if (problem) {
     throw blocked(problem);
   }
@@ -81,7 +80,46 @@ async function withinTime<T>(lookup: () => Promise<T>): Promise<T> {
   }
 }
 
-const blocked = (reason: string) =>
-  new EgressError('blocked_destination', reason, { maybeSent: false });
-
 const unresolved = (cause: unknown) => egressError('dns_error', { maybeSent: false, cause });
+
+/**
+ * All addresses of a host name, in order of preference. Empty when the name does not exist or has none.
+ * Rejects when that could not be found out.
+ */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+const noSuchName: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA']);
+
+/**
+ * Asks DNS by c-ares: no hosts file, no search domains, and no thread of the pool that the file system shares,
+ * so that one slow name server holds up nothing else.
+ *
+ * IPv4 comes first, because a machine without an IPv6 route is more common than one without IPv4. A family that
+ * could not be looked up fails the whole: with half of the answers nobody knows whether all are good.
+ *
+ * @param options.servers Other name servers than the system's, such as `127.0.0.1:5353`.
+ */
+export function createResolver(
+  options: { servers?: readonly string[]; timeoutMs?: number } = {},
+): Resolve {
+  const resolver = new Resolver({ timeout: options.timeoutMs ?? 2000, tries: 2 });
+  if (options.servers) {
+    resolver.setServers(options.servers);
+  }
+
+  return async (host) => {
+    const families = await Promise.all([
+      resolver.resolve4(host).catch(noneOrThrow),
+      resolver.resolve6(host).catch(noneOrThrow),
+    ]);
+    return families.flat();
+  };
+}
+
+function noneOrThrow(error: NodeJS.ErrnoException): string[] {
+  if (noSuchName.has(error.code)) {
+    return [];
+  }
+
+  throw error;
+}

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { BodyTooLargeError, type Download } from './download.ts';
-import { egressError, toEgressError } from './egress-failure.ts';
-import { watchSilence, type SilenceWatch } from './silence.ts';
+import { BodyTooLargeError, type Download } from './egress.ts';
+import { egressError, toEgressError } from './egress-error.ts';
+import { createIdleTimeout, type IdleTimeout } from '../idle-timeout.ts';
 
 export type AnswerLimits = {
   readonly maxBytes: number;
@@ -21,7 +21,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
   readonly #limits: AnswerLimits;
   readonly #head = Promise.withResolvers<Head>();
   readonly #body: Readable;
-  readonly #silence: SilenceWatch;
+  readonly #idle: IdleTimeout;
   readonly #onAbort = () => this.#failLate(this.#limits.signal.reason);
   #controller: Controller | undefined;
   #state: 'waiting' | 'open' | 'over' = 'waiting';
@@ -29,7 +29,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
 
   constructor(limits: AnswerLimits) {
     this.#limits = limits;
-    this.#silence = watchSilence(limits.stallMs, () =>
+    this.#idle = createIdleTimeout(limits.stallMs, () =>
       this.#failLate(new Error(`Nothing came for ${limits.stallMs} ms.`)),
     );
     this.#body = new Readable({
@@ -42,7 +42,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
     // Whoever reads the body hears of its failure from the stream's state, however late they begin.
     this.#body.on('error', () => {});
     limits.signal.addEventListener('abort', this.#onAbort);
-    this.#silence.touch();
+    this.#idle.touch();
   }
 
   /** Rejects with an EgressError. */
@@ -65,7 +65,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
   ): void {
     if (status >= 200 && this.#state === 'waiting') {
       this.#state = 'open';
-      this.#silence.touch();
+      this.#idle.touch();
       this.#head.resolve({ status, headers: firstValues(headers), body: this.#body });
     }
   }
@@ -81,9 +81,9 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
       return;
     }
 
-    this.#silence.touch();
+    this.#idle.touch();
     if (!this.#body.push(chunk)) {
-      this.#silence.pause();
+      this.#idle.pause();
       controller.pause();
     }
   }
@@ -105,7 +105,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
   /** The reader wants more. */
   #goOn(): void {
     if (this.#state === 'open') {
-      this.#silence.touch();
+      this.#idle.touch();
       this.#controller?.resume();
     }
   }
@@ -134,7 +134,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
 
   #close(): void {
     this.#state = 'over';
-    this.#silence.pause();
+    this.#idle.pause();
     this.#limits.signal.removeEventListener('abort', this.#onAbort);
   }
 }

@@ -19,7 +19,7 @@ export type ParsedUrl =
   | { readonly refusal: string };
 
 /**
- * Takes a URL apart, or says in a sentence for its author why it is none that we take.
+ * Takes a URL apart, or says in a sentence for its author why requests cannot go there.
  *
  * Looks at the raw text first, because `new URL()` silently drops tabs and line ends and turns `\` into `/`,
  * so that a reader and the parser would see different hosts. The fragment is dropped; `origin` is without
@@ -57,3 +57,42 @@ export function parseUrl(text: string): ParsedUrl {
 /** The length of a name and of a label is that of the DNS; the underscore is not in its rules but in use. */
 const isHostName = (host: string): boolean =>
   host.length <= 253 && /^[a-z0-9_\-]{1,63}(?:\.[a-z0-9_\-]{1,63})*$/v.test(host);
+
+/**
+ * The one form in which a URL is kept and shown: scheme and host in lower case, the host in punycode and without a
+ * dot at its end, an address in its plain spelling, no port that the scheme has anyway, no fragment. Path and query
+ * stay as they were typed, to the byte: they are the receiver's, who may tell `%7E` from `~`.
+ *
+ * @throws TypeError with the reason, for a text that `parseUrl` refuses.
+ */
+export function normalUrl(text: string): string {
+  const parsed = parseUrl(text);
+  if ('refusal' in parsed) {
+    throw new TypeError(parsed.refusal);
+  }
+
+  const { secure, host, address, port } = parsed.target;
+  const scheme = secure ? 'https' : 'http';
+  const place = address?.family === 6 ? `[${host}]` : host;
+  const at = port === (secure ? 443 : 80) ? '' : `:${port}`;
+  const [, rest = ''] = /^[^:]+:\/\/[^\/?#]*([^#]*)/v.exec(text) ?? [];
+  return `${scheme}://${place}${at}${rest}`;
+}
+
+/**
+ * Marks a target whose host is the one of this service itself, at whatever port: what it sends would come back to it.
+ * Goes by the host's name alone, since an address may be that of a proxy with many services behind it.
+ *
+ * @param ownUrl Where the service is reached from outside; undefined marks nothing.
+ */
+export function markOwn(target: Target, ownUrl: string | undefined): Target {
+  const own = parseUrl(ownUrl ?? '');
+  if (!('target' in own && own.target.host === target.host)) {
+    return target;
+  }
+
+  const isBesideUs = isLoopback(target.host) && own.target.port !== target.port;
+  return { ...target, isOwn: true, isBesideUs };
+}
+
+const isLoopback = (host: string): boolean => /^(?:127\.[\d.]+|::1|localhost)$/v.test(host);

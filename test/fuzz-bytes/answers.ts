@@ -5,9 +5,10 @@ import * as fc from 'fast-check';
 import { bluesky } from '../../networks/bluesky/index.ts';
 import { mastodon } from '../../networks/mastodon/index.ts';
 import { NetworkError, type Account, type Network } from '../../networks/network.ts';
-import { parseAllowList } from '../../runtime/egress/allow-list.ts';
+import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
-import { EgressError, type Egress, type EgressResponse } from '../../runtime/egress/egress.ts';
+import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import { EgressError } from '../../runtime/egress/egress-error.ts';
 import { openConnection } from '../networks/connection.ts';
 import { near, type Property } from './property.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { checkUrl } from '../../runtime/egress/check-url.ts';
-import { parseAllowList } from '../../runtime/egress/allow-list.ts';
-import { normalUrl } from '../../runtime/egress/normal-url.ts';
+import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
+import { normalUrl } from '../../runtime/egress/target.ts';
 import type { Property } from './property.ts';
 
 const none = parseAllowList('');

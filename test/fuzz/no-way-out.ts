@@ -1,4 +1,4 @@
-import type { EgressOptions } from '../../runtime/egress/create-agent.ts';
+import type { EgressOptions } from '../../runtime/egress/create-egress.ts';
 
 /**
  * No name has an address, and nothing that is dialled answers. The fuzzer makes up URLs, some of them with public

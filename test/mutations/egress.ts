@@ -4,7 +4,7 @@ const egress = ['test/runtime/egress'];
 
 /** The way out: where requests may go, how far they follow, how much and how long they take. */
 export const egressMutations: readonly Mutation[] = [
-  ...mutationsOf('runtime/egress/address-policy.ts', egress, [
+  ...mutationsOf('runtime/egress/target-policy.ts', egress, [
     [
       'the metadata of clouds is public',
       "  '169.254.0.0/16', // link-local, the metadata of most clouds\n",
@@ -12,35 +12,35 @@ export const egressMutations: readonly Mutation[] = [
     ],
     ['a part of the carriers’ private network is public', "'100.64.0.0/10'", "'100.64.0.0/11'"],
   ]),
-  ...mutationsOf('runtime/egress/allow-list.ts', egress, [
-    ['an allowed address is open at every port', 'entry.port === port && inRange', 'inRange'],
+  ...mutationsOf('runtime/egress/operator-lists.ts', egress, [
+    ['an allowed address is open at every port', 'entry.port === port && isInRange', 'isInRange'],
   ]),
-  ...mutationsOf('runtime/egress/public-rules.ts', egress, [
+  ...mutationsOf('runtime/egress/target-policy.ts', egress, [
     ['requests go to port 80 of public hosts', 'port < 1024 ||', 'port < 80 ||'],
   ]),
-  ...mutationsOf('runtime/egress/judge-target.ts', egress, [
+  ...mutationsOf('runtime/egress/target-policy.ts', egress, [
     [
       'a name that leads to a private address is public',
-      'isPublicAddress(judged) ? null',
-      'isPublicAddress(judged) || !target.address ? null',
+      'isPublicAddress(reached) ? null',
+      'isPublicAddress(reached) || !target.address ? null',
     ],
     [
       'what a translator makes of an address is not looked at',
-      'const judged = behindNat64(address, nat64);',
-      'const judged = nat64 && address;',
+      'const reached = behindNat64(address, nat64);',
+      'const reached = nat64 && address;',
     ],
   ]),
   ...mutationsOf('runtime/egress/find-addresses.ts', egress, [
     [
       'of a name with public and private addresses the first decides',
-      '  const problem = addresses\n',
-      '  const problem = addresses\n    .slice(0, 1)\n',
+      'const problem = addresses.map',
+      'const problem = addresses.slice(0, 1).map',
     ],
   ]),
-  ...mutationsOf('runtime/egress/guarded-connector.ts', egress, [
+  ...mutationsOf('runtime/egress/connector.ts', egress, [
     [
       'the address behind a connected socket is not looked at',
-      'const refusal = judgeAddress(target, remote, guard);',
+      'const refusal = addressProblem(target, remote, guard);',
       'const refusal = null as string | null;',
     ],
   ]),
@@ -51,7 +51,7 @@ export const egressMutations: readonly Mutation[] = [
       'if (socket === outcome) {',
     ],
   ]),
-  ...mutationsOf('runtime/egress/own-host.ts', egress, [
+  ...mutationsOf('runtime/egress/target.ts', egress, [
     [
       'the service’s own host is known at its own port only',
       'own.target.host === target.host',
@@ -65,7 +65,7 @@ export const egressMutations: readonly Mutation[] = [
       "url.password !== ''",
     ],
   ]),
-  ...mutationsOf('runtime/egress/create-download.ts', egress, [
+  ...mutationsOf('runtime/egress/download.ts', egress, [
     [
       'one redirect more than allowed is followed',
       'redirects >= maxRedirects',
@@ -84,29 +84,29 @@ export const egressMutations: readonly Mutation[] = [
       'this.#length > Infinity',
     ],
   ]),
-  ...mutationsOf('runtime/egress/answer.ts', egress, [
+  ...mutationsOf('runtime/egress/send-request.ts', egress, [
     [
       'an answer keeps one byte too few',
       'chunk.subarray(0, maxBytes - length)',
       'chunk.subarray(0, maxBytes - length - 1)',
     ],
   ]),
-  ...mutationsOf('runtime/egress/exchange.ts', egress, [
+  ...mutationsOf('runtime/egress/send-request.ts', egress, [
     [
       'a request that was given up while it connected was maybe sent',
       'const maybeSent = controller !== undefined;',
       'const maybeSent = true;',
     ],
   ]),
-  ...mutationsOf('runtime/egress/egress-failure.ts', egress, [
+  ...mutationsOf('runtime/egress/egress-error.ts', egress, [
     [
       'a bad certificate is a broken connection',
       "(isTls ? 'tls_error' : 'connection_reset')",
       "'connection_reset'",
     ],
   ]),
-  ...mutationsOf('runtime/egress/turnstile.ts', egress, [
-    ['one too many is let in', 'place.inside < limit', 'place.inside <= limit'],
+  ...mutationsOf('runtime/keyed-semaphore.ts', egress, [
+    ['one too many is let in', 'slots.taken < limit', 'slots.taken <= limit'],
   ]),
   ...mutationsOf(
     'runtime/config/egress-allow.ts',

@@ -72,7 +72,7 @@ const namedByItself = {
   ].join('\n'),
 };
 const allowed = {
-  'runtime/egress/create-agent.ts': `export { Agent } from 'undici';\nexport { connect } from 'node:net';\n`,
+  'runtime/egress/create-egress.ts': `export { Agent } from 'undici';\nexport { connect } from 'node:net';\n`,
   'sandbox/server.ts': `export { createServer } from 'node:http';\nexport type { AddressInfo } from 'node:net';\n`,
   'scripts/ports.ts': `export { createServer } from 'node:net';\n`,
   'scripts/parts/part.ts': `export { get } from 'node:http';\n`,

@@ -5,7 +5,7 @@ import test from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { deliveryErrors } from '../../domain/delivery-error.ts';
 import { eventTypes } from '../../domain/events.ts';
-import { parseAllowList } from '../../runtime/egress/allow-list.ts';
+import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { sendWebhook } from '../../runtime/webhook-request.ts';
 import { standardSignature, webhookSignature } from '../../runtime/webhook-signature.ts';

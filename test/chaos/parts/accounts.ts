@@ -5,7 +5,7 @@ import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { createEgress } from '../../../runtime/egress/create-egress.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
-import { parseAllowList } from '../../../runtime/egress/allow-list.ts';
+import { parseAllowList } from '../../../runtime/egress/operator-lists.ts';
 import { createSealer, type Sealer } from '../../../runtime/sealer.ts';
 import { blueskyAccount, networkPorts, mastodonAccount } from '../../support/accounts.ts';
 import type { Platform } from '../plan/faults.ts';

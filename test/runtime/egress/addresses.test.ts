@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import test from 'ava';
-import { isPublicAddress } from '../../../runtime/egress/address-policy.ts';
+import { isPublicAddress } from '../../../runtime/egress/target-policy.ts';
 import { parseAddress } from '../../../runtime/egress/address.ts';
 import { checkUrl } from '../../../runtime/egress/check-url.ts';
 import { randomBits } from './support/random.ts';
@@ -68,7 +68,7 @@ test('only the plain spellings of an address are read', (t) => {
   ]) {
     t.is(parseAddress(text), null, text);
   }
-  t.like(parseAddress('::ffff:1.2.3.4'), { family: 6, bits: 0xffff_0102_0304n });
+  t.like(parseAddress('::ffff:1.2.3.4'), { family: 6, text: '::ffff:102:304' });
   t.like(parseAddress('2001:DB8:0:0::1'), { text: '2001:db8::1' });
 });
 
@@ -106,13 +106,16 @@ const mayBeDialled = {
 const widths = { 4: 32, 6: 128 } as const;
 const spell = { 4: dotted, 6: grouped } as const;
 
+const bitsOf = (net: string): bigint =>
+  BigInt(`0x${Buffer.from(parseAddress(net)?.parsed.toByteArray() ?? []).toString('hex')}`);
+
 /** Both ends of each range, what lies just outside of them, and addresses within; and as many from anywhere. */
 function* cases(family: 4 | 6, ranges: string, each: number): Generator<string> {
   const width = widths[family];
   const random = randomBits(width);
   const all = 1n << BigInt(width);
   for (const [net, prefix] of rangesOf(ranges)) {
-    const first = parseAddress(net)?.bits ?? 0n;
+    const first = bitsOf(net);
     const size = 1n << BigInt(width - prefix);
     const bounds = [
       first - 1n,

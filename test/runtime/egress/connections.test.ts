@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { createTurnstile } from '../../../runtime/egress/turnstile.ts';
+import { createKeyedSemaphore } from '../../../runtime/keyed-semaphore.ts';
 import {
   egressTo,
   failure,
@@ -226,7 +226,7 @@ test.serial(
 const signal = new AbortController().signal;
 
 test('those who come late wait in line until someone leaves', async (t) => {
-  const enter = createTurnstile(2);
+  const enter = createKeyedSemaphore(2);
   const order: string[] = [];
   const [leaveFirst, leaveSecond] = await Promise.all([enter('a', signal), enter('a', signal)]);
   const third = enter('a', signal).then((leave) => (order.push('third'), leave));
@@ -248,7 +248,7 @@ test('those who come late wait in line until someone leaves', async (t) => {
 });
 
 test('who gives up waiting takes nobody’s turn', async (t) => {
-  const enter = createTurnstile(1);
+  const enter = createKeyedSemaphore(1);
   const leave = await enter('a', signal);
   const impatient = new AbortController();
   const given = enter('a', impatient.signal);
@@ -261,7 +261,7 @@ test('who gives up waiting takes nobody’s turn', async (t) => {
 });
 
 test('who has given up before does not get in', async (t) => {
-  await t.throwsAsync(createTurnstile(1)('a', AbortSignal.abort(new Error('enough'))), {
+  await t.throwsAsync(createKeyedSemaphore(1)('a', AbortSignal.abort(new Error('enough'))), {
     message: 'enough',
   });
 });

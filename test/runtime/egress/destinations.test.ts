@@ -1,9 +1,8 @@
 import test from 'ava';
 import { parseAddress } from '../../../runtime/egress/address.ts';
-import { isAllowed, parseAllowList } from '../../../runtime/egress/allow-list.ts';
+import { isAllowed, parseAllowList } from '../../../runtime/egress/operator-lists.ts';
 import { checkDestination, checkUrl } from '../../../runtime/egress/check-url.ts';
-import { normalUrl } from '../../../runtime/egress/normal-url.ts';
-import { parseUrl } from '../../../runtime/egress/target.ts';
+import { normalUrl, parseUrl } from '../../../runtime/egress/target.ts';
 import { dns, noDns, turns } from './support/egress.ts';
 import { stopClock } from './support/silence.ts';
 import { acceptedUrls, normalForms, privateAnswers, refusedUrls } from './support/urls.ts';

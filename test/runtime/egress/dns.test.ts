@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { buildConnector } from 'undici';
 import { checkDestination } from '../../../runtime/egress/check-url.ts';
-import { createResolver } from '../../../runtime/egress/resolver.ts';
+import { createResolver } from '../../../runtime/egress/find-addresses.ts';
 import { type DnsAnswer, type DnsAnswers, dnsServer } from './support/dns-server.ts';
 import { failure, get, post, recordingConnector, testEgress } from './support/egress.ts';
 import { randomBits } from './support/random.ts';

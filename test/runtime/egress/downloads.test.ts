@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import test from 'ava';
-import { BodyTooLargeError } from '../../../runtime/egress/download.ts';
+import { BodyTooLargeError } from '../../../runtime/egress/egress.ts';
 import { createAuthority } from './support/certificates.ts';
 import {
   dns,

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { parseAllowList } from '../../../runtime/egress/allow-list.ts';
+import { parseAllowList } from '../../../runtime/egress/operator-lists.ts';
 import { checkDestination } from '../../../runtime/egress/check-url.ts';
 import {
   dns,

@@ -30,10 +30,7 @@ const alternativeNames = (hosts: readonly string[]) =>
 function generalName(host: string): Buffer {
   const address = parseAddress(host);
   return address
-    ? der(
-        0x87,
-        Buffer.from(address.bits.toString(16).padStart(address.family === 4 ? 8 : 32, '0'), 'hex'),
-      )
+    ? der(0x87, Buffer.from(address.parsed.toByteArray()))
     : der(0x82, Buffer.from(host));
 }
 

@@ -74,8 +74,7 @@ function recordsOf(answer: readonly string[]): Buffer[] {
       return cname;
     }
 
-    const width = address.family === 4 ? 4 : 16;
-    const data = Buffer.from(address.bits.toString(16).padStart(width * 2, '0'), 'hex');
+    const data = Buffer.from(address.parsed.toByteArray());
     return record(owner, address.family === 4 ? 1 : 28, data);
   });
 }

@@ -1,5 +1,33 @@
 import { errors } from 'undici';
-import { EgressError, type EgressErrorCode } from './egress.ts';
+
+/** Why a request that left for a chosen address failed. Coarse on purpose: a caller may show it, and it tells nothing of the inside. */
+export const egressErrorCodes = [
+  'blocked_destination',
+  'dns_error',
+  'connection_refused',
+  'connection_reset',
+  'timeout',
+  'tls_error',
+  'invalid_response',
+] as const;
+export type EgressErrorCode = (typeof egressErrorCodes)[number];
+
+export class EgressError extends Error {
+  override readonly name = 'EgressError';
+  readonly code: EgressErrorCode;
+  /** Whether any byte of the request may have reached the other side. False only when that is certain. */
+  readonly maybeSent: boolean;
+
+  constructor(
+    code: EgressErrorCode,
+    message: string,
+    options: { maybeSent: boolean; cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.maybeSent = options.maybeSent;
+  }
+}
 
 /** These may be shown to anyone: they tell nothing of the inside. */
 const sentences: Readonly<Record<EgressErrorCode, string>> = {
@@ -30,6 +58,10 @@ const codes: Readonly<Record<string, EgressErrorCode>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
   EPROTO: 'tls_error',
 };
+
+/** A refusal of the guard. @param reason In a sentence for the URL's author. */
+export const blocked = (reason: string): EgressError =>
+  new EgressError('blocked_destination', reason, { maybeSent: false });
 
 /** A failure with the sentence that its code has. The cause is for the log alone. */
 export function egressError(
