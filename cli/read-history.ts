@@ -1,16 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { isGrpcServiceError } from '@temporalio/client';
 import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
 import { AppError } from '../domain/errors.ts';
 import { describeError } from '../runtime/describe-error.ts';
+import { grpcErrorIn, hasGrpcCode } from '../temporal/grpc-errors.ts';
 import { isTemporalAway } from '../temporal/is-away.ts';
 import type { Temporal } from '../temporal/connect.ts';
 
 /** A history may be some megabytes, in pages. In milliseconds. */
 const deadlineMs = 15_000;
-
-/** gRPC's own number. */
-const notFound = 5;
 
 /**
  * Fetches the history of a workflow's latest run.
@@ -26,8 +23,9 @@ export async function fetchHistory(
       client.workflow.getHandle(workflowId).fetchHistory(),
     );
   } catch (error) {
-    if (isGrpcServiceError(error) && error.code === notFound) {
-      throw new AppError('not_found', whatIsNotThere(error.details, { workflowId, namespace }));
+    if (hasGrpcCode(error, 'notFound')) {
+      const details = grpcErrorIn(error)?.details ?? '';
+      throw new AppError('not_found', whatIsNotThere(details, { workflowId, namespace }));
     }
 
     if (isTemporalAway(error)) {

@@ -1,3 +1,5 @@
+import { causesOf } from '../domain/errors.ts';
+
 /**
  * PostgreSQL's own words for "not now": connection trouble, shutting down, starting up, out of connections. A
  * table that is missing (42P01) is so because the schema is being made at this moment.
@@ -19,19 +21,9 @@ const awayMessages =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|is not queryable/iv;
 
 /** Whether an error means that the database cannot be reached at the moment, so that trying later helps. */
-export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) {
-    return false;
-  }
+export const isDatabaseAway = (error: unknown): boolean => causesOf(error).some(saysAway);
 
+function saysAway(error: Error): boolean {
   const code = 'code' in error ? String(error.code) : '';
-  if (awayStates.test(code) || awayCodes.has(code) || awayMessages.test(error.message)) {
-    return true;
-  }
-
-  if (error instanceof AggregateError && error.errors.some(isDatabaseAway)) {
-    return true;
-  }
-
-  return isDatabaseAway(error.cause);
+  return awayStates.test(code) || awayCodes.has(code) || awayMessages.test(error.message);
 }

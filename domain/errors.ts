@@ -78,3 +78,17 @@ const cutDetail = ({ path, message, ...numbers }: ErrorDetail): ErrorDetail => (
   message: cut(message, longestDetail),
   ...numbers,
 });
+
+/** An error and what caused it, from the outside in: its `cause`, and the parts of an AggregateError. */
+export function causesOf(error: unknown): Error[] {
+  const found = new Set<Error>();
+  const collect = (one: unknown): void => {
+    if (one instanceof Error && !found.has(one)) {
+      found.add(one);
+      (one instanceof AggregateError ? one.errors : []).forEach(collect);
+      collect(one.cause);
+    }
+  };
+  collect(error);
+  return [...found];
+}

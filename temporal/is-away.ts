@@ -1,18 +1,17 @@
-import { isGrpcServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
+import { causesOf } from '../domain/errors.ts';
+import { hasGrpcCode } from './grpc-errors.ts';
 
-/** gRPC's own numbers: cancelled, deadline exceeded, permission denied, resource exhausted, unavailable, not logged in. */
-const awayCodes: ReadonlySet<number> = new Set([1, 4, 7, 8, 14, 16]);
-
-/** Whether an error means that Temporal takes nothing at the moment, whatever it is told. */
-export function isTemporalAway(error: unknown): boolean {
-  if (error instanceof NamespaceNotFoundError) {
-    return true; // It lost its data, or is being set up.
-  }
-
-  if (isGrpcServiceError(error)) {
-    return awayCodes.has(error.code);
-  }
-
-  return error instanceof Error && error.cause !== undefined && isTemporalAway(error.cause);
-}
+/** Whether an error means that Temporal takes no request at the moment, whatever the request says. */
+export const isTemporalAway = (error: unknown): boolean =>
+  // Without its namespace, Temporal lost its data or is being set up.
+  causesOf(error).some((cause) => cause instanceof NamespaceNotFoundError) ||
+  hasGrpcCode(
+    error,
+    'cancelled',
+    'deadlineExceeded',
+    'permissionDenied',
+    'resourceExhausted',
+    'unavailable',
+    'unauthenticated',
+  );

@@ -1,8 +1,8 @@
-import { isGrpcServiceError } from '@temporalio/client';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { searchAttributeKeys } from '../workflows/search-attributes.ts';
 import type { Temporal } from './connect.ts';
+import { hasGrpcCode } from './grpc-errors.ts';
 import { underDeadline } from './under-deadline.ts';
 
 /** Temporal's own numbers for the types that we use. */
@@ -83,12 +83,15 @@ async function ensure(
       { error: describeError(error), attributes },
       "Temporal's search attributes could not be made sure of: workflows may start without them",
     );
-    return isGrpcServiceError(error) && unansweredCodes.has(error.code) ? 'unanswered' : 'refused';
+    return hasGrpcCode(error, ...unanswered) ? 'unanswered' : 'refused';
   }
 }
 
-/**
- * gRPC's own numbers: cancelled, deadline exceeded, not found (a namespace that is being set up), resource exhausted,
- * unavailable. What is not allowed stays so.
- */
-const unansweredCodes: ReadonlySet<number> = new Set([1, 4, 5, 8, 14]);
+/** `notFound` is a namespace that is being set up. A permission that is missing stays so. */
+const unanswered = [
+  'cancelled',
+  'deadlineExceeded',
+  'notFound',
+  'resourceExhausted',
+  'unavailable',
+] as const;

@@ -1,12 +1,10 @@
-import { isGrpcServiceError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { TypedSearchAttributes } from '@temporalio/common';
 import type { Logger } from '../runtime/logger.ts';
+import { hasGrpcCode } from './grpc-errors.ts';
 
 /** For how long a Temporal that did not know our search attributes is not asked again, in milliseconds. */
 const unknownMs = 60_000;
-
-/** gRPC's own number: invalid argument. */
-const refused = 3;
 
 /** Until when each client's Temporal is taken not to know them, in milliseconds since 1970. */
 const unknownUntil = new WeakMap<Client, number>();
@@ -32,7 +30,7 @@ export async function startSearchable<T>(
   try {
     return await start({ typedSearchAttributes: attributes });
   } catch (error) {
-    if (!isRefused(error)) {
+    if (!hasGrpcCode(error, 'invalidArgument')) {
       throw error;
     }
 
@@ -45,8 +43,3 @@ export async function startSearchable<T>(
     return started;
   }
 }
-
-const isRefused = (error: unknown): boolean =>
-  isGrpcServiceError(error)
-    ? error.code === refused
-    : error instanceof Error && error.cause !== undefined && isRefused(error.cause);

@@ -1,5 +1,4 @@
 import {
-  isGrpcServiceError,
   ScheduleAlreadyRunning,
   ScheduleNotFoundError,
   type Client,
@@ -9,6 +8,7 @@ import { describeError } from '../runtime/describe-error.ts';
 import { insist } from '../runtime/insist.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { mustBeOwner } from '../temporal/namespace-owner.ts';
+import { hasGrpcCode } from '../temporal/grpc-errors.ts';
 import { underDeadline } from '../temporal/under-deadline.ts';
 import { postsQueue, sweepScheduleId } from '../workflows/messages.ts';
 
@@ -97,9 +97,6 @@ export async function untilOwned(client: Client, installation: string, log: Logg
   );
 }
 
-/** gRPC's own number: this server knows no schedules. */
-const unimplemented = 12;
-
 /**
  * Repeats it each minute, so that a Temporal that lost its data has the schedule again, until the returned function
  * is called. A failure is a line in the log and stops nothing.
@@ -136,7 +133,4 @@ export function keepSweepScheduled(
   };
 }
 
-const knowsNoSchedules = (error: unknown): boolean =>
-  isGrpcServiceError(error)
-    ? error.code === unimplemented
-    : error instanceof Error && error.cause !== undefined && knowsNoSchedules(error.cause);
+const knowsNoSchedules = (error: unknown): boolean => hasGrpcCode(error, 'unimplemented');

@@ -130,8 +130,8 @@ export const deliveryMutations: readonly Mutation[] = [
     [
       [
         'what lies beneath an error is not looked at',
-        'return isDatabaseAway(error.cause);',
-        'return false;',
+        'causesOf(error).some(saysAway)',
+        'error instanceof Error && saysAway(error)',
       ],
     ],
   ),

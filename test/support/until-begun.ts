@@ -1,8 +1,6 @@
-import { isGrpcServiceError, type WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
+import { hasGrpcCode } from '../../temporal/grpc-errors.ts';
 import { poll } from './poll.ts';
-
-/** gRPC's own number. */
-const notFound = 5;
 
 /**
  * Waits until a workflow exists and has at least so many events: the API answers before Temporal has heard.
@@ -18,7 +16,7 @@ export async function untilBegun<H extends WorkflowHandle>(handle: H, events = 1
 }
 
 function zeroIfMissing(error: unknown): number {
-  if (isGrpcServiceError(error) && error.code === notFound) {
+  if (hasGrpcCode(error, 'notFound')) {
     return 0;
   }
 
