@@ -3,11 +3,9 @@ import type { ApiDeps } from '../deps.ts';
 import { cursorQuery } from '../http/cursor.ts';
 import type { Route } from '../http/route.ts';
 import { nullable, record, text } from '../http/shared-schemas.ts';
-import { page } from './call-examples.ts';
-import { partial, published, scheduled } from './examples.ts';
-import { listPosts } from './list-posts.ts';
+import { page, partial, published, scheduled } from './examples.ts';
+import { listPosts, postAnswer, showPost } from './read-posts.ts';
 import { postSummarySchema } from './schemas.ts';
-import { postAnswer, showPost } from './show-post.ts';
 
 /** How many posts a list has at most (specification, Limits). */
 const most = 100;

@@ -1,9 +1,8 @@
 import type { ApiDeps } from '../deps.ts';
 import type { Route } from '../http/route.ts';
-import { cancelCall, editCall, retryCall } from './change-routes.ts';
-import { createCall, validateCall } from './create-routes.ts';
+import { cancelCall, retryCall, settleCall } from './lifecycle-routes.ts';
 import { listCall, readCall } from './read-routes.ts';
-import { settleCall } from './settle-route.ts';
+import { createCall, editCall, validateCall } from './write-routes.ts';
 
 export const postRoutes = (deps: ApiDeps): Route[] => [
   listCall(deps),

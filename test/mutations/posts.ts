@@ -27,14 +27,14 @@ export const postMutations: readonly Mutation[] = [
       '{ id: { $in: wellFormed }, deletedAt: null }',
     ],
   ]),
-  ...mutationsOf('api/posts/list-posts.ts', isolation, [
+  ...mutationsOf('api/posts/read-posts.ts', isolation, [
     [
       'posts of all workspaces are listed',
       'where p.workspace_id = ? ${status',
       'where (p.workspace_id = ? or true) ${status',
     ],
   ]),
-  ...mutationsOf('api/posts/list-posts.ts', posts, [
+  ...mutationsOf('api/posts/read-posts.ts', posts, [
     [
       'posts of one instant are lost between two pages',
       'order by p.created_at desc, p.id desc',

@@ -3,17 +3,27 @@ import type { ApiDeps } from '../deps.ts';
 import type { Answer, Request, Route } from '../http/route.ts';
 import { location, record } from '../http/shared-schemas.ts';
 import { createPost } from './create-post.ts';
-import { newPosts, postsToValidate, validations } from './call-examples.ts';
-import { draft, published, scheduled } from './examples.ts';
+import { editPost } from './edit-post.ts';
+import {
+  draft,
+  edits,
+  newPosts,
+  postsToValidate,
+  published,
+  scheduled,
+  validations,
+} from './examples.ts';
 import { idempotencyKey } from './idempotency.ts';
+import { postAnswer, showPost } from './read-posts.ts';
 import {
   createPostSchema,
+  editPostSchema,
   validatedChannelSchema,
   validatePostSchema,
   type CreatePostBody,
+  type EditPostBody,
   type ValidatePostBody,
 } from './schemas.ts';
-import { postAnswer, showPost } from './show-post.ts';
 import { validatePost } from './validate-post.ts';
 
 /** What can be wrong with a post before any network judges it. */
@@ -107,5 +117,43 @@ export const validateCall = (deps: ApiDeps): Route => ({
       status: 200,
       body: await validatePost(deps, caller, request, hangUp()),
     };
+  },
+});
+
+export const editCall = (deps: ApiDeps): Route => ({
+  method: 'patch',
+  path: '/posts/{id}',
+  operationId: 'editPost',
+  tag: 'Posts',
+  summary: 'Edit or reschedule a draft or a scheduled post',
+  description:
+    'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `media_ids` and `video`. A channel that has the post already, or may have it, stays.',
+  body: editPostSchema,
+  bodyExamples: edits,
+  answers: {
+    200: {
+      description: 'The post as it stands now.',
+      schema: postAnswer,
+      examples: { scheduled, draft },
+    },
+  },
+  errors: [
+    'invalid_request',
+    'empty_body',
+    'invalid_channel_ids',
+    'invalid_scheduled_at',
+    'invalid_media_ids',
+    'invalid_media_url',
+    'no_channels',
+    'invalid_content',
+    'plan_required',
+    'quota_exceeded',
+    'not_found',
+    'post_not_editable',
+  ],
+  handle: async ({ caller, params: { id = '' }, body, hangUp }) => {
+    const request = body as EditPostBody; // Checked against editPostSchema.
+    await editPost(deps, caller, id, request, hangUp());
+    return { status: 200, body: await showPost(deps, caller.workspaceId, id) };
   },
 });

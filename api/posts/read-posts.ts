@@ -1,7 +1,29 @@
+import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import type { PostView } from '../../domain/post-view.ts';
+import type { ApiDeps } from '../deps.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
+import { record } from '../http/shared-schemas.ts';
 import { cutTexts } from './cut-texts.ts';
+import { postSchema } from './schemas.ts';
+
+export const postAnswer = record({ post: postSchema });
+
+/** @throws AppError `not_found` */
+export async function showPost(
+  { orm, publicUrl }: ApiDeps,
+  workspaceId: string,
+  id: string,
+): Promise<{ post: PostView }> {
+  const post = await loadPostView(orm.em.fork(), workspaceId, id, publicUrl);
+  if (!post) {
+    throw new AppError('not_found', `There is no post "${id}".`);
+  }
+
+  return { post };
+}
 
 export type PostSummary = {
   readonly id: string;
