@@ -3,7 +3,7 @@ import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { MediaFacts, Rules } from './content-rules.ts';
 
-/** JSON as it comes back from the database: what a network freezes must survive a round trip. */
+/** JSON as it comes back from the database: what a network prepares must survive a round trip. */
 export type Json =
   | null
   | boolean
@@ -60,7 +60,7 @@ export type Part = {
 };
 
 /** A part with everything that must not change between tries: record keys, `createdAt`, the newest status before it. */
-export type FrozenPart = Part & { readonly data: Json };
+export type PreparedPart = Part & { readonly data: Json };
 
 export type SentPart = {
   /** The network's id of the post: an at:// URI, a status id. */
@@ -71,7 +71,7 @@ export type SentPart = {
 
 /** The parts to act on now: consecutive, and after `sent` in the thread. */
 export type Step = {
-  readonly parts: readonly FrozenPart[];
+  readonly parts: readonly PreparedPart[];
   /** The parts of this thread that are already live, in order. Empty for a thread's beginning. */
   readonly sent: readonly SentPart[];
 };
@@ -99,38 +99,38 @@ export type Network = {
    * proves nothing, also where a second send of the same key cannot make a second post: the post may have been cancelled
    * and edited by then, and goes out under another key.
    */
-  readonly settlingMs: number;
+  readonly appearsWithinMs: number;
   /**
    * Computes what every try must share. May read from the network; creates nothing.
    *
    * @param before The parts of the thread before these, where those went out before the thread was lengthened.
    */
-  freeze(
+  prepare(
     connection: Connection,
     parts: readonly Part[],
     nowMs: number,
-    before?: readonly FrozenPart[],
-  ): Promise<FrozenPart[]>;
+    before?: readonly PreparedPart[],
+  ): Promise<PreparedPart[]>;
   /**
    * Prepares anew what certainly is not on the network, so that a post which was held back for hours is not of the time at
    * which it was first tried. Whatever keeps a second post from being made (a record key) stays. Left out by networks
-   * whose frozen parts do not age.
+   * whose prepared parts do not age.
    *
    * @param before The parts of the thread before these.
    */
   renew?(
     connection: Connection,
-    parts: readonly FrozenPart[],
+    parts: readonly PreparedPart[],
     nowMs: number,
-    before: readonly FrozenPart[],
-  ): Promise<FrozenPart[]>;
+    before: readonly PreparedPart[],
+  ): Promise<PreparedPart[]>;
   /**
    * Brings the files of a step's parts to the network, where they are no posts yet. Called anew before every send,
    * since networks forget files that no post uses; all its failures are `taken: 'no'`. A network that takes no files
    * throws `media_refused` here: nothing is sent without its files.
    *
    * It is apart from `send` so that the time which a large file takes is over when the intent to send is written down:
-   * from then on `settlingMs` counts, and a worker that dies while it uploads leaves nothing open.
+   * from then on `appearsWithinMs` counts, and a worker that dies while it uploads leaves nothing open.
    *
    * @returns the network's name of every file, in the order of the parts and their media.
    */
@@ -141,7 +141,7 @@ export type Network = {
    * @param files What `upload` returned for this step just now.
    */
   send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]>;
-  /** Looks whether the posts of a step are there, by what was frozen. Creates nothing. */
+  /** Looks whether the posts of a step are there, by what was prepared. Creates nothing. */
   reconcile(connection: Connection, step: Step): Promise<Finding>;
 };
 

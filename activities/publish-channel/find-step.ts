@@ -54,11 +54,14 @@ async function settleStep(attempt: Try, step: readonly Entry[], sent: SentPart[]
   }
 
   const sendingForMs = Math.min(...step.map((entry) => entry.sendingForMs ?? Infinity));
-  if (sendingForMs < network.settlingMs) {
+  if (sendingForMs < network.appearsWithinMs) {
     throw new NetworkError(
       'network_unavailable',
       'The network did not answer when it was asked to publish, and does not show the post yet. It is only sent again once it can no longer appear.',
-      { taken: 'unknown', retryAtMs: deps.now().getTime() + network.settlingMs - sendingForMs },
+      {
+        taken: 'unknown',
+        retryAtMs: deps.now().getTime() + network.appearsWithinMs - sendingForMs,
+      },
     );
   }
 
@@ -108,7 +111,7 @@ export async function findStep(
 
 /**
  * Another post with the same text may be creating what was found, and not have heard so yet: it would be left without
- * one. After its answer, or `settlingMs` without any, it is known whose it is.
+ * one. After its answer, or `appearsWithinMs` without any, it is known whose it is.
  *
  * @param found How many there are that nobody has claimed.
  * @throws NetworkError
@@ -119,13 +122,13 @@ async function mustBeOurs(
   step: readonly Entry[],
   found: number,
 ): Promise<void> {
-  const search = { text: step[0]?.text ?? '', withinMs: network.settlingMs };
+  const search = { text: step[0]?.text ?? '', withinMs: network.appearsWithinMs };
   const { count, youngestMs } = await sameTextUnderWay(em, target, search);
   if (count >= found) {
     throw new NetworkError(
       'network_unavailable',
       'The network did not answer when it was asked to publish. It shows a post with this text, which may be that of another post of yours that is being sent just now.',
-      { taken: 'unknown', retryAtMs: deps.now().getTime() + network.settlingMs - youngestMs },
+      { taken: 'unknown', retryAtMs: deps.now().getTime() + network.appearsWithinMs - youngestMs },
     );
   }
 }

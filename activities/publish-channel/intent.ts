@@ -2,7 +2,7 @@ import type { ActivityDeps } from '../deps.ts';
 
 /**
  * A request that creates something is written this soon after its intent or not at all, in milliseconds. With the time
- * that it may then take (30 s) it is over well before `settlingMs` is, when another try may send again.
+ * that it may then take (30 s) it is over well before `appearsWithinMs` is, when another try may send again.
  */
 export const writtenWithinMs = 10_000;
 

@@ -4,7 +4,7 @@ import type { AttemptState } from '../../db/entities/publish-attempt.ts';
 import { newId } from '../../db/new-id.ts';
 import type {
   Connection,
-  FrozenPart,
+  PreparedPart,
   Json,
   Network,
   Part,
@@ -20,7 +20,7 @@ import {
 import type { PublishTarget } from './target.ts';
 
 /** One part of the thread as the ledger knows it. */
-export type Entry = FrozenPart & {
+export type Entry = PreparedPart & {
   readonly id: string;
   /** The publishing that it is of. */
   readonly run: number;
@@ -92,7 +92,7 @@ export const entriesOf = (media: Part['media'], rows: readonly LedgerRow[]): Ent
   }));
 
 /**
- * The ledger with an entry for every part, before anything is sent. What the network freezes is computed once:
+ * The ledger with an entry for every part, before anything is sent. What the network prepares is computed once:
  * of two tries that come here together the first to commit decides, and the other reads what it wrote.
  *
  * @param known What was read of it, if that is not old.
@@ -118,7 +118,7 @@ export async function openLedger(
   }
 
   const before = entries.filter(({ part }) => part < (missing[0]?.part ?? 0));
-  const frozen = await network.freeze(connection, missing, deps.now().getTime(), before);
+  const prepared = await network.prepare(connection, missing, deps.now().getTime(), before);
   const added = missing.map(({ part, key, text, media }, index): Entry => ({
     id: newId(),
     run: target.run,
@@ -126,7 +126,7 @@ export async function openLedger(
     key,
     text,
     media,
-    data: frozen[index]?.data ?? null,
+    data: prepared[index]?.data ?? null,
     state: 'new',
     sent: null,
     sendingAt: null,

@@ -136,7 +136,7 @@ async function sendStep(
 
     // The request left and no answer came. Mostly the network can tell at once.
     if (!(await findStep(attempt, step, sent))) {
-      throw unsettled(error, deps.now().getTime() + network.settlingMs);
+      throw unsettled(error, deps.now().getTime() + network.appearsWithinMs);
     }
 
     return null;

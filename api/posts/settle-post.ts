@@ -29,7 +29,7 @@ type Outcome = {
   readonly publishedAt: Date | null;
 };
 /**
- * How long a network may still be writing a post that it was asked for, in milliseconds: the longest `settlingMs` of
+ * How long a network may still be writing a post that it was asked for, in milliseconds: the longest `appearsWithinMs` of
  * all networks. Until then "it is not there" may become untrue, and a retry would send it twice.
  */
 export const stillArrivingMs = 60_000;

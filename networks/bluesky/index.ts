@@ -1,6 +1,14 @@
-import type { Connection, Finding, FrozenPart, Network, Part, SentPart, Step } from '../network.ts';
-import { freezeThread } from './freeze.ts';
-import { frozenPostOf, uriOf, type FrozenPost } from './frozen-post.ts';
+import type {
+  Connection,
+  Finding,
+  PreparedPart,
+  Network,
+  Part,
+  SentPart,
+  Step,
+} from '../network.ts';
+import { prepareThread } from './prepare.ts';
+import { preparedPostOf, uriOf, type PreparedPost } from './prepared-post.ts';
 import { isWritten } from './look-up.ts';
 import { rules } from './rules.ts';
 import { blueskySettings } from './settings.ts';
@@ -19,24 +27,24 @@ export const bluesky: Network = {
   threads: 'atomic',
   // A second write under the same keys is refused, but the post may be edited meanwhile, and then has others. What
   // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
-  settlingMs: 60_000,
+  appearsWithinMs: 60_000,
 
-  freeze(
+  prepare(
     connection: Connection,
     parts: readonly Part[],
     nowMs: number,
-    before: readonly FrozenPart[] = [],
-  ): Promise<FrozenPart[]> {
-    return freezeThread(connection, parts, { nowMs, before });
+    before: readonly PreparedPart[] = [],
+  ): Promise<PreparedPart[]> {
+    return prepareThread(connection, parts, { nowMs, before });
   },
 
   renew(
     connection: Connection,
-    parts: readonly FrozenPart[],
+    parts: readonly PreparedPart[],
     nowMs: number,
-    before: readonly FrozenPart[],
-  ): Promise<FrozenPart[]> {
-    return freezeThread(connection, parts, { nowMs, before });
+    before: readonly PreparedPart[],
+  ): Promise<PreparedPart[]> {
+    return prepareThread(connection, parts, { nowMs, before });
   },
 
   upload(connection: Connection, { parts }: Step): Promise<readonly string[]> {
@@ -44,13 +52,13 @@ export const bluesky: Network = {
   },
 
   async send(connection: Connection, step: Step): Promise<SentPart[]> {
-    const posts = step.parts.map(frozenPostOf);
+    const posts = step.parts.map(preparedPostOf);
     await writeThread(connection, posts);
     return sentParts(connection, posts);
   },
 
   async reconcile(connection: Connection, step: Step): Promise<Finding> {
-    const posts = step.parts.map(frozenPostOf);
+    const posts = step.parts.map(preparedPostOf);
     return (await isWritten(connection, connection.remoteId, posts))
       ? { kind: 'found', candidates: [sentParts(connection, posts)] }
       : { kind: 'absent' };
@@ -58,7 +66,7 @@ export const bluesky: Network = {
 };
 
 /** Links by DID, not by handle: a handle changes, and its old links lead nowhere. */
-function sentParts(connection: Connection, posts: readonly FrozenPost[]): SentPart[] {
+function sentParts(connection: Connection, posts: readonly PreparedPost[]): SentPart[] {
   const { webUrl } = blueskySettings(connection.settings);
   const did = connection.remoteId;
   return posts.map((post) => ({

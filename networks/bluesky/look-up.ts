@@ -3,7 +3,7 @@ import type { Way } from '../ask.ts';
 import { NetworkError } from '../network.ts';
 import { readRecord } from './answers.ts';
 import { errorName, refusal, unreadable } from './errors.ts';
-import { collection, type FrozenPost } from './frozen-post.ts';
+import { collection, type PreparedPost } from './prepared-post.ts';
 import { query } from './xrpc.ts';
 
 /**
@@ -11,13 +11,13 @@ import { query } from './xrpc.ts';
  *
  * A thread is one atomic write, so one record of it proves all: a missing other was deleted since.
  *
- * @throws NetworkError `unconfirmed` when a key holds something else than what was frozen: the account's owner edited
+ * @throws NetworkError `unconfirmed` when a key holds something else than what was prepared: the account's owner edited
  *   the post, or another post took the key. A person has to look.
  */
 export async function isWritten(
   way: Way,
   did: string,
-  posts: readonly FrozenPost[],
+  posts: readonly PreparedPost[],
 ): Promise<boolean> {
   let foreign = false;
   for (const post of posts) {

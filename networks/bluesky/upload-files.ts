@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { jsonOf } from '../answer.ts';
 import { fileBytes } from '../file-bytes.ts';
-import { NetworkError, type Connection, type FrozenPart, type PartMedia } from '../network.ts';
+import { NetworkError, type Connection, type PreparedPart, type PartMedia } from '../network.ts';
 import { readUploaded, type Blob } from './answers.ts';
 import { refusal, unreadable } from './errors.ts';
-import { frozenPostOf } from './frozen-post.ts';
+import { preparedPostOf } from './prepared-post.ts';
 import { withSession } from './session.ts';
 import { uploadBlob } from './xrpc.ts';
 
@@ -17,15 +17,15 @@ import { uploadBlob } from './xrpc.ts';
  */
 export async function uploadFiles(
   connection: Connection,
-  parts: readonly FrozenPart[],
+  parts: readonly PreparedPart[],
 ): Promise<string[]> {
   const cids: string[] = [];
   for (const part of parts) {
-    const { blobs = [] } = frozenPostOf(part);
+    const { blobs = [] } = preparedPostOf(part);
     for (const [index, file] of part.media.entries()) {
       const blob = blobs[index];
       if (!blob || blobs.length !== part.media.length) {
-        throw new Error(`Part ${part.key} was frozen with other files.`);
+        throw new Error(`Part ${part.key} was prepared with other files.`);
       }
 
       await uploadFile(connection, file, blob);

@@ -2,7 +2,7 @@ import { jsonOf } from '../answer.ts';
 import type { Connection } from '../network.ts';
 import { readWritten } from './answers.ts';
 import { isAccessLost, refusal, unreadable } from './errors.ts';
-import { collection, type FrozenPost } from './frozen-post.ts';
+import { collection, type PreparedPost } from './prepared-post.ts';
 import { isWritten } from './look-up.ts';
 import { withSession } from './session.ts';
 import { procedure } from './xrpc.ts';
@@ -18,7 +18,7 @@ import { procedure } from './xrpc.ts';
  */
 export async function writeThread(
   connection: Connection,
-  posts: readonly FrozenPost[],
+  posts: readonly PreparedPost[],
 ): Promise<void> {
   let secret = '';
   const input = {

@@ -1,5 +1,5 @@
 import { jsonOf } from '../answer.ts';
-import type { FrozenPart, SentPart } from '../network.ts';
+import type { PreparedPart, SentPart } from '../network.ts';
 import { readStatus, type Status } from './answers.ts';
 import { create, type Access } from './client.ts';
 import { refusal, unreadable } from './errors.ts';
@@ -12,7 +12,7 @@ import { refusal, unreadable } from './errors.ts';
  */
 export async function createStatus(
   access: Access,
-  part: FrozenPart,
+  part: PreparedPart,
   parent: SentPart | undefined,
   mediaIds: readonly string[],
 ): Promise<SentPart> {

@@ -1,5 +1,13 @@
 import { answerReader } from '../answer.ts';
-import type { Connection, Finding, FrozenPart, Network, Part, SentPart, Step } from '../network.ts';
+import type {
+  Connection,
+  Finding,
+  PreparedPart,
+  Network,
+  Part,
+  SentPart,
+  Step,
+} from '../network.ts';
 import { accessWith } from './client.ts';
 import { createStatus, sentPartOf } from './create-status.ts';
 import { newestOwnStatusId, ownStatusesSince } from './own-statuses.ts';
@@ -7,14 +15,14 @@ import { rules } from './rules.ts';
 import { statusesSaying } from './says-text.ts';
 import { uploadFile } from './upload-file.ts';
 
-type Frozen = {
+type Prepared = {
   /** The newest own status before the thread, so that a look-up has an end; null when there was none. */
   readonly sinceId: string | null;
-  /** How many files the status has. Absent in parts that were frozen before statuses had any. */
+  /** How many files the status has. Absent in parts that were prepared before statuses had any. */
   readonly mediaCount?: number;
 };
 
-const readFrozen = answerReader<Frozen>({
+const readPrepared = answerReader<Prepared>({
   type: 'object',
   required: ['sinceId'],
   properties: {
@@ -35,13 +43,13 @@ export const mastodon: Network = {
   threads: 'sequential',
   // No rule bounds how long a server works on a request that nobody waits for any more. 60 s is what proxies give it
   // (nginx' default for an answer); a status takes a second even on a busy one.
-  settlingMs: 60_000,
+  appearsWithinMs: 60_000,
 
-  async freeze(connection: Connection, parts: readonly Part[]): Promise<FrozenPart[]> {
+  async prepare(connection: Connection, parts: readonly Part[]): Promise<PreparedPart[]> {
     const access = accessWith(connection, connection.credentials, 'prepare');
     const sinceId = await newestOwnStatusId(access, connection.remoteId);
     return parts.map((part) => {
-      const data: Frozen = { sinceId, mediaCount: part.media.length };
+      const data: Prepared = { sinceId, mediaCount: part.media.length };
       return { ...part, data };
     });
   },
@@ -65,12 +73,12 @@ export const mastodon: Network = {
     const access = accessWith(connection, connection.credentials, 'look');
     const part = onlyPart(step);
     const parentId = step.sent.at(-1)?.remoteId ?? null;
-    const frozen = readFrozen(part.data);
-    const sinceId = parentId ?? frozen?.sinceId ?? null;
+    const prepared = readPrepared(part.data);
+    const sinceId = parentId ?? prepared?.sinceId ?? null;
     const newer = await ownStatusesSince(access, connection.remoteId, sinceId);
     const possible = newer.filter((status) => {
       const inPlace = (status.in_reply_to_id ?? null) === parentId;
-      const hasFiles = (status.media_attachments ?? []).length === (frozen?.mediaCount ?? 0);
+      const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
       return inPlace && hasFiles;
     });
     const found = await statusesSaying(access, possible, part.text);
@@ -79,7 +87,7 @@ export const mastodon: Network = {
   },
 };
 
-function onlyPart({ parts }: Step): FrozenPart {
+function onlyPart({ parts }: Step): PreparedPart {
   const [part, ...more] = parts;
   if (!part || more.length > 0) {
     throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);

@@ -187,7 +187,7 @@ function atomicNetwork() {
   return Object.assign(network, {
     records,
     threads: 'atomic' as const,
-    freeze: async (...[, parts, , before = []]: Parameters<FakeNetwork['freeze']>) => {
+    prepare: async (...[, parts, , before = []]: Parameters<FakeNetwork['prepare']>) => {
       let below = before.at(-1)?.key ?? null;
       return parts.map(({ key, text, media }) => {
         const data = { below };

@@ -17,7 +17,7 @@ test('a post that was edited while a try of it prepared to send never goes out w
     schedule_in_minutes: 0,
   });
   const { targets } = await steps.mustClaim(post);
-  interrupt(network, 'freeze', async () => {
+  interrupt(network, 'prepare', async () => {
     await steps.cancel(post);
     await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
   });
@@ -91,12 +91,12 @@ const single = { thread: null, body: 'Whole', schedule_in_minutes: 0 };
 const later = { schedule_in_minutes: 600 };
 /** The thread One Two Three is cancelled within a step of its first try and scheduled anew: what goes out then. */
 const cases: readonly {
-  step: 'freeze' | 'upload' | 'send';
+  step: 'prepare' | 'upload' | 'send';
   edit: EditPostBody;
   atOnce: string;
   atLast: string;
 }[] = [
-  { step: 'freeze', edit: single, atOnce: '', atLast: 'Whole' },
+  { step: 'prepare', edit: single, atOnce: '', atLast: 'Whole' },
   { step: 'upload', edit: single, atOnce: '', atLast: 'Whole' },
   { step: 'upload', edit: later, atOnce: '', atLast: 'One Two Three' },
   { step: 'send', edit: other, atOnce: 'One', atLast: 'One Other Rest' },

@@ -253,7 +253,7 @@ test('a fault of ours is tried again ever more slowly for a day, is no try, and 
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
-  network.freeze = () => Promise.reject(new TypeError('A bug.'));
+  network.prepare = () => Promise.reject(new TypeError('A bug.'));
 
   const { waits, status } = await untilDone(channel, post);
   t.is(status, 'failed');
@@ -288,12 +288,12 @@ test('a database that is away is no fault that the channel tells of', async (t) 
   const network = fakeNetwork();
   const channel = await newChannel(t, network);
   const post = await channel.newPost(['Hello']);
-  const { freeze } = network;
-  network.freeze = () =>
+  const { prepare } = network;
+  network.prepare = () =>
     Promise.reject(Object.assign(new Error('shutting down'), { code: '57P01' }));
   await t.throwsAsync(post.attempt(), { message: 'shutting down' });
   t.like(await post.row(), { status: 'publishing', error: null });
 
-  network.freeze = freeze;
+  network.prepare = prepare;
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
 });

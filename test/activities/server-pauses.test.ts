@@ -67,8 +67,8 @@ test('after five tries in a row that a server did not answer nothing more is sen
 test('after a pause one try at a time looks whether the server answers, and each pause is longer', async (t) => {
   const network = hangingNetwork();
   const channel = await newChannel(t, network);
-  const { freeze } = network;
-  network.freeze = async () => {
+  const { prepare } = network;
+  network.prepare = async () => {
     throw away.kind === 'fails' ? away.error : away;
   };
   for (const post of await postsOf(channel, 5)) {
@@ -86,7 +86,7 @@ test('after a pause one try at a time looks whether the server answers, and each
     t.is((await probe?.row())?.tries, 1, `${pauseS}`);
   }
 
-  network.freeze = freeze;
+  network.prepare = prepare;
   channel.pass(300 * second);
   const [probe, other] = await postsOf(channel, 2);
   const looking = probe?.attempt();

@@ -120,7 +120,7 @@ test('a server that answered just now takes more posts at a time than twenty', a
   t.like(await first, { status: 'published' });
 
   const answering = hangingNetwork();
-  Object.assign(network, { freeze: answering.freeze });
+  Object.assign(network, { prepare: answering.prepare });
   const crowd = await beginEach(answering, await postsOf(channel, 45));
   const [next] = await postsOf(channel, 1);
   t.like(await next?.attempt(), { kind: 'again', code: 'rate_limited' });

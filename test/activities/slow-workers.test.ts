@@ -33,7 +33,7 @@ test('a try that hung until its post was given up, or cancelled, sends nothing w
   const { post, go, id } = await claimed(steps);
   const hang = Promise.withResolvers<void>();
   const hung = Promise.withResolvers<void>();
-  interrupt(network, 'freeze', async () => {
+  interrupt(network, 'prepare', async () => {
     hung.resolve();
     await hang.promise;
   });

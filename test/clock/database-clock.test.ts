@@ -25,10 +25,10 @@ const root = new URL('../../', import.meta.url);
  * Above the 30 s after which a failed try is repeated: what waits for less is too early. With two clocks mixed up it
  * would take five minutes.
  */
-const settlingMs = 33_000;
+const appearsWithinMs = 33_000;
 
 const { fake } = fakeNetworks;
-const networks = fake ? { fake, settling: { ...fake, id: 'settling', settlingMs } } : {};
+const networks = fake ? { fake, settling: { ...fake, id: 'settling', appearsWithinMs } } : {};
 
 for (const [word, minutes] of [
   ['ahead', 5],
@@ -116,7 +116,7 @@ for (const [word, minutes] of [
     t.is(network.live.length, 1);
     const [lost = 0, repeated = 0] = network.sentAtMs;
     t.is(network.sentAtMs.length, 2);
-    t.true(repeated - lost >= settlingMs, `sent again after ${repeated - lost} ms`);
+    t.true(repeated - lost >= appearsWithinMs, `sent again after ${repeated - lost} ms`);
   });
 }
 

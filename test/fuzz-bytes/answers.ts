@@ -140,12 +140,12 @@ export const networkProperties = (t: ExecutionContext): Property[] =>
         const connection = openConnection(t, account, { http });
         const parts = [{ key: 'k-0', text: 'Hello', media: [] }];
         try {
-          const frozen = await network.freeze(
+          const prepared = await network.prepare(
             connection,
             parts,
             Date.parse('2026-01-01T00:00:00Z'),
           );
-          const step = { parts: frozen, sent: [] };
+          const step = { parts: prepared, sent: [] };
           for (const { remoteId, url } of await network.send(connection, step, [])) {
             mustBeText(remoteId, url);
           }

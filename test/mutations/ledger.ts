@@ -46,8 +46,8 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/publish-channel/find-step.ts', activities, [
     [
       'a send is repeated while the post may still appear',
-      'if (sendingForMs < network.settlingMs)',
-      'if (sendingForMs > network.settlingMs)',
+      'if (sendingForMs < network.appearsWithinMs)',
+      'if (sendingForMs > network.appearsWithinMs)',
     ],
   ]),
   ...mutationsOf('activities/publish-channel/claims.ts', activities, [

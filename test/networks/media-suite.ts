@@ -62,8 +62,8 @@ function settlesLostPictures(testIt: TestFn, bench: Bench): void {
       const connection = openConnection(t, server.account, { baseUrl: proxy.url });
       const files = [await pictureFile()];
       const parts = partsWith(files, text);
-      const frozen = throughDatabase(await network.freeze(connection, parts, Date.now()));
-      const step = nextStep(network, frozen, []);
+      const prepared = throughDatabase(await network.prepare(connection, parts, Date.now()));
+      const step = nextStep(network, prepared, []);
       proxy.plan(creates, { kind: 'lost' });
       const attempt = sendStep(network, connection, step);
       t.like(await t.throwsAsync(attempt), { name: 'NetworkError', taken: 'unknown' });
@@ -92,8 +92,8 @@ function settlesLostPictures(testIt: TestFn, bench: Bench): void {
       const connection = openConnection(t, server.account, { baseUrl: proxy.url });
       const files = [await pictureFile('a.png'), await pictureFile('b.png')];
       const parts = partsWith(files, 'Twice begun');
-      const frozen = throughDatabase(await network.freeze(connection, parts, Date.now()));
-      const step = nextStep(network, frozen, []);
+      const prepared = throughDatabase(await network.prepare(connection, parts, Date.now()));
+      const step = nextStep(network, prepared, []);
       proxy.plan(uploads, { kind: 'none' });
       proxy.plan(uploads, { kind: 'lost' });
       const lost = { name: 'NetworkError', code: 'network_unavailable', taken: 'no' };
@@ -112,10 +112,10 @@ function tellsPostsApart(testIt: TestFn, { network, makeAccount }: Bench): void 
     const server = await makeAccount(t);
     const connection = openConnection(t, server.account);
     const parts = partsWith([await pictureFile()], 'The same words');
-    const frozen = await network.freeze(connection, parts, Date.now());
+    const prepared = await network.prepare(connection, parts, Date.now());
     await publish(network, connection, partsWith([], 'The same words'));
 
-    const step = nextStep(network, throughDatabase(frozen), []);
+    const step = nextStep(network, throughDatabase(prepared), []);
     t.deepEqual(await network.reconcile(connection, step), { kind: 'absent' });
   });
 }
@@ -159,12 +159,12 @@ function sendsNothingWithoutFiles(testIt: TestFn, { network, makeAccount }: Benc
       const attempt = publish(network, connection, partsWith([file], 'Nothing'));
       t.like(await t.throwsAsync(attempt, { instanceOf: NetworkError }), expected);
 
-      // It may also break between the freezing and the upload.
+      // It may also break between the preparing and the upload.
       const parts = partsWith([whole], 'Nothing');
-      const frozen = await network.freeze(connection, parts, Date.now());
+      const prepared = await network.prepare(connection, parts, Date.now());
       const step = nextStep(
         network,
-        frozen.map((part) => Object.assign(part, { media: [file] })),
+        prepared.map((part) => Object.assign(part, { media: [file] })),
         [],
       );
       const late = sendStep(network, connection, step);

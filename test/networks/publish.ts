@@ -1,6 +1,6 @@
 import type {
   Connection,
-  FrozenPart,
+  PreparedPart,
   Network,
   Part,
   PartMedia,
@@ -21,14 +21,14 @@ export function partsWith(media: readonly PartMedia[], ...texts: readonly string
   }));
 }
 
-/** What the database does with frozen parts between tries. Files are looked up anew. */
-export const throughDatabase = (parts: readonly FrozenPart[]): FrozenPart[] =>
+/** What the database does with prepared parts between tries. Files are looked up anew. */
+export const throughDatabase = (parts: readonly PreparedPart[]): PreparedPart[] =>
   parts.map((part) => ({ ...part, data: JSON.parse(JSON.stringify(part.data)) }));
 
 /** The steps that remain: one for a thread that goes out at once, one for each part otherwise. */
 export function nextStep(
   network: Network,
-  parts: readonly FrozenPart[],
+  parts: readonly PreparedPart[],
   sent: readonly SentPart[],
 ): Step {
   const rest = parts.slice(sent.length);
@@ -44,17 +44,17 @@ export async function sendStep(
   return network.send(connection, step, await network.upload(connection, step));
 }
 
-/** Publishes a thread when nothing goes wrong: freeze, then send step by step. */
+/** Publishes a thread when nothing goes wrong: prepare, then send step by step. */
 export async function publish(
   network: Network,
   connection: Connection,
   parts: readonly Part[],
-): Promise<{ frozen: FrozenPart[]; sent: SentPart[] }> {
-  const frozen = throughDatabase(await network.freeze(connection, parts, Date.now()));
+): Promise<{ prepared: PreparedPart[]; sent: SentPart[] }> {
+  const prepared = throughDatabase(await network.prepare(connection, parts, Date.now()));
   const sent: SentPart[] = [];
-  while (sent.length < frozen.length) {
-    sent.push(...(await sendStep(network, connection, nextStep(network, frozen, sent))));
+  while (sent.length < prepared.length) {
+    sent.push(...(await sendStep(network, connection, nextStep(network, prepared, sent))));
   }
 
-  return { frozen, sent };
+  return { prepared, sent };
 }

@@ -95,13 +95,13 @@ function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
     t.deepEqual(await posts(), []);
   });
 
-  testIt('frozen parts are the same after a round trip through the database', async (t) => {
+  testIt('prepared parts are the same after a round trip through the database', async (t) => {
     const { account } = await makeAccount(t);
     const parts = partsOf('One', 'Two');
-    const frozen = await network.freeze(openConnection(t, account), parts, Date.now());
+    const prepared = await network.prepare(openConnection(t, account), parts, Date.now());
 
-    t.deepEqual(throughDatabase(frozen), frozen);
-    t.like(frozen, parts);
+    t.deepEqual(throughDatabase(prepared), prepared);
+    t.like(prepared, parts);
   });
 }
 
@@ -123,8 +123,8 @@ function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: B
       const proxy = await lossyProxy(t, account.baseUrl);
       const connection = openConnection(t, account, { baseUrl: proxy.url });
       const parts = partsOf(`A ${when}`, `B ${when}`);
-      const frozen = throughDatabase(await network.freeze(connection, parts, Date.now()));
-      const step = nextStep(network, frozen, []);
+      const prepared = throughDatabase(await network.prepare(connection, parts, Date.now()));
+      const step = nextStep(network, prepared, []);
       proxy.plan(creates, mishap);
       const sent: SentPart[] = [];
       const first = await sendStep(network, connection, step).catch(async (error: unknown) => {
@@ -134,8 +134,8 @@ function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: B
         return finding.kind === 'found' ? (finding.candidates[0] ?? []) : [];
       });
       sent.push(...first);
-      while (sent.length < frozen.length) {
-        sent.push(...(await sendStep(network, connection, nextStep(network, frozen, sent))));
+      while (sent.length < prepared.length) {
+        sent.push(...(await sendStep(network, connection, nextStep(network, prepared, sent))));
       }
 
       t.deepEqual(
@@ -149,10 +149,10 @@ function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: B
     const { account } = await makeAccount(t);
     const connection = openConnection(t, account);
     await publish(network, connection, partsOf('Before'));
-    const [frozen] = await network.freeze(connection, partsOf('Never sent'), Date.now());
+    const [prepared] = await network.prepare(connection, partsOf('Never sent'), Date.now());
     await publish(network, connection, partsOf('After'));
 
-    const step = nextStep(network, frozen ? [frozen] : [], []);
+    const step = nextStep(network, prepared ? [prepared] : [], []);
     t.deepEqual(await network.reconcile(connection, step), { kind: 'absent' });
   });
 }
@@ -172,11 +172,11 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
   testIt('wrong credentials lose access, and stay out of the message', async (t) => {
     const { account, posts } = await makeAccount(t);
     const without = { credentials: wrongCredentials, session: null };
-    const frozen = await network.freeze(openConnection(t, account), partsOf('Hi'), Date.now());
+    const prepared = await network.prepare(openConnection(t, account), partsOf('Hi'), Date.now());
     const attempt = sendStep(
       network,
       openConnection(t, account, without),
-      nextStep(network, frozen, []),
+      nextStep(network, prepared, []),
     );
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
     t.like(error, { code: 'access_lost', taken: 'no' });
@@ -202,9 +202,9 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
 
   testIt('a network that cannot be reached has certainly not posted', async (t) => {
     const { account } = await makeAccount(t);
-    const frozen = await network.freeze(openConnection(t, account), partsOf('Hi'), Date.now());
+    const prepared = await network.prepare(openConnection(t, account), partsOf('Hi'), Date.now());
     const away = openConnection(t, account, { baseUrl: `http://127.0.0.1:${await freePort()}` });
-    const step = nextStep(network, frozen, []);
+    const step = nextStep(network, prepared, []);
     const sent = await t.throwsAsync(sendStep(network, away, step), { instanceOf: NetworkError });
     t.like(sent, { code: 'network_unavailable', taken: 'no' });
 

@@ -10,16 +10,16 @@ const api = sharedApi(test);
 
 test('while a server hangs for sixty posts, those to another server of its network go out', async (t) => {
   const slow = fakeNetwork();
-  const { freeze } = slow;
+  const { prepare } = slow;
   const answer = Promise.withResolvers<void>();
   let underWay = 0;
   let most = 0;
-  slow.freeze = async (...args) => {
+  slow.prepare = async (...args) => {
     underWay += 1;
     most = Math.max(most, underWay);
     await answer.promise;
     underWay -= 1;
-    return freeze(...args);
+    return prepare(...args);
   };
   const { punctual } = api;
   await startWorkers(t, punctual);

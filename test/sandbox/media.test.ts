@@ -74,7 +74,7 @@ for (const platform of platforms) {
     const network = networks[platform];
     const files = [await pictureFile()];
     const parts = partsWith(files, 'Gone #sandbox-lost');
-    const step = nextStep(network, await network.freeze(connection, parts, Date.now()), []);
+    const step = nextStep(network, await network.prepare(connection, parts, Date.now()), []);
     await t.throwsAsync(sendStep(network, connection, step), { name: 'NetworkError' });
 
     t.like(await network.reconcile(connection, step), { kind: 'found', candidates: { length: 1 } });

@@ -49,11 +49,11 @@ const acceptsAll: Rules = {
  * A network whose every misfortune a test can choose. Only for the ledger's own rules: what real networks do is
  * tested on real servers.
  */
-export function fakeNetwork(settlingMs = 0): FakeNetwork {
+export function fakeNetwork(appearsWithinMs = 0): FakeNetwork {
   const network: FakeNetwork = {
     id: 'fake',
     threads: 'sequential',
-    settlingMs,
+    appearsWithinMs,
     rules: acceptsAll,
     live: [],
     sends: [],
@@ -61,7 +61,7 @@ export function fakeNetwork(settlingMs = 0): FakeNetwork {
     takesNoFiles: undefined,
     fates: [],
     blind: undefined,
-    freeze: async (_connection, parts) => parts.map((part) => ({ ...part, data: null })),
+    prepare: async (_connection, parts) => parts.map((part) => ({ ...part, data: null })),
     upload: (_connection, step) => upload(network, step),
     send: async (_connection, step, files) => {
       network.sends.push(...step.parts.map(({ key }) => key));
@@ -109,7 +109,7 @@ export const cannotTell = new NetworkError('unconfirmed', 'Nobody can tell.', { 
 /** Something happens within the next call of one of a network's steps, before the network does its own part. */
 export function interrupt(
   network: FakeNetwork,
-  step: 'freeze' | 'upload' | 'send',
+  step: 'prepare' | 'upload' | 'send',
   act: () => Promise<unknown>,
 ): void {
   const original = network[step] as (...args: unknown[]) => Promise<unknown>;
@@ -174,9 +174,9 @@ export function fakeNetworksNamed(...names: readonly string[]): Record<string, N
   const byAccount: Network = {
     id: 'fake',
     threads: 'sequential',
-    settlingMs: 0,
+    appearsWithinMs: 0,
     rules: acceptsAll,
-    freeze: (connection, parts, nowMs) => behind(connection).freeze(connection, parts, nowMs),
+    prepare: (connection, parts, nowMs) => behind(connection).prepare(connection, parts, nowMs),
     upload: (connection, step) => behind(connection).upload(connection, step),
     send: (connection, step, files) => behind(connection).send(connection, step, files),
     reconcile: (connection, step) => behind(connection).reconcile(connection, step),

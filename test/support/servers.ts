@@ -15,11 +15,11 @@ export function hangingNetwork(baseUrl = 'https://fake.example') {
   const network = newNetwork();
   const answer = Promise.withResolvers<void>();
   const so = { underWay: 0, most: 0 };
-  const { freeze } = network;
+  const { prepare } = network;
   return Object.assign(network, {
     so,
     answer: answer.resolve,
-    freeze: async (connection: Connection, ...more: [Parameters<typeof freeze>[1], number]) => {
+    prepare: async (connection: Connection, ...more: [Parameters<typeof prepare>[1], number]) => {
       if (connection.baseUrl === baseUrl) {
         so.underWay += 1;
         so.most = Math.max(so.most, so.underWay);
@@ -27,7 +27,7 @@ export function hangingNetwork(baseUrl = 'https://fake.example') {
         so.underWay -= 1;
       }
 
-      return freeze(connection, ...more);
+      return prepare(connection, ...more);
     },
   });
 }

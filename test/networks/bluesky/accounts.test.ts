@@ -233,7 +233,7 @@ test('a thread asks for each handle once', async (t) => {
   const proxy = await lossyProxy(t, account.baseUrl);
   const connection = openConnection(t, account, { baseUrl: proxy.url });
   const parts = partsOf(`@${person.handle} one`, `@${person.handle} two`);
-  await bluesky.freeze(connection, parts, Date.now());
+  await bluesky.prepare(connection, parts, Date.now());
   t.is(proxy.seen.length, 1);
 });
 
@@ -245,6 +245,6 @@ test('while handles cannot be resolved, the post waits instead of losing its men
     { kind: 'refused', answer: { status: 503 } },
   );
   const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const attempt = bluesky.freeze(connection, partsOf(`Hi @${person.handle}`), Date.now());
+  const attempt = bluesky.prepare(connection, partsOf(`Hi @${person.handle}`), Date.now());
   t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
 });

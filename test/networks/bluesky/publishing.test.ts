@@ -3,7 +3,7 @@ import { AppBskyEmbedImages, AppBskyEmbedVideo } from '@atproto/api';
 import sharp from 'sharp';
 import { bluesky } from '../../../networks/bluesky/index.ts';
 import { recordKey } from '../../../networks/bluesky/record-key.ts';
-import type { FrozenPart } from '../../../networks/network.ts';
+import type { PreparedPart } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { animation } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
@@ -21,18 +21,18 @@ passesAsNetwork(test, bench);
 
 const collection = 'app.bsky.feed.post';
 
-const frozenOf = ({ data }: FrozenPart) =>
+const preparedPostOf = ({ data }: PreparedPart) =>
   data as { rkey: string; cid: string; record: { text: string } };
 
 test('the server gives every part the key and the hash that were computed before', async (t) => {
   const { records, connection } = await connected(t);
   const parts = partsOf('One', 'Two #tag', 'Three');
-  const { frozen } = await publish(bluesky, connection, parts);
+  const { prepared } = await publish(bluesky, connection, parts);
 
   const live = await records();
   t.deepEqual(
     live.map(({ uri, cid }) => ({ rkey: uri.split('/').at(-1), cid })),
-    frozen.map(frozenOf).map(({ rkey, cid }) => ({ rkey, cid })),
+    prepared.map(preparedPostOf).map(({ rkey, cid }) => ({ rkey, cid })),
   );
   t.deepEqual(
     live.map(({ record }) => record.reply?.root.cid),
@@ -42,25 +42,29 @@ test('the server gives every part the key and the hash that were computed before
 
 test('a thread that is sent again is there once, and the answer is that of the first time', async (t) => {
   const { records, connection } = await connected(t);
-  const { frozen, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
+  const { prepared, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
 
-  const again = await sendStep(bluesky, connection, nextStep(bluesky, throughDatabase(frozen), []));
+  const again = await sendStep(
+    bluesky,
+    connection,
+    nextStep(bluesky, throughDatabase(prepared), []),
+  );
   t.deepEqual(again, sent);
   t.is((await records()).length, 2);
 });
 
 test('a thread that is prepared anew is of another time, and beside it the first one cannot be written any more', async (t) => {
   const { records, connection } = await connected(t);
-  const before = await bluesky.freeze(connection, partsOf('One', 'Two'), Date.now() - 36_000_000);
+  const before = await bluesky.prepare(connection, partsOf('One', 'Two'), Date.now() - 36_000_000);
   const nowMs = Date.now();
-  const frozen = throughDatabase((await bluesky.renew?.(connection, before, nowMs, [])) ?? []);
-  const sent = await sendStep(bluesky, connection, nextStep(bluesky, frozen, []));
+  const prepared = throughDatabase((await bluesky.renew?.(connection, before, nowMs, [])) ?? []);
+  const sent = await sendStep(bluesky, connection, nextStep(bluesky, prepared, []));
 
   t.deepEqual(
     (await records()).map(({ cid, record }) => [cid, Date.parse(record.createdAt)]),
-    frozen.map((part, index) => [frozenOf(part).cid, nowMs + index]),
+    prepared.map((part, index) => [preparedPostOf(part).cid, nowMs + index]),
   );
-  t.deepEqual(await bluesky.reconcile(connection, nextStep(bluesky, frozen, [])), {
+  t.deepEqual(await bluesky.reconcile(connection, nextStep(bluesky, prepared, [])), {
     kind: 'found',
     candidates: [sent],
   });
@@ -75,25 +79,25 @@ test('equal texts in two posts are two posts, each found as itself', async (t) =
   const second = await publish(bluesky, connection, partsOf('Same'));
 
   t.is((await records()).length, 2);
-  for (const { frozen, sent } of [first, second]) {
-    const finding = await bluesky.reconcile(connection, nextStep(bluesky, frozen, []));
+  for (const { prepared, sent } of [first, second]) {
+    const finding = await bluesky.reconcile(connection, nextStep(bluesky, prepared, []));
     t.deepEqual(finding, { kind: 'found', candidates: [sent] });
   }
 });
 
 test('a thread whose owner deleted a part since was published', async (t) => {
   const { person, connection } = await connected(t);
-  const { frozen, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
+  const { prepared, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
   await person.agent.deletePost(sent[0]?.remoteId ?? '');
 
-  const finding = await bluesky.reconcile(connection, nextStep(bluesky, frozen, []));
+  const finding = await bluesky.reconcile(connection, nextStep(bluesky, prepared, []));
   t.deepEqual(finding, { kind: 'found', candidates: [sent] });
 });
 
-test('a post that is not the one we froze is left to a person', async (t) => {
+test('a post that is not the one we prepared is left to a person', async (t) => {
   const { person, connection } = await connected(t);
-  const { frozen } = await publish(bluesky, connection, partsOf('Original'));
-  const [{ rkey, record }] = frozen.map(frozenOf) as [ReturnType<typeof frozenOf>];
+  const { prepared } = await publish(bluesky, connection, partsOf('Original'));
+  const [{ rkey, record }] = prepared.map(preparedPostOf) as [ReturnType<typeof preparedPostOf>];
   await person.agent.com.atproto.repo.putRecord({
     repo: person.did,
     collection,
@@ -101,7 +105,7 @@ test('a post that is not the one we froze is left to a person', async (t) => {
     record: { ...record, text: 'Edited' },
   });
 
-  const step = nextStep(bluesky, frozen, []);
+  const step = nextStep(bluesky, prepared, []);
   for (const attempt of [
     bluesky.reconcile(connection, step),
     sendStep(bluesky, connection, step),
@@ -153,10 +157,10 @@ needs()('a record key says its time as every TID does', (t) => {
 test('a record names its pictures by their bytes, with the room that they need', async (t) => {
   const { person, records, connection } = await connected(t);
   const files = [await pictureFile('a.png', 30, 20), await pictureFile('b.png', 7, 9)];
-  const { frozen } = await publish(bluesky, connection, partsWith(files, 'Two'));
+  const { prepared } = await publish(bluesky, connection, partsWith(files, 'Two'));
 
   const [live] = await records();
-  t.is(live?.cid, (frozen[0]?.data as { cid: string } | undefined)?.cid);
+  t.is(live?.cid, (prepared[0]?.data as { cid: string } | undefined)?.cid);
   const embed = live?.record.embed;
   t.true(AppBskyEmbedImages.isMain(embed));
   const images = AppBskyEmbedImages.isMain(embed) ? embed.images : [];
@@ -187,9 +191,13 @@ test('a video is live as a video', async (t) => {
 test('the same picture twice, in one post and in two, is no trouble', async (t) => {
   const { records, connection } = await connected(t);
   const file = await pictureFile();
-  const { frozen, sent } = await publish(bluesky, connection, partsWith([file, file], 'Twice'));
+  const { prepared, sent } = await publish(bluesky, connection, partsWith([file, file], 'Twice'));
   await publish(bluesky, connection, partsWith([file], 'Again'));
-  const again = await sendStep(bluesky, connection, nextStep(bluesky, throughDatabase(frozen), []));
+  const again = await sendStep(
+    bluesky,
+    connection,
+    nextStep(bluesky, throughDatabase(prepared), []),
+  );
 
   t.deepEqual(again, sent);
   t.is((await records()).length, 2);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { mastodon } from '../../../networks/mastodon/index.ts';
-import type { Account, Finding, FrozenPart } from '../../../networks/network.ts';
+import type { Account, Finding, PreparedPart } from '../../../networks/network.ts';
 import type { Egress, EgressResponse } from '../../../runtime/egress/egress.ts';
 import { openConnection } from '../connection.ts';
 
@@ -72,7 +72,7 @@ const answer = (status: number, body: object): EgressResponse => ({
 });
 
 const lookFor = (t: Parameters<typeof openConnection>[0], http: Egress, text: string) => {
-  const part: FrozenPart = { key: 'k', text, media: [], data: { sinceId: '1000' } };
+  const part: PreparedPart = { key: 'k', text, media: [], data: { sinceId: '1000' } };
   return mastodon.reconcile(openConnection(t, account, { http }), { parts: [part], sent: [] });
 };
 

@@ -31,8 +31,8 @@ const idsOf = (finding: Finding): (string | undefined)[] =>
 test('of two equal posts both are candidates, the older one first', async (t) => {
   const { connection, client } = await connected(t);
   await client.v1.statuses.create({ status: 'twice the same', visibility: 'public' });
-  const frozen = await mastodon.freeze(connection, partsOf('twice the same'), Date.now());
-  const step = nextStep(mastodon, frozen, []);
+  const prepared = await mastodon.prepare(connection, partsOf('twice the same'), Date.now());
+  const step = nextStep(mastodon, prepared, []);
   const [first] = await sendStep(mastodon, connection, step);
   const [second] = await sendStep(mastodon, connection, step);
 
@@ -43,10 +43,10 @@ test('of two equal posts both are candidates, the older one first', async (t) =>
 
 test('a part is looked for only under the part before it', async (t) => {
   const { connection } = await connected(t);
-  const { frozen, sent } = await publish(mastodon, connection, partsOf('Same', 'Same', 'Same'));
+  const { prepared, sent } = await publish(mastodon, connection, partsOf('Same', 'Same', 'Same'));
 
   for (const index of [0, 1, 2]) {
-    const step = nextStep(mastodon, frozen, sent.slice(0, index));
+    const step = nextStep(mastodon, prepared, sent.slice(0, index));
     t.deepEqual(idsOf(await mastodon.reconcile(connection, step)), [sent[index]?.remoteId]);
   }
 });
@@ -54,24 +54,24 @@ test('a part is looked for only under the part before it', async (t) => {
 test('a post is found although the one before it was deleted since', async (t) => {
   const { connection, client } = await connected(t);
   const before = await client.v1.statuses.create({ status: 'before', visibility: 'public' });
-  const frozen = await mastodon.freeze(connection, partsOf('after'), Date.now());
-  const [sent] = await sendStep(mastodon, connection, nextStep(mastodon, frozen, []));
+  const prepared = await mastodon.prepare(connection, partsOf('after'), Date.now());
+  const [sent] = await sendStep(mastodon, connection, nextStep(mastodon, prepared, []));
   await removeStatus(client, before.id);
 
-  const finding = await mastodon.reconcile(connection, nextStep(mastodon, frozen, []));
+  const finding = await mastodon.reconcile(connection, nextStep(mastodon, prepared, []));
   t.deepEqual(idsOf(finding), [sent?.remoteId]);
 });
 
 test('a post is found among more than a page of newer ones', async (t) => {
   const { connection, client } = await connected(t);
   await client.v1.statuses.create({ status: 'before', visibility: 'public' });
-  const frozen = await mastodon.freeze(connection, partsOf('needle'), Date.now());
-  const [sent] = await sendStep(mastodon, connection, nextStep(mastodon, frozen, []));
+  const prepared = await mastodon.prepare(connection, partsOf('needle'), Date.now());
+  const [sent] = await sendStep(mastodon, connection, nextStep(mastodon, prepared, []));
   for (let count = 0; count < 41; count += 1) {
     await client.v1.statuses.create({ status: `hay ${count}`, visibility: 'public' });
   }
 
-  const finding = await mastodon.reconcile(connection, nextStep(mastodon, frozen, []));
+  const finding = await mastodon.reconcile(connection, nextStep(mastodon, prepared, []));
   t.deepEqual(idsOf(finding), [sent?.remoteId]);
 });
 
@@ -79,23 +79,23 @@ test('a server without sources is believed by what its pages say', async (t) => 
   const { account, connection } = await connected(t);
   const text =
     'Look: https://example.com/a_b?c=1&d=2 "quoted" <b> #tag 👋\n\nby @nobody@example.com';
-  const { frozen, sent } = await publish(mastodon, connection, partsOf(text));
+  const { prepared, sent } = await publish(mastodon, connection, partsOf(text));
   const proxy = await lossyProxy(t, account.baseUrl);
   proxy.plan({ method: 'GET', path: /\/source$/ }, { kind: 'refused', answer: { status: 404 } });
 
   const viaProxy = openConnection(t, account, { baseUrl: proxy.url });
-  const finding = await mastodon.reconcile(viaProxy, nextStep(mastodon, frozen, []));
+  const finding = await mastodon.reconcile(viaProxy, nextStep(mastodon, prepared, []));
   t.deepEqual(idsOf(finding), [sent[0]?.remoteId]);
 });
 
 test('a look that fails leaves the outcome open', async (t) => {
   const { account, connection } = await connected(t);
-  const { frozen } = await publish(mastodon, connection, partsOf('Hi'));
+  const { prepared } = await publish(mastodon, connection, partsOf('Hi'));
   const proxy = await lossyProxy(t, account.baseUrl);
   proxy.plan({ method: 'GET', path: /\/statuses\?/ }, { kind: 'refused', answer: { status: 503 } });
 
   const viaProxy = openConnection(t, account, { baseUrl: proxy.url });
-  const attempt = mastodon.reconcile(viaProxy, nextStep(mastodon, frozen, []));
+  const attempt = mastodon.reconcile(viaProxy, nextStep(mastodon, prepared, []));
   await t.throwsAsync(attempt, { name: 'NetworkError', code: 'network_unavailable' });
   t.like(await attempt.catch((error: unknown) => error), { taken: 'unknown' });
 });
@@ -117,15 +117,15 @@ async function answering(t: ExecutionContext) {
 
 test('a revoked token loses access, at the look before a post as well as at the post', async (t) => {
   const { person, account } = await connected(t);
-  const frozen = await mastodon.freeze(openConnection(t, account), partsOf('Hi'), Date.now());
+  const prepared = await mastodon.prepare(openConnection(t, account), partsOf('Hi'), Date.now());
   await person.revoke();
 
   const connection = openConnection(t, account);
   const lost = { name: 'NetworkError', code: 'access_lost' };
-  const sending = sendStep(mastodon, connection, nextStep(mastodon, frozen, []));
+  const sending = sendStep(mastodon, connection, nextStep(mastodon, prepared, []));
   t.like(await sending.catch((error: unknown) => error), { ...lost, taken: 'no' });
-  const freezing = mastodon.freeze(connection, partsOf('Hi'), Date.now());
-  t.like(await freezing.catch((error: unknown) => error), { ...lost, taken: 'no' });
+  const preparing = mastodon.prepare(connection, partsOf('Hi'), Date.now());
+  t.like(await preparing.catch((error: unknown) => error), { ...lost, taken: 'no' });
 });
 
 test('a token that may only read lacks the permission to post', async (t) => {
@@ -136,11 +136,11 @@ test('a token that may only read lacks the permission to post', async (t) => {
 
 test('a thread whose last part was deleted does not go on', async (t) => {
   const { connection, client } = await connected(t);
-  const frozen = await mastodon.freeze(connection, partsOf('One', 'Two'), Date.now());
-  const sent = await sendStep(mastodon, connection, nextStep(mastodon, frozen, []));
+  const prepared = await mastodon.prepare(connection, partsOf('One', 'Two'), Date.now());
+  const sent = await sendStep(mastodon, connection, nextStep(mastodon, prepared, []));
   await removeStatus(client, sent[0]?.remoteId ?? '');
 
-  const attempt = sendStep(mastodon, connection, nextStep(mastodon, frozen, sent));
+  const attempt = sendStep(mastodon, connection, nextStep(mastodon, prepared, sent));
   t.like(await t.throwsAsync(attempt), { code: 'content_refused', taken: 'no' });
 });
 

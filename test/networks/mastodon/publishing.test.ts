@@ -133,8 +133,8 @@ test('a server that works on a file for a while is waited for', async (t) => {
   proxy.plan(looks, working(206));
   proxy.plan(looks, working(200));
   proxy.plan(uploads, working(202));
-  const frozen = await mastodon.freeze(connection, partsWith([file], 'Patience'), Date.now());
-  const ids = await mastodon.upload(connection, nextStep(mastodon, frozen, []));
+  const prepared = await mastodon.prepare(connection, partsWith([file], 'Patience'), Date.now());
+  const ids = await mastodon.upload(connection, nextStep(mastodon, prepared, []));
 
   t.deepEqual(ids, ['placeholder']);
   t.is(proxy.seen.filter(({ path }) => path === '/api/v1/media/placeholder').length, 3);

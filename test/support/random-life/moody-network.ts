@@ -34,10 +34,10 @@ export function moodyNetwork(
   const network: MoodyNetwork = {
     ...fakeNetwork(),
     id,
-    settlingMs: 60_000,
+    appearsWithinMs: 60_000,
     live: [],
     late: [],
-    freeze: async (_connection, parts) => {
+    prepare: async (_connection, parts) => {
       await midway();
       await hang();
       return parts.map((part) => ({ ...part, data: null }));

@@ -1,11 +1,17 @@
 import { cidForLex } from '@atproto/lex-cbor';
 import { lexParse } from '@atproto/lex-json';
-import type { Connection, FrozenPart, Part } from '../network.ts';
+import type { Connection, PreparedPart, Part } from '../network.ts';
 import type { Blob } from './answers.ts';
 import { blobOf } from './blob-of.ts';
 import { embedOf } from './embed.ts';
 import { facetsOf } from './facets.ts';
-import { collection, frozenPostOf, uriOf, type FrozenPost, type StrongRef } from './frozen-post.ts';
+import {
+  collection,
+  preparedPostOf,
+  uriOf,
+  type PreparedPost,
+  type StrongRef,
+} from './prepared-post.ts';
 import { recordKey } from './record-key.ts';
 import { handleResolver } from './resolve-handle.ts';
 
@@ -15,17 +21,17 @@ import { handleResolver } from './resolve-handle.ts';
  * A reply names the posts before it by their hashes, and a post its files, and all of these can be computed before
  * anything is sent. That is what lets a whole thread go out in one write.
  *
- * @param parts Those that were frozen before keep their record keys, so that of two writes only one can succeed.
+ * @param parts Those that were prepared before keep their record keys, so that of two writes only one can succeed.
  * @throws NetworkError when a mention cannot be resolved now, or a file cannot be read.
  */
-export async function freezeThread(
+export async function prepareThread(
   connection: Connection,
-  parts: readonly (Part | FrozenPart)[],
-  { nowMs, before }: { readonly nowMs: number; readonly before: readonly FrozenPart[] },
-): Promise<FrozenPart[]> {
+  parts: readonly (Part | PreparedPart)[],
+  { nowMs, before }: { readonly nowMs: number; readonly before: readonly PreparedPart[] },
+): Promise<PreparedPart[]> {
   const didOf = handleResolver(connection);
-  const frozen: FrozenPart[] = [];
-  const refs = before.map((part) => refTo(connection, frozenPostOf(part)));
+  const prepared: PreparedPart[] = [];
+  const refs = before.map((part) => refTo(connection, preparedPostOf(part)));
   let root = refs.at(0);
   let parent = refs.at(-1);
   for (const [index, part] of parts.entries()) {
@@ -47,18 +53,18 @@ export async function freezeThread(
       ...(root && parent && { reply: { root, parent } }),
     });
     const cid = (await cidForLex(lexParse(json))).toString();
-    const record: FrozenPost['record'] = JSON.parse(json);
-    const rkey = 'data' in part ? frozenPostOf(part).rkey : recordKey(atMs, part.key);
+    const record: PreparedPost['record'] = JSON.parse(json);
+    const rkey = 'data' in part ? preparedPostOf(part).rkey : recordKey(atMs, part.key);
     const data = { rkey, cid, record, blobs };
-    frozen.push({ ...part, data });
+    prepared.push({ ...part, data });
     parent = refTo(connection, data);
     root ??= parent;
   }
 
-  return frozen;
+  return prepared;
 }
 
 const refTo = (
   { remoteId }: Connection,
-  { rkey, cid }: Pick<FrozenPost, 'rkey' | 'cid'>,
+  { rkey, cid }: Pick<PreparedPost, 'rkey' | 'cid'>,
 ): StrongRef => ({ uri: uriOf(remoteId, { rkey }), cid });

@@ -1,5 +1,5 @@
 import { answerReader } from '../answer.ts';
-import type { FrozenPart, Json } from '../network.ts';
+import type { PreparedPart, Json } from '../network.ts';
 import { blob, type Blob } from './answers.ts';
 
 export const collection = 'app.bsky.feed.post';
@@ -8,16 +8,16 @@ export const collection = 'app.bsky.feed.post';
 export type StrongRef = { readonly uri: string; readonly cid: string };
 
 /** All of a post, made before the first try and stored, so that every try writes the same bytes under the same key. */
-export type FrozenPost = {
+export type PreparedPost = {
   readonly rkey: string;
   readonly cid: string;
   /** The record as it goes to the server. */
   readonly record: { readonly [key: string]: Json };
-  /** How the record names the part's files, in their order. Absent in parts that were frozen before posts had any. */
+  /** How the record names the part's files, in their order. Absent in parts that were prepared before posts had any. */
   readonly blobs?: readonly Blob[];
 };
 
-const read = answerReader<FrozenPost>({
+const read = answerReader<PreparedPost>({
   type: 'object',
   required: ['rkey', 'cid', 'record'],
   properties: {
@@ -28,11 +28,11 @@ const read = answerReader<FrozenPost>({
   },
 });
 
-/** @throws Error for data that `freeze` of this network did not make: a bug, or a foreign row. */
-export function frozenPostOf(part: FrozenPart): FrozenPost {
+/** @throws Error for data that `prepare` of this network did not make: a bug, or a foreign row. */
+export function preparedPostOf(part: PreparedPart): PreparedPost {
   const post = read(part.data);
   if (!post) {
-    throw new Error(`Part ${part.key} holds no frozen Bluesky post.`);
+    throw new Error(`Part ${part.key} holds no prepared Bluesky post.`);
   }
 
   return post;
