@@ -1,5 +1,7 @@
-import { ask } from '../db/ask.ts';
+import { sql } from 'kysely';
+import { dueAt } from '../db/due-at.ts';
 import type { Em } from '../db/orm.ts';
+import { query } from '../db/query.ts';
 import { wakeDelayMs } from '../domain/wake-time.ts';
 import type { PostToSync } from './sync-post.ts';
 
@@ -10,19 +12,18 @@ import type { PostToSync } from './sync-post.ts';
  * @returns ISO 8601 in UTC; null for a draft.
  */
 export async function wakeTime(em: Em, post: PostToSync): Promise<string | null> {
-  const { workspaceId, postId, status, dueAt } = post;
-  if (status !== 'scheduled' || dueAt === null) {
-    return dueAt;
+  const { workspaceId, postId, status, dueAt: at } = post;
+  if (status !== 'scheduled' || at === null) {
+    return at;
   }
 
   // In the order of the index `posts_due_by_workspace`: thousands of others may be due in the same second.
-  const [row] = await ask<{ before: number }>(
+  const [row] = await query<{ before: number }>(
     em,
-    `select count(*)::int as before from posts
-     where workspace_id = $1 and status = 'scheduled'
-       and coalesce(retried_at, scheduled_at) between date_trunc('second', $2::timestamptz) and $2::timestamptz
-       and (coalesce(retried_at, scheduled_at), id) < ($2::timestamptz, $3::uuid)`,
-    [workspaceId, dueAt, postId],
+    sql`select count(*)::int as before from posts
+      where workspace_id = ${workspaceId} and status = 'scheduled'
+        and ${dueAt()} between date_trunc('second', ${at}::timestamptz) and ${at}::timestamptz
+        and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid)`,
   );
-  return new Date(Date.parse(dueAt) + wakeDelayMs(row?.before ?? 0)).toISOString();
+  return new Date(Date.parse(at) + wakeDelayMs(row?.before ?? 0)).toISOString();
 }
