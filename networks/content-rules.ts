@@ -31,7 +31,7 @@ export type Measure = {
   readonly unit: string;
 };
 
-export type Verdict = {
+export type ValidationResult = {
   /** What the network would refuse: a sentence each, with the rule, the limit and the actual value. Empty: all is well. */
   readonly errors: readonly string[];
   /** What it would publish otherwise than one may think. */
@@ -40,14 +40,14 @@ export type Verdict = {
   readonly texts: readonly Measure[];
 };
 
-/** What a network accepts, judged without asking it, so that a post is refused at scheduling and not at its time. */
+/** What a network accepts, validated without a request to it, so that a post is refused at scheduling and not at its time. */
 export type Rules = {
-  /** Whether it has threads. Where not, a thread's texts are joined by a blank line before they are judged. */
+  /** Whether it has threads. Where not, a thread's texts are joined by a blank line before they are validated. */
   readonly threads: boolean;
   /**
-   * Judges what a channel is to publish. Pure; never throws.
+   * Validates what a channel is to publish. Pure; never throws.
    *
    * @param settings The channel's settings; what is missing or malformed there counts as the network's default.
    */
-  judge(content: Content, settings: Json): Verdict;
+  validate(content: Content, settings: Json): ValidationResult;
 };

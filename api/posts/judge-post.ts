@@ -1,14 +1,14 @@
 import type { Channel } from '../../db/entities/channel.ts';
 import { AppError } from '../../domain/errors.ts';
 import { textsForChannel } from '../../domain/texts-for-channel.ts';
-import type { MediaFacts, Rules, Verdict } from '../../networks/content-rules.ts';
+import type { MediaFacts, Rules, ValidationResult } from '../../networks/content-rules.ts';
 import type { PostContent } from './post-content.ts';
 
 /** What a post's channel is judged by. */
 export type ChosenChannel = Pick<Channel, 'id' | 'platform' | 'handle' | 'state' | 'settings'>;
 
 /** What a channel's network says of a post. */
-export type Judgement = Verdict & { readonly channel: ChosenChannel };
+export type Judgement = ValidationResult & { readonly channel: ChosenChannel };
 
 /** Asks each channel's network what it thinks of the post. Sends nothing. */
 export function judgePost(
@@ -18,7 +18,7 @@ export function judgePost(
   media: readonly MediaFacts[],
 ): Judgement[] {
   // Channels that have the same network, settings and text are judged once: a hundred may share a long one.
-  const judged = new Map<string, Verdict>();
+  const judged = new Map<string, ValidationResult>();
   return channels.map((channel) => {
     const network = rules[channel.platform];
     if (!network) {
@@ -30,7 +30,8 @@ export function judgePost(
     const texts = textsForChannel(content, override, network.threads);
     const alike = JSON.stringify([channel.platform, channel.settings, override]);
     const verdict =
-      judged.get(alike) ?? network.judge({ texts, media, video: content.video }, channel.settings);
+      judged.get(alike) ??
+      network.validate({ texts, media, video: content.video }, channel.settings);
     judged.set(alike, verdict);
     const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
     return isJoined

@@ -1,4 +1,4 @@
-import type { Verdict } from '../../networks/content-rules.ts';
+import type { ValidationResult } from '../../networks/content-rules.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
@@ -21,7 +21,7 @@ export type ValidatedChannel = {
   readonly length: number | null;
   readonly limit: number | null;
   readonly unit: string | null;
-  readonly texts: Verdict['texts'];
+  readonly texts: ValidationResult['texts'];
 };
 
 export type Validated = {
@@ -78,7 +78,7 @@ const present = ({ channel, errors, warnings, texts }: Judgement): ValidatedChan
 });
 
 function nearestLimit(
-  texts: Verdict['texts'],
+  texts: ValidationResult['texts'],
 ): Pick<ValidatedChannel, 'length' | 'limit' | 'unit'> {
   const [nearest] = texts.toSorted((a, b) => b.length / b.limit - a.length / a.limit);
   return nearest ?? { length: null, limit: null, unit: null };

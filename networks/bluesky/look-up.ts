@@ -7,7 +7,7 @@ import { collection, type PreparedPost } from './prepared-post.ts';
 import { query } from './xrpc.ts';
 
 /**
- * Whether a thread was written, judged by its record keys. Creates nothing, needs no session.
+ * Whether a thread was written, by its record keys. Creates nothing, needs no session.
  *
  * A thread is one atomic write, so one record of it proves all: a missing other was deleted since.
  *

@@ -1,9 +1,14 @@
-import type { Content, MediaFacts, Rules, Verdict } from '../content-rules.ts';
-import { durationOf } from '../judge/amounts.ts';
-import { judgeFiles, nameOf } from '../judge/files.ts';
-import { countGraphemes } from '../judge/graphemes.ts';
-import { hasType, isImage, isVideo, mixtureFaults } from '../judge/mixture.ts';
-import { judgeTexts, type TextVerdict } from '../judge/texts.ts';
+import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import { durationOf } from '../validation/amounts.ts';
+import {
+  hasType,
+  isImage,
+  isVideo,
+  validateFiles,
+  mixtureFaults,
+  nameOf,
+} from '../validation/files.ts';
+import { countGraphemes, validateTexts, type TextResult } from '../validation/texts.ts';
 import type { Json } from '../network.ts';
 import { blueskySettings } from './settings.ts';
 
@@ -23,12 +28,12 @@ const groups = [
 
 export const rules: Rules = {
   threads: true,
-  judge(content: Content, settings: Json): Verdict {
+  validate(content: Content, settings: Json): ValidationResult {
     const { media } = content;
-    const { texts, errors } = judgeTexts(content, 'Bluesky', judgeText);
+    const { texts, errors } = validateTexts(content, 'Bluesky', validateText);
     const mixture = mixtureFaults(media, groups, 'Bluesky');
     const video = { kind: 'a video', maxBytes: blueskySettings(settings).maxVideoBytes };
-    const files = judgeFiles(media, { 'image/*': image, 'video/mp4': video }, 'Bluesky');
+    const files = validateFiles(media, { 'image/*': image, 'video/mp4': video }, 'Bluesky');
     return {
       errors: [...errors, ...mixture, ...files.errors],
       warnings: [...files.warnings, ...media.flatMap(showsOtherwise)],
@@ -37,7 +42,7 @@ export const rules: Rules = {
   },
 };
 
-function judgeText(text: string): TextVerdict {
+function validateText(text: string): TextResult {
   const graphemes = { length: countGraphemes(text), limit: maxGraphemes, unit: 'graphemes' };
   const bytes = { length: Buffer.byteLength(text), limit: maxBytes, unit: 'bytes' };
   const words = [

@@ -1,7 +1,6 @@
-import type { Content, Rules, Verdict } from '../content-rules.ts';
-import { judgeFiles } from '../judge/files.ts';
-import { isImage, isVideo, mixtureFaults } from '../judge/mixture.ts';
-import { asOneText, judgeTexts, type TextVerdict } from '../judge/texts.ts';
+import type { Content, Rules, ValidationResult } from '../content-rules.ts';
+import { isImage, isVideo, validateFiles, mixtureFaults } from '../validation/files.ts';
+import { asOneText, validateTexts, type TextResult } from '../validation/texts.ts';
 
 /**
  * Of the text as people read it: the escapes of `little-text.ts` are gone by then. In UTF-16 code units, the most
@@ -31,15 +30,19 @@ const groups = [
 
 export const rules: Rules = {
   threads: false,
-  judge({ texts: parts, media }: Content): Verdict {
-    const { texts, errors } = judgeTexts({ texts: asOneText(parts), media }, 'LinkedIn', judgeText);
+  validate({ texts: parts, media }: Content): ValidationResult {
+    const { texts, errors } = validateTexts(
+      { texts: asOneText(parts), media },
+      'LinkedIn',
+      validateText,
+    );
     const mixture = mixtureFaults(media, groups, 'LinkedIn');
-    const files = judgeFiles(media, typeRules, 'LinkedIn');
+    const files = validateFiles(media, typeRules, 'LinkedIn');
     return { errors: [...errors, ...mixture, ...files.errors], warnings: files.warnings, texts };
   },
 };
 
-function judgeText(text: string): TextVerdict {
+function validateText(text: string): TextResult {
   const { length } = text;
   return {
     measure: { length, limit: maxLength, unit: 'characters' },

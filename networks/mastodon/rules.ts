@@ -1,8 +1,14 @@
-import type { Content, MediaFacts, Rules, Verdict } from '../content-rules.ts';
-import { numberOf } from '../judge/amounts.ts';
-import { judgeFiles, nameOf, type TypeRules } from '../judge/files.ts';
-import { isImage, isVideo, mixtureFaults } from '../judge/mixture.ts';
-import { judgeTexts, type TextVerdict } from '../judge/texts.ts';
+import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import { numberOf } from '../validation/amounts.ts';
+import {
+  isImage,
+  isVideo,
+  validateFiles,
+  mixtureFaults,
+  nameOf,
+  type TypeRules,
+} from '../validation/files.ts';
+import { validateTexts, type TextResult } from '../validation/texts.ts';
 import type { Json } from '../network.ts';
 import { mastodonSettings, type MastodonSettings } from './settings.ts';
 import { statusLength } from './status-length.ts';
@@ -21,12 +27,12 @@ const ourNames: Readonly<Record<string, string>> = {
 /** The limits are those that the account's server told when it was connected, or else Mastodon's own. */
 export const rules: Rules = {
   threads: true,
-  judge(content: Content, settings: Json): Verdict {
+  validate(content: Content, settings: Json): ValidationResult {
     const { media } = content;
     const limits = mastodonSettings(settings);
-    const { texts, errors } = judgeTexts(content, server, (text) => judgeText(text, limits));
+    const { texts, errors } = validateTexts(content, server, (text) => validateText(text, limits));
     const mixture = mixtureFaults(media, groupsOf(limits), server);
-    const files = judgeFiles(media, typeRulesOf(limits), server);
+    const files = validateFiles(media, typeRulesOf(limits), server);
     return {
       errors: [...errors, ...mixture, ...files.errors],
       warnings: [...files.warnings, ...media.flatMap(gifWarnings)],
@@ -35,7 +41,7 @@ export const rules: Rules = {
   },
 };
 
-function judgeText(text: string, limits: MastodonSettings): TextVerdict {
+function validateText(text: string, limits: MastodonSettings): TextResult {
   const { maxCharacters: limit, charactersReservedPerUrl } = limits;
   const length = statusLength(text, charactersReservedPerUrl);
   return {

@@ -7,7 +7,7 @@ export const isSameSource = (source: string, text: string): boolean =>
 
 /**
  * Whether the raw text of a status is what a server may have made of the text: other quotation marks, spaces or dots, a
- * mention without its host. Judged as its HTML is.
+ * mention without its host. Compared as its HTML is.
  */
 export const isAlikeSource = (source: string, text: string): boolean => isAlike(source, text);
 
@@ -28,7 +28,7 @@ const wordsOf = (text: string): ReadonlySet<string> =>
 const normal = (text: string): string => text.normalize('NFC').replaceAll('\r\n', '\n').trim();
 
 /**
- * Whether a status says what was sent, judged by its HTML alone.
+ * Whether a status says what was sent, by its HTML alone.
  *
  * Servers turn marks into formatting, quotation marks into others and links into shortened ones, so only letters
  * and digits are compared, links by their target, and mentions without their host. Rather too generous than too

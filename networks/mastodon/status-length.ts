@@ -1,4 +1,4 @@
-import { countGraphemes } from '../judge/graphemes.ts';
+import { countGraphemes } from '../validation/texts.ts';
 
 /** A server takes only a host with a dot for a link, and leaves out the punctuation that ends a sentence. */
 const linkLike = /https?:\/\/[^\s/?#.]+(?:\.[^\s/?#.]+)+(?:[/?#]\S*)?/giu;

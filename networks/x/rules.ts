@@ -1,8 +1,7 @@
 import twitterText from 'twitter-text';
-import type { Content, Rules, Verdict } from '../content-rules.ts';
-import { judgeFiles } from '../judge/files.ts';
-import { hasType, isVideo, mixtureFaults } from '../judge/mixture.ts';
-import { judgeTexts, type TextVerdict } from '../judge/texts.ts';
+import type { Content, Rules, ValidationResult } from '../content-rules.ts';
+import { hasType, isVideo, validateFiles, mixtureFaults } from '../validation/files.ts';
+import { validateTexts, type TextResult } from '../validation/texts.ts';
 import { weightedLength } from './weighted-length.ts';
 
 const maxLength = 280;
@@ -35,15 +34,15 @@ const groups = [
 
 export const rules: Rules = {
   threads: true,
-  judge(content: Content): Verdict {
-    const { texts, errors } = judgeTexts(content, 'X', judgeText);
+  validate(content: Content): ValidationResult {
+    const { texts, errors } = validateTexts(content, 'X', validateText);
     const mixture = mixtureFaults(content.media, groups, 'X');
-    const files = judgeFiles(content.media, typeRules, 'X');
+    const files = validateFiles(content.media, typeRules, 'X');
     return { errors: [...errors, ...mixture, ...files.errors], warnings: files.warnings, texts };
   },
 };
 
-function judgeText(text: string): TextVerdict {
+function validateText(text: string): TextResult {
   const length = weightedLength(text);
   return {
     measure: { length, limit: maxLength, unit: 'characters' },

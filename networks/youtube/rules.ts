@@ -1,8 +1,7 @@
-import type { Content, MediaFacts, Rules, Verdict } from '../content-rules.ts';
-import { countOf, durationOf, list } from '../judge/amounts.ts';
-import { judgeFiles, nameOf } from '../judge/files.ts';
-import { isImage, isVideo } from '../judge/mixture.ts';
-import { asOneText, judgeTexts, type TextVerdict } from '../judge/texts.ts';
+import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import { countOf, durationOf, list } from '../validation/amounts.ts';
+import { isImage, isVideo, validateFiles, nameOf } from '../validation/files.ts';
+import { asOneText, validateTexts, type TextResult } from '../validation/texts.ts';
 import { maxTitleLength, titleOf, type Title } from './title.ts';
 
 /** Source: https://developers.google.com/youtube/v3/docs/videos (`snippet.title`, `snippet.description`) */
@@ -21,12 +20,16 @@ const unverifiedMaxDurationMs = 15 * 60_000;
  */
 export const rules: Rules = {
   threads: false,
-  judge({ texts: parts, media, video }: Content): Verdict {
+  validate({ texts: parts, media, video }: Content): ValidationResult {
     const joined = asOneText(parts);
-    const { texts, errors } = judgeTexts({ texts: joined, media }, 'YouTube', judgeDescription);
+    const { texts, errors } = validateTexts(
+      { texts: joined, media },
+      'YouTube',
+      validateDescription,
+    );
     const title = titleOf(joined[0] ?? '', video);
     const videos = media.filter(isVideo);
-    const files = judgeFiles(videos, typeRules, 'YouTube');
+    const files = validateFiles(videos, typeRules, 'YouTube');
     return {
       errors: [
         ...errors,
@@ -44,7 +47,7 @@ export const rules: Rules = {
 const audienceFault =
   'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.';
 
-function judgeDescription(text: string): TextVerdict {
+function validateDescription(text: string): TextResult {
   const bytes = Buffer.byteLength(text);
   const tooLong = `The text is too long for YouTube: a description takes ${maxDescriptionBytes} bytes of UTF-8, and this is ${bytes}.`;
   return {

@@ -1,5 +1,5 @@
 import type { VideoOptions } from '../../domain/post-view.ts';
-import { isBlank } from '../judge/texts.ts';
+import { isBlank } from '../validation/texts.ts';
 
 /** In UTF-16 code units, which is how YouTube's own form counts. */
 export const maxTitleLength = 100;

@@ -87,7 +87,7 @@ export const networkMutations: readonly Mutation[] = [
   ...mutationsOf('networks/retry-at.ts', networks, [
     ['a network is waited for longer than a day', 'Math.min(atMs, nowMs + maxWaitMs)', 'atMs'],
   ]),
-  ...mutationsOf('networks/judge/files.ts', networks, [
+  ...mutationsOf('networks/validation/files.ts', networks, [
     [
       'an upright video may be of any shape',
       'width > height * maxAspect || height > width * maxAspect',

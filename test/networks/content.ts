@@ -43,14 +43,14 @@ export const times = <T>(count: number, item: T): T[] => Array.from({ length: co
 
 /** Shows that rules take something, and that they would say one given sentence about something else. */
 export function against(rules: Rules, settings: Json = {}) {
-  const errorsOf = (content: Content) => rules.judge(content, settings).errors;
+  const errorsOf = (content: Content) => rules.validate(content, settings).errors;
   return {
     takes: (t: ExecutionContext, content: Content) => t.deepEqual(errorsOf(content), []),
     refuses: (t: ExecutionContext, content: Content, ...errors: readonly string[]) =>
       t.deepEqual(errorsOf(content), errors),
     measures: (t: ExecutionContext, text: string, length: number) =>
-      t.is(rules.judge(textOf(text), settings).texts[0]?.length, length, JSON.stringify(text)),
+      t.is(rules.validate(textOf(text), settings).texts[0]?.length, length, JSON.stringify(text)),
     warns: (t: ExecutionContext, content: Content, ...warnings: readonly string[]) =>
-      t.deepEqual(rules.judge(content, settings).warnings, warnings),
+      t.deepEqual(rules.validate(content, settings).warnings, warnings),
   };
 }

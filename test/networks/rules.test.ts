@@ -11,7 +11,7 @@ const everyFact = { width: null, height: null, durationMs: null };
 
 for (const platform of platforms) {
   const rules = rulesOf[platform];
-  const errorsOf = (content: Content) => rules.judge(content, {}).errors;
+  const errorsOf = (content: Content) => rules.validate(content, {}).errors;
 
   test(`${platform}: a post shows one text or a thread as its network has them`, (t) => {
     t.is(hasThreads(platform), rules.threads);
@@ -19,7 +19,7 @@ for (const platform of platforms) {
 
   test(`${platform}: a text and a video go out without a word`, (t) => {
     const content = contentOf({ texts: ['Look'], media: [video()], video: youtubeOptions });
-    const { errors, warnings, texts } = rules.judge(content, {});
+    const { errors, warnings, texts } = rules.validate(content, {});
     t.deepEqual({ errors, warnings }, { errors: [], warnings: [] });
     t.like(texts, [{ length: 4 }]);
   });
@@ -47,34 +47,34 @@ for (const platform of platforms) {
     const [error = '', ...more] = errorsOf(
       contentOf({ texts: ['x'.repeat(20_000)], media: [video()], video: youtubeOptions }),
     );
-    const [measure] = rules.judge(textOf('x'.repeat(20_000)), {}).texts;
+    const [measure] = rules.validate(textOf('x'.repeat(20_000)), {}).texts;
     t.regex(error, new RegExp(`takes ${measure?.limit} [a-z].*this is 20000\\.$`));
     t.true(more.every((text) => text.includes('3000 bytes')));
   });
 
   test(`${platform}: every text is measured, in order`, (t) => {
-    const { texts } = rules.judge(textOf('a', 'bb', 'ccc'), {});
+    const { texts } = rules.validate(textOf('a', 'bb', 'ccc'), {});
     const lengths = texts.map(({ length }) => length);
     t.deepEqual(lengths, rules.threads ? [1, 2, 3] : [10]);
-    t.deepEqual(rules.judge(textOf(), {}).texts, []);
+    t.deepEqual(rules.validate(textOf(), {}).texts, []);
   });
 
-  test(`${platform}: a text of a megabyte is judged all the same, however it is made`, (t) => {
+  test(`${platform}: a text of a megabyte is validated all the same, however it is made`, (t) => {
     for (const unit of slowTexts) {
       const text = unit.repeat(Math.floor(1_000_000 / unit.length));
-      const { texts } = rules.judge(textOf(text), {});
+      const { texts } = rules.validate(textOf(text), {});
       t.true((texts[0]?.length ?? 0) > 0, JSON.stringify(unit.slice(0, 20)));
     }
   });
 
-  test(`${platform}: whatever comes is judged, and always the same way`, (t) => {
+  test(`${platform}: whatever comes is validated, and always the same way`, (t) => {
     for (const { content, settings } of oddContents(2000)) {
-      const verdict = rules.judge(content, settings);
-      t.deepEqual(rules.judge(content, settings), verdict);
+      const result = rules.validate(content, settings);
+      t.deepEqual(rules.validate(content, settings), result);
       const count = rules.threads ? content.texts.length : Math.min(1, content.texts.length);
-      t.is(verdict.texts.length, count);
-      t.true(verdict.texts.every(({ length, limit }) => length >= 0 && limit > 0));
-      const sentences = [...verdict.errors, ...verdict.warnings];
+      t.is(result.texts.length, count);
+      t.true(result.texts.every(({ length, limit }) => length >= 0 && limit > 0));
+      const sentences = [...result.errors, ...result.warnings];
       t.true(
         sentences.every((sentence) => /^[A-Z"].*\.$/su.test(sentence)),
         sentences.join('\n'),
@@ -85,18 +85,18 @@ for (const platform of platforms) {
 
 for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
   test(`${platform}: only the first part of a thread may be without a text, beside a file`, (t) => {
-    const { judge } = rulesOf[platform];
-    const judged = (...texts: readonly string[]) =>
-      judge(contentOf({ texts, media: [image()] }), {}).errors;
-    t.deepEqual(judged('', 'Two'), []);
-    t.deepEqual(judged('One', ' ', 'Three'), ['Part 2: There is no text in it.']);
-    t.deepEqual(judge(textOf('', 'Two'), {}).errors, ['Part 1: There is no text in it.']);
+    const { validate } = rulesOf[platform];
+    const errorsOfTexts = (...texts: readonly string[]) =>
+      validate(contentOf({ texts, media: [image()] }), {}).errors;
+    t.deepEqual(errorsOfTexts('', 'Two'), []);
+    t.deepEqual(errorsOfTexts('One', ' ', 'Three'), ['Part 2: There is no text in it.']);
+    t.deepEqual(validate(textOf('', 'Two'), {}).errors, ['Part 1: There is no text in it.']);
   });
 }
 
 test('a file is named in one clean line, whatever its name is', (t) => {
   const named = (name: string) =>
-    rulesOf.x.judge(filesOf(image({ name, sizeBytes: 9_000_000 })), {}).errors[0] ?? '';
+    rulesOf.x.validate(filesOf(image({ name, sizeBytes: 9_000_000 })), {}).errors[0] ?? '';
   t.regex(named('a\n\u0000b.jpg'), /^"a b\.jpg" is too large/);
   t.regex(named(' '), /^A file is too large/);
   t.true(named('x'.repeat(100_000)).length < 500);
@@ -134,7 +134,7 @@ const oddSettings: readonly Json[] = [
   { charactersReservedPerUrl: 0, maxCharacters: 5, mediaTypes: ['image/__proto__'] },
 ];
 
-/** Things to judge as nobody would send them; the same ones in every run. */
+/** Things to validate as nobody would send them; the same ones in every run. */
 function* oddContents(count: number): Generator<{ content: Content; settings: Json }> {
   let state = 1;
   const below = (limit: number): number => {

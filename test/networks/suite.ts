@@ -78,9 +78,9 @@ function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
     t.true((await textAt(sent[2]?.url ?? '')).includes('Third of three'));
   });
 
-  testIt('a text is judged before it is sent, with the limit and the actual length', (t) => {
+  testIt('a text is validated before it is sent, with the limit and the actual length', (t) => {
     const errorsOf = (text: string) =>
-      network.rules.judge({ texts: [text], media: [], video: null }, {}).errors;
+      network.rules.validate({ texts: [text], media: [], video: null }, {}).errors;
     t.deepEqual(errorsOf('short'), []);
     t.regex(errorsOf('x'.repeat(100_000))[0] ?? '', /takes \d+ .*100000\.$/);
   });

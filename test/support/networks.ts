@@ -38,7 +38,7 @@ const silence = (): NetworkError =>
 
 const acceptsAll: Rules = {
   threads: true,
-  judge: ({ texts }) => ({
+  validate: ({ texts }) => ({
     errors: [],
     warnings: [],
     texts: texts.map(({ length }) => ({ length, limit: 500, unit: 'characters' })),

@@ -10,7 +10,7 @@ const tooLong = 'The text is too long for Bluesky: it takes';
 test('300 characters fit, whatever each of them is made of', (t) => {
   for (const text of ['x'.repeat(300), '한'.repeat(300), '🇫🇷'.repeat(300)]) {
     bluesky.takes(t, textOf(text));
-    t.deepEqual(blueskyRules.judge(textOf(text), {}).texts, [
+    t.deepEqual(blueskyRules.validate(textOf(text), {}).texts, [
       { length: 300, limit: 300, unit: 'graphemes' },
     ]);
   }
@@ -29,7 +29,9 @@ test('3000 bytes fit and no more, also when they are few characters', (t) => {
   bluesky.takes(t, textOf(family.repeat(120)));
   const long = textOf(family.repeat(121));
   bluesky.refuses(t, long, `${tooLong} 3000 bytes of UTF-8, and this is 3025.`);
-  t.deepEqual(blueskyRules.judge(long, {}).texts, [{ length: 3025, limit: 3000, unit: 'bytes' }]);
+  t.deepEqual(blueskyRules.validate(long, {}).texts, [
+    { length: 3025, limit: 3000, unit: 'bytes' },
+  ]);
 });
 
 test('a text that is too long in both ways is told both', (t) => {
@@ -45,7 +47,7 @@ test('characters are counted as Bluesky counts them', (t) => {
   for (const text of [family, 'e\u0301', '👍🏽👍', '\r\n\n', 'ไทย', 'नमस्ते', '🏴󠁧󠁢󠁳󠁣󠁴󠁿']) {
     const long = `!${text.repeat(301)}!`;
     const { graphemeLength } = new RichText({ text: long });
-    const [error = ''] = blueskyRules.judge(textOf(long), {}).errors;
+    const [error = ''] = blueskyRules.validate(textOf(long), {}).errors;
     t.is(error, `${tooLong} 300 characters, and this is ${graphemeLength}.`);
   }
 });

@@ -46,11 +46,11 @@ test('3000 characters fit, escapes not counted, and no more', (t) => {
   linkedin.refuses(t, textOf('👍'.repeat(1501)), sentence(3002));
 });
 
-test('a thread that comes in parts is judged as the one text that it becomes', (t) => {
+test('a thread that comes in parts is validated as the one text that it becomes', (t) => {
   t.false(linkedinRules.threads);
   const parts = textOf('x'.repeat(1499), 'x'.repeat(1499));
   linkedin.takes(t, parts);
-  t.is(linkedinRules.judge(parts, {}).texts[0]?.length, 3000);
+  t.is(linkedinRules.validate(parts, {}).texts[0]?.length, 3000);
   linkedin.refuses(
     t,
     textOf('x'.repeat(1500), 'x'.repeat(1499)),

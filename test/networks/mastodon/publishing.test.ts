@@ -49,7 +49,7 @@ test('a token is connected with the account behind it and the limits of its serv
   });
 });
 
-test('what a connected server says of its limits is what its posts are judged by', async (t) => {
+test('what a connected server says of its limits is what its posts are validated by', async (t) => {
   const { settings } = (await connected(t)).account;
   const server = against(rules, JSON.parse(JSON.stringify(settings)));
 
@@ -62,7 +62,7 @@ test('what a connected server says of its limits is what its posts are judged by
     filesOf(video({ sizeBytes: 40 * 1024 * 1024 + 1 })),
     filesOf(image({ type: 'image/avif' })),
   ]) {
-    t.is(rules.judge(refused, settings).errors.length, 1);
+    t.is(rules.validate(refused, settings).errors.length, 1);
   }
 });
 

@@ -43,7 +43,7 @@ test('a text fits up to the limit of its server and no further', (t) => {
     textOf(`Fits`, `123456 https://a.example`),
     'Part 2: The text is too long for this Mastodon server: it takes 30 characters (a link counts 25), and this is 32.',
   );
-  t.is(rules.judge(textOf('Hi'), settings).texts[0]?.limit, 30);
+  t.is(rules.validate(textOf('Hi'), settings).texts[0]?.limit, 30);
 });
 
 test('a link counts what its server says, however much or little that is', (t) => {
@@ -70,7 +70,7 @@ test('a channel without settings, or with broken ones, has the limits of Mastodo
     );
     channel.takes(t, filesOf(...times(4, image({ sizeBytes: 16 * mebibyte }))));
     channel.takes(t, filesOf(video({ sizeBytes: 99 * mebibyte, width: 3840, height: 2160 })));
-    t.is(rules.judge(filesOf(...times(5, image())), settings).errors.length, 1);
+    t.is(rules.validate(filesOf(...times(5, image())), settings).errors.length, 1);
   }
 });
 
@@ -279,7 +279,7 @@ test('texts of emoji alone are told apart', (t) => {
   t.false(isSameContent(page('<p>👋 🌍</p>'), '👋 🌎'));
 });
 
-test('a page made to be slow is judged all the same', (t) => {
+test('a page made to be slow is validated all the same', (t) => {
   for (const piece of [
     '<',
     '<a ',

@@ -104,12 +104,12 @@ test('a description has up to 5000 bytes', (t) => {
     `The text is too long for YouTube: a description takes 5000 bytes of UTF-8, and this is ${bytes}.`;
   youtube.refuses(t, film({ texts: ['x'.repeat(5001)] }), sentence(5001));
   youtube.refuses(t, film({ texts: ['é'.repeat(2501)] }), sentence(5002));
-  t.deepEqual(youtubeRules.judge(film({ texts: ['日本'] }), {}).texts, [
+  t.deepEqual(youtubeRules.validate(film({ texts: ['日本'] }), {}).texts, [
     { length: 6, limit: 5000, unit: 'bytes' },
   ]);
 });
 
-test('a thread is judged as the one description that it becomes', (t) => {
+test('a thread is validated as the one description that it becomes', (t) => {
   t.false(youtubeRules.threads);
   youtube.takes(t, film({ texts: ['x'.repeat(2499), 'x'.repeat(2499)] }));
   youtube.refuses(

@@ -1,6 +1,6 @@
 import type { MediaFacts } from '../content-rules.ts';
+import { countOf, durationOf, list, numberOf, sizesOf } from './amounts.ts';
 import { quote } from '../quote.ts';
-import { durationOf, list, numberOf, sizesOf } from './amounts.ts';
 
 /** What a network takes of one kind of file. All bounds are inclusive. */
 export type FileRule = {
@@ -10,7 +10,7 @@ export type FileRule = {
   readonly maxBytes?: number;
   /** Width times height. */
   readonly maxPixels?: number;
-  /** Judged only together with `maxDurationMs`. */
+  /** Checked only together with `maxDurationMs`. */
   readonly minDurationMs?: number;
   readonly maxDurationMs?: number;
   /** How many times as long the longer side may be as the shorter one. */
@@ -23,13 +23,13 @@ export type TypeRules = Readonly<Record<string, FileRule>>;
 export type Faults = { readonly errors: readonly string[]; readonly warnings: readonly string[] };
 
 /**
- * Judges every file by the rule of its type; a type without a rule is one that the network does not take.
+ * Validates every file by the rule of its type; a type without a rule is one that the network does not take.
  *
  * What is not known of a file is a warning and no error, because the network may well take it.
  *
  * @param network As people call it, for messages: `Bluesky`.
  */
-export function judgeFiles(
+export function validateFiles(
   media: readonly MediaFacts[],
   rules: TypeRules,
   network: string,
@@ -39,7 +39,7 @@ export function judgeFiles(
   for (const file of media) {
     const rule = ruleOf(file, rules);
     const faults = rule
-      ? [sizeFault, pixelsFault, aspectFault, durationFault].map((judge) => judge(file, rule))
+      ? [sizeFault, pixelsFault, aspectFault, durationFault].map((validate) => validate(file, rule))
       : [typeFault(file, Object.keys(rules))];
     for (const fault of faults) {
       if (fault) {
@@ -145,4 +145,50 @@ function durationFault(file: MediaFacts, rule: FileRule): Fault | null {
         actual: `lasts ${durationOf(durationMs)}`,
       }
     : null;
+}
+
+/** Files of which a post may have some, as long as it has no others. */
+export type Group = {
+  /** How messages call one of them: `image`. */
+  readonly one: string;
+  readonly max: number;
+  readonly has: (file: MediaFacts) => boolean;
+};
+
+export const isVideo = ({ type }: MediaFacts): boolean => type.startsWith('video/');
+export const hasType =
+  (...types: readonly string[]) =>
+  ({ type }: MediaFacts): boolean =>
+    types.includes(type);
+export const isImage = ({ type }: MediaFacts): boolean => type.startsWith('image/');
+
+/**
+ * What a network has against the files as a whole: too many of a group, or a mixture of groups. Empty: nothing.
+ *
+ * A file of no group is left out: what is wrong with it is its type.
+ */
+export function mixtureFaults(
+  media: readonly MediaFacts[],
+  groups: readonly Group[],
+  network: string,
+): string[] {
+  const present = groups
+    .map((group) => ({ ...group, count: media.filter(group.has).length }))
+    .filter(({ count }) => count > 0);
+  if (present.length < 2 && present.every(({ count, max }) => count <= max)) {
+    return [];
+  }
+
+  const taken = groups
+    .filter(({ max }) => max > 0)
+    .map(({ one, max }) => (max > 1 ? `up to ${max} ${one}s` : `1 ${one}`));
+  const limit = taken.join(', or ') || 'no files';
+  const sentence = `${network} takes ${limit} in a post, and there ${actualOf(present)}.`;
+  return [sentence.charAt(0).toUpperCase() + sentence.slice(1)];
+}
+
+/** What there is, in words: `is 1 video`, `are 2 images and 1 video`. */
+function actualOf(present: readonly { readonly one: string; readonly count: number }[]): string {
+  const total = present.reduce((sum, { count }) => sum + count, 0);
+  return `${total === 1 ? 'is' : 'are'} ${list(present.map(({ one, count }) => countOf(count, one)))}`;
 }
