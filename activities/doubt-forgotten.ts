@@ -33,7 +33,7 @@ export async function doubtForgotten(
          where post_id = $1 and workspace_id = $2 and ($3::uuid[] is null or id = any($3::uuid[]))
            and (status in ('draft', 'scheduled', 'publishing', 'retrying') or $3::uuid[] is null and status = 'failed')
          returning id)
-       update publish_attempts a set state = 'sending', sending_at = clock_timestamp(), updated_at = clock_timestamp()
+       update post_parts a set state = 'sending', sending_at = clock_timestamp(), updated_at = clock_timestamp()
        from channel where a.post_channel_id = channel.id and a.workspace_id = $2 and a.state in ('ready', 'refused')`,
       [postId, workspaceId, published === 'all' ? null : published],
     );

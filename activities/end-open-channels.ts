@@ -5,9 +5,9 @@ export type Why = 'cancelled' | 'cancelled before' | 'scheduled anew' | 'out of 
 
 const open = `post_id = ? and workspace_id = ? and status in ('scheduled', 'publishing', 'retrying')`;
 
-const ledgerHas = (what: string): string => `exists (select 1 from publish_attempts a
+const ledgerHas = (what: string): string => `exists (select 1 from post_parts a
   where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and ${what})`;
-const inDoubt = `a.state in ('sending', 'unknown')`;
+const inDoubt = `a.state = 'sending'`;
 
 /**
  * What a cancel lets finish: a channel that was being sent and of which something is on the network or may be, and one

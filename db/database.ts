@@ -11,7 +11,7 @@ import type { NetworkParkSchema } from './entities/network-park.ts';
 import type { PostChannelSchema } from './entities/post-channel.ts';
 import type { PostMediaSchema } from './entities/post-media.ts';
 import type { PostSchema } from './entities/post.ts';
-import type { PublishAttemptSchema } from './entities/publish-attempt.ts';
+import type { PostPartSchema } from './entities/post-part.ts';
 import type { QuotaShareSchema } from './entities/quota-share.ts';
 import type { RateLimitSchema } from './entities/rate-limit.ts';
 import type { ServerCircuitSchema } from './entities/server-circuit.ts';
@@ -38,7 +38,7 @@ export type Database = {
   post_channels: InferKyselyTable<typeof PostChannelSchema>;
   post_media: InferKyselyTable<typeof PostMediaSchema>;
   posts: InferKyselyTable<typeof PostSchema>;
-  publish_attempts: InferKyselyTable<typeof PublishAttemptSchema>;
+  post_parts: InferKyselyTable<typeof PostPartSchema>;
   quota_shares: InferKyselyTable<typeof QuotaShareSchema>;
   rate_limits: InferKyselyTable<typeof RateLimitSchema>;
   server_circuits: InferKyselyTable<typeof ServerCircuitSchema>;

@@ -23,7 +23,7 @@ export type PostRow = Omit<
 /** Of a channel that has not ended. Of one that has, its own columns say where it is. */
 const liveParts = `case when pc.status in ('draft', 'scheduled', 'publishing', 'retrying') then (
   select json_build_object('parts', count(distinct a.part), 'url', (array_agg(a.url order by a.part))[1])
-  from publish_attempts a
+  from post_parts a
   where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and a.state = 'sent' having count(*) > 0) end`;
 
 /**

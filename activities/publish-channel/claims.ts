@@ -30,7 +30,7 @@ export async function unclaimed(
   const found = candidates.flat();
   const claims = await ask<Claim>(
     em,
-    `select a.id = any($3::uuid[]) as is_own, a.remote_id, a.url from publish_attempts a
+    `select a.id = any($3::uuid[]) as is_own, a.remote_id, a.url from post_parts a
      where a.channel_id = $1 and a.workspace_id = $2
        and (a.remote_id = any($4::text[]) or (a.remote_id is null and a.url = any($5::text[])))
      union all
@@ -74,7 +74,7 @@ export async function sameTextUnderWay(
     em,
     `select count(*)::int as count, coalesce(min(age), 0)::float8 as youngest from (
        select extract(epoch from clock_timestamp() - a.sending_at) * 1000 as age
-       from post_channels pc join publish_attempts a on a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
+       from post_channels pc join post_parts a on a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
        where pc.workspace_id = $1 and pc.channel_id = $2 and pc.id <> $3 and pc.status in ('publishing', 'retrying')
          and a.state = 'sending' and a.text = $4) as other
      where age < $5`,

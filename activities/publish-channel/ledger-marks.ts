@@ -16,7 +16,7 @@ export async function markSent(
 }
 
 /** Its values: $1 now, $2 the workspace, and those of `valuesOfLive`. */
-export const markLive = `update publish_attempts a
+export const markLive = `update post_parts a
   set state = 'sent', remote_id = live.remote_id, url = live.url, updated_at = $1
   from unnest($3::uuid[], $4::text[], $5::text[]) as live (id, remote_id, url)
   where a.id = live.id and a.workspace_id = $2`;
@@ -42,7 +42,7 @@ export async function markNotTaken(
 ): Promise<boolean> {
   const marked = await ask(
     deps.orm.em.fork(),
-    `update publish_attempts a set state = $1, sending_at = null, updated_at = $2
+    `update post_parts a set state = $1, sending_at = null, updated_at = $2
      from unnest($3::uuid[], $4::timestamptz[]) as sent (id, sending_at)
      where a.id = sent.id and a.workspace_id = $5 and a.state <> 'sent'
        and a.sending_at is not distinct from sent.sending_at

@@ -1,6 +1,6 @@
 import { ask } from '../../db/ask.ts';
 import type { Em } from '../../db/orm.ts';
-import type { AttemptState } from '../../db/entities/publish-attempt.ts';
+import type { PartState } from '../../db/ledger/part-states.ts';
 import { newId } from '../../db/new-id.ts';
 import type {
   Connection,
@@ -26,7 +26,7 @@ export type Entry = PreparedPart & {
   readonly run: number;
   readonly part: number;
   /** `new`: not in the ledger yet. The intent to send the thread's first part writes it there. */
-  readonly state: AttemptState | 'new';
+  readonly state: PartState | 'new';
   readonly sent: SentPart | null;
   /** When the last send began, by the database's clock. */
   readonly sendingAt: Date | null;
@@ -40,7 +40,7 @@ export type LedgerRow = {
   part: number;
   key: string;
   text: string;
-  state: AttemptState;
+  state: PartState;
   remote_data: Json;
   remote_id: string | null;
   url: string | null;
@@ -59,9 +59,9 @@ export const ledgerRows = (
   run: string,
 ): string => `select distinct on (part) id, run, part, key, text, state, remote_data, remote_id, url, sending_at,
     (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
-  from publish_attempts
-  where post_channel_id = $1 and workspace_id = $2 and (run = ${run} or state in ('sent', 'sending', 'unknown'))
-  order by part, state = 'sent' desc, state in ('sending', 'unknown') desc, run desc`;
+  from post_parts
+  where post_channel_id = $1 and workspace_id = $2 and (run = ${run} or state in ('sent', 'sending'))
+  order by part, state = 'sent' desc, state = 'sending' desc, run desc`;
 
 /** Reads the ledger as it is now. */
 export async function readLedger(
@@ -146,7 +146,7 @@ export const isWhole = (entries: readonly Entry[]): boolean =>
   entries.length > 0 && entries.every(({ sent }) => sent !== null);
 
 /** Whether the network may have this part: nobody knows. */
-export const isOpen = ({ state }: Entry): boolean => state === 'sending' || state === 'unknown';
+export const isOpen = ({ state }: Entry): boolean => state === 'sending';
 
 /** Where those parts are of which the network's id is known. */
 export const sentParts = (entries: readonly Entry[]): SentPart[] =>
@@ -166,7 +166,7 @@ async function addEntries(
 ): Promise<boolean> {
   const added = await ask(
     deps.orm.em.fork(),
-    `insert into publish_attempts (${insertedColumns})
+    `insert into post_parts (${insertedColumns})
      select ${insertedValues}, 'ready', null from ${insertedEntries}
      on conflict (post_channel_id, run, part) do nothing returning id`,
     valuesToInsert(target, entries, deps.now()),

@@ -68,17 +68,17 @@ async function markNew(
        from posts p
        join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${parkJoins}
-       where pc.id = $2 and p.id = $12 and p.workspace_id = $1 for share of p for update of pc),
+       where pc.id = $2 and p.id = $11 and p.workspace_id = $1 for share of p for update of pc),
      written as (
-       insert into publish_attempts (${insertedColumns})
-       select ${insertedValues}, case when entry.id = any($13::uuid[]) then 'sending' else 'ready' end,
-         case when entry.id = any($13::uuid[]) then clock_timestamp() end
+       insert into post_parts (${insertedColumns})
+       select ${insertedValues}, case when entry.id = any($12::uuid[]) then 'sending' else 'ready' end,
+         case when entry.id = any($12::uuid[]) then clock_timestamp() end
        from ${insertedEntries}, channel
        where channel.status = 'publishing' and channel.run = $4
          and not coalesce(greatest(channel_park, server_park, network_park) > $5, false)
          and not exists (
-           select 1 from publish_attempts other where other.post_channel_id = $2 and other.workspace_id = $1
-             and (other.run >= $4 or other.state in ('sending', 'sent', 'unknown')))
+           select 1 from post_parts other where other.post_channel_id = $2 and other.workspace_id = $1
+             and (other.run >= $4 or other.state in ('sending', 'sent')))
        on conflict (post_channel_id, run, part) do nothing returning id, state, sending_at)
      select channel.*, (select json_agg(written) from written where state = 'sending') as marked from channel`,
     [...valuesToInsert(target, remaining, now), target.postId, step.map(({ id }) => id)],
@@ -107,7 +107,7 @@ const markKnown = (
     mustBeOpen(channel, now);
     const marked = await ask<Marked>(
       em,
-      `update publish_attempts a set state = 'sending', sending_at = clock_timestamp(), updated_at = $1,
+      `update post_parts a set state = 'sending', sending_at = clock_timestamp(), updated_at = $1,
          remote_data = known.remote_data::jsonb
        from unnest($2::uuid[], $6::text[]) as known (id, remote_data)
        where a.id = known.id and a.workspace_id = $3 and a.state in ('ready', 'refused')
@@ -116,9 +116,9 @@ const markKnown = (
            where pc.id = a.post_channel_id and p.workspace_id = $3
              and (p.run = $4 or (a.part > 0 and pc.body is null and p.thread = $5::jsonb)))
          and not exists (
-           select 1 from publish_attempts other where other.post_channel_id = a.post_channel_id
+           select 1 from post_parts other where other.post_channel_id = a.post_channel_id
              and other.workspace_id = a.workspace_id and other.id <> a.id
-             and (other.run > a.run or (other.part = a.part and other.state in ('sending', 'sent', 'unknown'))))
+             and (other.run > a.run or (other.part = a.part and other.state in ('sending', 'sent'))))
        returning a.id, a.sending_at`,
       [
         now,

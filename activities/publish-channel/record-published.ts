@@ -39,7 +39,7 @@ type End = { readonly first: SentPart | undefined; readonly last: readonly Entry
 /** What a channel becomes at $1. Of the text, the ledger knows which went out. */
 const published = `status = 'published', error = null, error_code = null, retry_at = null,
   published_at = coalesce(pc.published_at, $1)`;
-const sentText = `(select text from publish_attempts a where a.post_channel_id = pc.id
+const sentText = `(select text from post_parts a where a.post_channel_id = pc.id
   and a.workspace_id = pc.workspace_id and a.part = 0 and a.state = 'sent' order by a.run desc limit 1)`;
 
 /**

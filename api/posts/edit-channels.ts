@@ -82,8 +82,8 @@ async function mustBeUntouched(
 ): Promise<void> {
   const touched = removed.length
     ? await em.execute<{ channel_id: string }[]>(
-        `select distinct channel_id from publish_attempts
-         where post_channel_id in (?) and workspace_id = ? and state in ('sending', 'sent', 'unknown')`,
+        `select distinct channel_id from post_parts
+         where post_channel_id in (?) and workspace_id = ? and state in ('sending', 'sent')`,
         [removed.map(({ id }) => id), workspaceId],
       )
     : [];

@@ -34,10 +34,10 @@ export async function keepLiveParts(
   const live = rows.length
     ? await em.execute<LivePart[]>(
         `select pc.channel_id, a.part, a.text, a.url, a.state <> 'sent' as is_open,
-           (select count(*)::int from publish_attempts b where b.post_channel_id = a.post_channel_id
+           (select count(*)::int from post_parts b where b.post_channel_id = a.post_channel_id
              and b.workspace_id = a.workspace_id and b.run = a.run) as parts
-         from publish_attempts a join post_channels pc on pc.id = a.post_channel_id and pc.workspace_id = a.workspace_id
-         where pc.id in (?) and pc.workspace_id = ? and a.state in ('sent', 'sending', 'unknown')
+         from post_parts a join post_channels pc on pc.id = a.post_channel_id and pc.workspace_id = a.workspace_id
+         where pc.id in (?) and pc.workspace_id = ? and a.state in ('sent', 'sending')
          order by a.part`,
         [rows.map(({ id }) => id), rows[0]?.workspaceId],
       )

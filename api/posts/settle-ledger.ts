@@ -1,4 +1,4 @@
-import type { AttemptState } from '../../db/entities/publish-attempt.ts';
+import type { PartState } from '../../db/ledger/part-states.ts';
 import type { Em } from '../../db/orm.ts';
 
 type Channel = { readonly workspaceId: string; readonly postChannelId: string };
@@ -18,7 +18,7 @@ export type LedgerPart = {
   readonly id: string;
   readonly part: number;
   readonly run: number;
-  readonly state: AttemptState;
+  readonly state: PartState;
   readonly url: string | null;
   /** When the last send began, and how long ago that is in milliseconds, both by the database's clock. */
   readonly sendingAt: Date | null;
@@ -31,10 +31,9 @@ type Row = Omit<LedgerPart, 'sendingAt' | 'sendingForMs'> & {
 };
 
 /** How much a state says of its part: what is live stays live, and what may be stays open. */
-const weight: Readonly<Record<AttemptState, number>> = {
+const weight: Readonly<Record<PartState, number>> = {
   sent: 2,
   sending: 1,
-  unknown: 1,
   ready: 0,
   refused: 0,
 };
@@ -44,7 +43,7 @@ export async function lockLedger(em: Em, channel: Channel): Promise<LedgerView> 
   const rows = await em.execute<Row[]>(
     `select id, part, run, state, url, sending_at,
        (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
-     from publish_attempts
+     from post_parts
      where post_channel_id = ? and workspace_id = ? order by part, run for update`,
     [channel.postChannelId, channel.workspaceId],
   );
@@ -76,10 +75,10 @@ export async function settleAsSent(
   now: Date,
 ): Promise<void> {
   await em.execute(
-    `update publish_attempts a set state = 'sent', updated_at = ?,
-       url = case when a.part = (select min(part) from publish_attempts o where o.post_channel_id = a.post_channel_id
-         and o.workspace_id = a.workspace_id and o.state in ('sending', 'unknown')) then ? else url end
-     where post_channel_id = ? and workspace_id = ? and state in ('sending', 'unknown')`,
+    `update post_parts a set state = 'sent', updated_at = ?,
+       url = case when a.part = (select min(part) from post_parts o where o.post_channel_id = a.post_channel_id
+         and o.workspace_id = a.workspace_id and o.state = 'sending') then ? else url end
+     where post_channel_id = ? and workspace_id = ? and state = 'sending'`,
     [now, url, postChannelId, workspaceId],
   );
 }
@@ -91,8 +90,8 @@ export async function settleAsRefused(
   now: Date,
 ): Promise<void> {
   await em.execute(
-    `update publish_attempts set state = 'refused', sending_at = null, updated_at = ?
-     where post_channel_id = ? and workspace_id = ? and state in ('sending', 'unknown')`,
+    `update post_parts set state = 'refused', sending_at = null, updated_at = ?
+     where post_channel_id = ? and workspace_id = ? and state = 'sending'`,
     [now, postChannelId, workspaceId],
   );
 }

@@ -159,7 +159,7 @@ async function writeOutcome(
   await em.execute(
     `update post_channels pc set status = ?, url = ?, error = ?, error_code = ?, retry_at = null, settled_at = ?,
        published_at = ?, sent_text = case when ? = 'published' then (
-         select text from publish_attempts a where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
+         select text from post_parts a where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
            and a.part = 0 and a.state = 'sent' order by a.run desc limit 1) end
      where id = ? and workspace_id = ?`,
     [status, url, error, code, now, publishedAt, status, postChannelId, workspaceId],

@@ -26,7 +26,7 @@ export async function mustBeSettledSo(
 ): Promise<void> {
   const links = channel.is_settled
     ? await em.execute<{ url: string }[]>(
-        `select url from publish_attempts
+        `select url from post_parts
          where post_channel_id = ? and workspace_id = ? and state = 'sent' and url is not null`,
         [channel.id, workspaceId],
       )

@@ -26,7 +26,7 @@ export async function mustBeNobodyElses(
   const [other] = await ask<{ post_id: string }>(
     em,
     `select post_id from post_channels where workspace_id = $2 and id in (
-       select a.post_channel_id from publish_attempts a
+       select a.post_channel_id from post_parts a
        where a.channel_id = $1 and a.workspace_id = $2 and a.url = $3 and a.post_channel_id <> $4 and a.state <> 'refused'
        union all
        select pc.id from post_channels pc

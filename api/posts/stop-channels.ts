@@ -1,12 +1,12 @@
 import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 
-const hasRows = (which: string): string => `exists (select 1 from publish_attempts a
+const hasRows = (which: string): string => `exists (select 1 from post_parts a
   where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and ${which})`;
 
 const inDoubt = hasRows("a.state = 'sending'");
 const isWhole = `${hasRows("a.state = 'sent'")} and not ${hasRows(`a.state in ('ready', 'refused') and a.run = (
-  select max(run) from publish_attempts b where b.post_channel_id = a.post_channel_id and b.workspace_id = a.workspace_id)`)}`;
+  select max(run) from post_parts b where b.post_channel_id = a.post_channel_id and b.workspace_id = a.workspace_id)`)}`;
 
 /**
  * Makes drafts of the channels of a post that becomes a draft; its row is locked. Each channel's row lock keeps this and

@@ -37,10 +37,10 @@ export async function writeChannels(
   const added: (string | null)[] = [];
   for (const row of removed) {
     // Only intents that nothing came of: see mustBeUntouched.
-    await em.execute(
-      'delete from publish_attempts where post_channel_id = ? and workspace_id = ?',
-      [row.id, workspaceId],
-    );
+    await em.execute('delete from post_parts where post_channel_id = ? and workspace_id = ?', [
+      row.id,
+      workspaceId,
+    ]);
     em.remove(row);
   }
 

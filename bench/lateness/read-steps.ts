@@ -26,7 +26,7 @@ export async function readSteps(
     `select p.body, p.scheduled_at as due_at, pc.tried_at, a.sending_at
      from posts p
      join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
-     join publish_attempts a on a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
+     join post_parts a on a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
      where a.sending_at is not null`,
   );
   return rows.flatMap(({ body, ...row }) => {

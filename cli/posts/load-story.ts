@@ -1,5 +1,5 @@
 import type { Em } from '../../db/orm.ts';
-import type { AttemptState } from '../../db/entities/publish-attempt.ts';
+import type { PartState } from '../../db/ledger/part-states.ts';
 import type { FindKind } from '../../db/entities/sweep-find.ts';
 import type { OperatedPost } from './operated.ts';
 
@@ -45,7 +45,7 @@ export type LedgerRow = {
   readonly post_channel_id: string;
   readonly part: number;
   readonly run: number;
-  readonly state: AttemptState;
+  readonly state: PartState;
   readonly url: string | null;
   readonly sending_at: Time | null;
   readonly created_at: Time;
@@ -134,7 +134,7 @@ const channels = `
 
 const ledger = `
   select a.post_channel_id, a.part, a.run, a.state, a.url, a.sending_at, a.created_at, a.updated_at
-  from publish_attempts a
+  from post_parts a
   join post_channels pc on pc.id = a.post_channel_id and pc.workspace_id = a.workspace_id
   where pc.post_id = ? and pc.workspace_id = ? order by a.run, a.part`;
 

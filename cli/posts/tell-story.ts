@@ -50,7 +50,6 @@ const nameOf = ({ platform, handle }: { platform: string; handle: string }): str
 const outcomes: Readonly<Partial<Record<LedgerRow['state'], string>>> = {
   sent: 'it is live',
   refused: 'nothing came of it, and it is not sent again by itself',
-  unknown: 'nobody can tell what came of it',
 };
 
 function ofLedger({ channels, ledger }: StoryRows): Step[] {

@@ -11,7 +11,7 @@ import { NetworkPark } from './network-park.ts';
 import { PostChannel } from './post-channel.ts';
 import { PostMedia } from './post-media.ts';
 import { Post } from './post.ts';
-import { PublishAttempt } from './publish-attempt.ts';
+import { PostPart } from './post-part.ts';
 import { QuotaShare } from './quota-share.ts';
 import { RateLimit } from './rate-limit.ts';
 import { ServerCircuit } from './server-circuit.ts';
@@ -31,7 +31,7 @@ export const entities = [
   PostChannel,
   MediaFile,
   PostMedia,
-  PublishAttempt,
+  PostPart,
   IdempotencyKey,
   WebhookEndpoint,
   EndpointPlace,

@@ -12,6 +12,7 @@ import { Migration0013Installation } from './migration-0013-installation.ts';
 import { Migration0014Quotas } from './migration-0014-quotas.ts';
 import { Migration0015SealedBy } from './migration-0015-sealed-by.ts';
 import { Migration0016SettledChannels } from './migration-0016-settled-channels.ts';
+import { Migration0017PostParts } from './migration-0017-post-parts.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
 export const migrations = [
@@ -29,4 +30,5 @@ export const migrations = [
   { name: 'migration-0014-quotas', class: Migration0014Quotas },
   { name: 'migration-0015-sealed-by', class: Migration0015SealedBy },
   { name: 'migration-0016-settled-channels', class: Migration0016SettledChannels },
+  { name: 'migration-0017-post-parts', class: Migration0017PostParts },
 ];

@@ -206,11 +206,11 @@ test('a channel whose post came to light twice ends published, and shows the tex
   const em = channel.deps.orm.em.fork();
   // A worker was silent for so long that the post was edited and sent anew, and then had its answer after all.
   await em.execute(
-    `insert into publish_attempts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text,
-       content_hash, remote_data, remote_id, url, created_at, updated_at)
+    `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text,
+       remote_data, remote_id, url, created_at, updated_at)
      select gen_random_uuid(), workspace_id, post_channel_id, channel_id, run + 1, part, key || '-2', state, 'Better',
-       content_hash, remote_data, 'another', url, created_at, updated_at
-     from publish_attempts where channel_id = ?`,
+       remote_data, 'another', url, created_at, updated_at
+     from post_parts where channel_id = ?`,
     [channel.channelId],
   );
   await em.execute(`update posts set run = 2, status = 'publishing' where id = ?`, [post.postId]);

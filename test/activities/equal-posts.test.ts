@@ -102,7 +102,7 @@ test('what was settled as a post of which a restored database knew no send is no
   const { steps, channel, doubtful, lost, urlOf } = await account(t, network);
   const first = await lost();
   const other = await doubtful('lost');
-  const forget = 'delete from publish_attempts where post_channel_id = ?';
+  const forget = 'delete from post_parts where post_channel_id = ?';
   await steps.deps.orm.em.fork().execute(forget, [other.id]);
   await steps.settle(other.post, channel, network.live[0]?.sent.url ?? '');
 

@@ -46,7 +46,7 @@ async function postWithFiles(t: ExecutionContext, network: FakeNetwork) {
     const rows = await channel.deps.orm.em
       .fork()
       .execute<{ state: string }[]>(
-        'select state from publish_attempts where channel_id = ? order by part',
+        'select state from post_parts where channel_id = ? order by part',
         [channel.channelId],
       );
     return rows.map(({ state }) => state);

@@ -31,13 +31,13 @@ test.serial(
     await endedPost(punctual, client, new Map([[channel, 'published']]));
     const em = punctual.orm.em.fork();
     await em.execute(
-      `insert into publish_attempts
-       (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, content_hash, remote_data, created_at, updated_at)
-     select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id::text, 'sent', '', '', '{}', now(), now()
+      `insert into post_parts
+       (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, remote_data, created_at, updated_at)
+     select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id::text, 'sent', '', '{}', now(), now()
      from post_channels where workspace_id = ?`,
       [client.workspaceId],
     );
-    for (const table of ['posts', 'idempotency_keys', 'media_files', 'publish_attempts']) {
+    for (const table of ['posts', 'idempotency_keys', 'media_files', 'post_parts']) {
       await em.execute(`update ${table} set created_at = created_at - interval '5 years'`);
     }
 
@@ -47,7 +47,7 @@ test.serial(
     await sweepLibrary(punctual);
 
     t.deepEqual(await storedRows(punctual.orm, client.workspaceId), before);
-    t.like(before, { posts: 2, idempotency_keys: 1, publish_attempts: 2, media_files: 2 });
+    t.like(before, { posts: 2, idempotency_keys: 1, post_parts: 2, media_files: 2 });
     t.deepEqual(await filesOf(punctual), files);
     const again = await client.post('/posts', post, key);
     t.is(again.status, 200);

@@ -41,7 +41,7 @@ async function sendUnnoticed(
   await steps.deps.orm.em
     .fork()
     .execute(
-      `update publish_attempts set state = 'sent', remote_id = ?, url = ? where post_channel_id = ?`,
+      `update post_parts set state = 'sent', remote_id = ?, url = ? where post_channel_id = ?`,
       [live?.sent.remoteId, live?.sent.url, id],
     );
 }

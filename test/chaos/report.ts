@@ -84,7 +84,7 @@ export async function tellStory(
   const books = await orm.em.fork().execute<object[]>(
     `select pc.status, pc.error_code, pc.tries, pc.retry_at, pc.url, p.status as post_status, p.run, p.revision, p.synced_revision,
        (select json_agg(json_build_object('run', a.run, 'part', a.part, 'state', a.state, 'sending_at', a.sending_at, 'url', a.url) order by a.run, a.part)
-        from publish_attempts a where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id) as ledger
+        from post_parts a where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id) as ledger
      from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id where p.id = ?`,
     [lived?.id ?? null],
   );

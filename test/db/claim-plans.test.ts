@@ -34,7 +34,7 @@ test.serial(
     const look = await statementsOf(() => steps.attempt(found.post, found.id));
     t.is((await steps.show(found.post)).status, 'publishing');
     const claims = await planIn(look, 'as is_own');
-    t.regex(claims, /publish_attempts_one_claim_per_post/v, claims);
+    t.regex(claims, /post_parts_one_claim_per_post/v, claims);
     t.regex(claims, /post_channels_settled/v, claims);
     t.notRegex(claims, /Seq Scan|workspace_id_index/v, claims);
 
@@ -42,7 +42,7 @@ test.serial(
     const settling = await statementsOf(() => steps.settle(settled.post, channel, url));
     t.is((await steps.show(settled.post)).channels[0]?.url, url);
     const others = await planIn(settling, 'select post_id from post_channels');
-    t.regex(others, /publish_attempts_one_claim_per_post/v, others);
+    t.regex(others, /post_parts_one_claim_per_post/v, others);
     t.regex(others, /post_channels_settled/v, others);
     t.notRegex(others, /Seq Scan|Hash/v, others);
   },
@@ -73,10 +73,10 @@ async function fill({ workspaceId }: PostSteps, channelId: string): Promise<void
     [workspaceId, channelId, workspaceId],
   );
   await em.execute(
-    `insert into publish_attempts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, content_hash, remote_data, remote_id, url, created_at, updated_at)
-     select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id, 'sent', 'x', 'hash', '{}', id, url, now(), now()
+    `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, remote_data, remote_id, url, created_at, updated_at)
+     select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id, 'sent', 'x', '{}', id, url, now(), now()
      from post_channels where workspace_id = ?`,
     [workspaceId],
   );
-  await em.execute('analyze posts, post_channels, channels, publish_attempts');
+  await em.execute('analyze posts, post_channels, channels, post_parts');
 }

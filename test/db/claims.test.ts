@@ -53,9 +53,9 @@ const insertAttempt = (
   row: { part: number; remoteId: string | null; run?: number; channelId?: string },
 ): Promise<unknown> =>
   orm.em.fork().execute(
-    `insert into publish_attempts (id, workspace_id, post_channel_id, channel_id, run, part, key, state,
-       text, content_hash, remote_data, remote_id, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, 'key', 'sent', 'x', 'hash', '{}', ?, now(), now())`,
+    `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state,
+       text, remote_data, remote_id, created_at, updated_at)
+     values (?, ?, ?, ?, ?, ?, 'key', 'sent', 'x', '{}', ?, now(), now())`,
     [
       newId(),
       workspaceId,

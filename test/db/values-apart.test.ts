@@ -47,13 +47,7 @@ test.serial(
   async (t) => {
     const client = await api.newClient();
     const { databaseUrl, secretKey, temporalEnv, orm, deps } = api.punctual;
-    await breakable([
-      'posts',
-      'idempotency_keys',
-      'webhook_endpoints',
-      'publish_attempts',
-      'events',
-    ]);
+    await breakable(['posts', 'idempotency_keys', 'webhook_endpoints', 'post_parts', 'events']);
     const process = await startReadyApi(t, {
       ...temporalEnv,
       DATABASE_URL: databaseUrl,
@@ -87,7 +81,7 @@ test.serial(
     await whileBroken('posts', () => fails(other.patch(`/posts/${made}`, { body: later })));
     t.is((await other.post('/webhooks', hook)).status, 201);
     let id = '';
-    for (const table of ['publish_attempts', 'events']) {
+    for (const table of ['post_parts', 'events']) {
       await whileBroken(table, async () => {
         id = (await client.post('/posts', post)).body.post.id;
       });

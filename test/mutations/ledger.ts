@@ -82,8 +82,8 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/publish-channel/ledger.ts', activities, [
     [
       'a send of an earlier publishing that is in doubt is forgotten',
-      "or state in ('sent', 'sending', 'unknown'))",
-      "or state in ('sent', 'unknown'))",
+      "or state in ('sent', 'sending'))",
+      "or state in ('sent'))",
     ],
   ]),
   ...mutationsOf('activities/publish-channel/lose-access.ts', activities, [
@@ -123,11 +123,7 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('activities/publish-channel/ledger.ts', activities, [
-    [
-      'a send without an answer has failed',
-      "state === 'sending' || state === 'unknown'",
-      "state === 'unknown'",
-    ],
+    ['a send without an answer has failed', "state === 'sending'", "state === 'unknown'"],
     [
       'what lengthens a thread stands by itself',
       'deps.now().getTime(), before)',

@@ -57,7 +57,7 @@ const shared = beforeTests(test, async (scope) => {
   await killed(first);
   const attempts = await punctual.orm.em
     .fork()
-    .execute('select state from publish_attempts where channel_id = ?', [ofPicture.id]);
+    .execute('select state from post_parts where channel_id = ?', [ofPicture.id]);
   await startWorkerProcess(scope, punctual, allowPorts);
   return {
     client,

@@ -239,7 +239,7 @@ test('a webhook hears of the end that a settling makes, and of the next when a r
   await api.punctual.orm.em
     .fork()
     .execute(
-      `update publish_attempts set sending_at = sending_at - interval '2 minutes' where workspace_id = ?`,
+      `update post_parts set sending_at = sending_at - interval '2 minutes' where workspace_id = ?`,
       [client.workspaceId],
     );
 

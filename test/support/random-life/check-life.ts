@@ -37,8 +37,8 @@ export async function lookAt({ deps, workspaceId }: PostSteps, post: string): Pr
        (select coalesce(json_agg(e.type order by e.run), '[]') from events e where e.post_id = p.id) as events,
        (select coalesce(json_agg(json_build_object('platform', c.platform, 'status', pc.status, 'url', pc.url,
           'error', pc.error, 'retry_at', pc.retry_at, 'sent_text', pc.sent_text,
-          'sent', (select count(*) from publish_attempts a where a.post_channel_id = pc.id and a.state = 'sent'),
-          'open', (select count(*) from publish_attempts a where a.post_channel_id = pc.id and a.state in ('sending', 'unknown'))
+          'sent', (select count(*) from post_parts a where a.post_channel_id = pc.id and a.state = 'sent'),
+          'open', (select count(*) from post_parts a where a.post_channel_id = pc.id and a.state = 'sending')
         )), '[]') from post_channels pc join channels c on c.id = pc.channel_id where pc.post_id = p.id) as channels
      from posts p where p.id = ? and p.workspace_id = ?`,
     [post, workspaceId],

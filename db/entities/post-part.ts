@@ -3,21 +3,15 @@ import type { Json } from '../../networks/network.ts';
 import { Channel } from './channel.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { PostChannel } from './post-channel.ts';
+import type { PartState } from '../ledger/part-states.ts';
 import { Workspace } from './workspace.ts';
 
-/**
- * `ready`: nothing was sent. `sending`: a request may have left; ask the network before anything else.
- * `unknown`: the network could not tell either.
- */
-export const attemptStates = ['ready', 'sending', 'sent', 'refused', 'unknown'] as const;
-export type AttemptState = (typeof attemptStates)[number];
-
-export const PublishAttemptSchema = defineEntity({
-  name: 'PublishAttempt',
-  tableName: 'publish_attempts',
+export const PostPartSchema = defineEntity({
+  name: 'PostPart',
+  tableName: 'post_parts',
   uniques: [
     { properties: ['postChannelId', 'run', 'part'] },
-    { name: 'publish_attempts_one_claim_per_post', properties: ['channelId', 'remoteId'] },
+    { name: 'post_parts_one_claim_per_post', properties: ['channelId', 'remoteId'] },
   ],
   properties: {
     id: id(),
@@ -29,10 +23,8 @@ export const PublishAttemptSchema = defineEntity({
     part: p.integer(),
     /** The same on every try; sent to networks that take one. */
     key: p.text(),
-    state: p.text().$type<AttemptState>(),
+    state: p.text().$type<PartState>(),
     text: p.text(),
-    /** SHA-256 of the text, in hex. */
-    contentHash: p.text(),
     /** What must not change between tries: record keys, `createdAt`, the newest status before. */
     remoteData: p.json<Json>(),
     remoteId: p.text().strictNullable(),
@@ -45,5 +37,5 @@ export const PublishAttemptSchema = defineEntity({
 });
 
 /** The ledger: the intent to create one post on a network is committed here before the network hears of it. */
-export class PublishAttempt extends PublishAttemptSchema.class {}
-PublishAttemptSchema.setClass(PublishAttempt);
+export class PostPart extends PostPartSchema.class {}
+PostPartSchema.setClass(PostPart);

@@ -1,0 +1,107 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { FrozenPart, Json, Part, SentPart } from '../../networks/network.ts';
+import type { Em } from '../orm.ts';
+import { query } from '../query.ts';
+import { isOpen, openInSql, outInSql, type PartState } from './part-states.ts';
+
+/** Whose ledger it is: the channel of a post. */
+export type LedgerOf = { readonly workspaceId: string; readonly postChannelId: string };
+
+/** One part of a thread as the ledger knows it. Parts count from 0. */
+export type Entry = FrozenPart & {
+  readonly id: string;
+  /** The run that it is of. */
+  readonly run: number;
+  readonly part: number;
+  /** `new`: not in the ledger yet. The intent to send the thread's first part writes it there. */
+  readonly state: PartState | 'new';
+  readonly sent: SentPart | null;
+  /** When the last send began, by the database's clock. */
+  readonly sendingAt: Date | null;
+  /** How long ago that was when the ledger was read, by the same clock: those of two workers may differ. */
+  readonly sendingForMs: number | null;
+};
+
+/** As PostgreSQL gives it inside JSON too, where moments are texts. */
+export type EntryRow = {
+  id: string;
+  run: number;
+  part: number;
+  key: string;
+  text: string;
+  state: PartState;
+  remote_data: Json;
+  remote_id: string | null;
+  url: string | null;
+  sending_at: string | Date | null;
+  sending_for_ms: number | null;
+};
+
+/**
+ * The rows that count of a channel's thread, in order: those of a run, and of earlier runs what was sent and what may have
+ * been. So an intent stays open until it is settled, whichever run it is of.
+ *
+ * @param run An expression in SQL, or a number.
+ */
+export const countingRows = (
+  { workspaceId, postChannelId }: LedgerOf,
+  run: RawBuilder<unknown> | number,
+): RawBuilder<EntryRow> => sql<EntryRow>`
+  select distinct on (part) id, run, part, key, text, state, remote_data, remote_id, url, sending_at,
+    (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
+  from post_parts pp
+  where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}
+    and (run = ${run} or ${outInSql('pp')})
+  order by part, state = 'sent' desc, ${openInSql('pp')} desc, run desc`;
+
+/** The last run that the ledger knows of a channel. */
+export const lastRun = ({ workspaceId, postChannelId }: LedgerOf): RawBuilder<number> =>
+  sql<number>`(select max(run) from post_parts
+    where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId})`;
+
+/**
+ * Reads the ledger as it is now.
+ *
+ * @param media The files of the thread.
+ */
+export async function readEntries(
+  em: Em,
+  of: LedgerOf,
+  run: RawBuilder<unknown> | number,
+  media: Part['media'] = [],
+): Promise<Entry[]> {
+  return entriesOf(media, await query(em, countingRows(of, run)));
+}
+
+/** @param media The files of the thread. */
+export const entriesOf = (media: Part['media'], rows: readonly EntryRow[]): Entry[] =>
+  rows.map((row) => ({
+    id: row.id,
+    run: row.run,
+    part: row.part,
+    key: row.key,
+    text: row.text,
+    state: row.state,
+    media: mediaOfPart(media, row.part),
+    data: row.remote_data,
+    sent:
+      row.remote_id !== null && row.url !== null ? { remoteId: row.remote_id, url: row.url } : null,
+    sendingAt: row.sending_at === null ? null : new Date(row.sending_at),
+    sendingForMs: row.sending_for_ms,
+  }));
+
+/** A thread's files are on its first part. */
+export const mediaOfPart = (media: Part['media'], part: number): Part['media'] =>
+  part === 0 ? media : [];
+
+/** Whether every part is known to be on the network, and where. The first intent writes all of them down. */
+export const isWhole = (entries: readonly Entry[]): boolean =>
+  entries.length > 0 && entries.every(({ sent }) => sent !== null);
+
+/** Where those parts are of which the network's id is known. */
+export const sentParts = (entries: readonly Entry[]): SentPart[] =>
+  entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
+
+/** For how long the youngest request has been under way that may still arrive, in milliseconds; Infinity if none is. */
+export const youngestSendMs = (entries: readonly Entry[]): number =>
+  Math.min(...entries.filter(isOpen).map(({ sendingForMs }) => sendingForMs ?? Infinity));
