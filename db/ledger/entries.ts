@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { FrozenPart, Json, Part, SentPart } from '../../networks/network.ts';
+import type { PreparedPart, Json, Part, SentPart } from '../../networks/network.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import { isOpen, openInSql, outInSql, type PartState } from './part-states.ts';
@@ -8,7 +8,7 @@ import { isOpen, openInSql, outInSql, type PartState } from './part-states.ts';
 export type LedgerOf = { readonly workspaceId: string; readonly postChannelId: string };
 
 /** One part of a thread as the ledger knows it. Parts count from 0. */
-export type Entry = FrozenPart & {
+export type Entry = PreparedPart & {
   readonly id: string;
   /** The run that it is of. */
   readonly run: number;
