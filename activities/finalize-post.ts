@@ -1,7 +1,7 @@
 import { ask } from '../db/ask.ts';
 import { loadPostView } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
-import { withdrawRoom } from '../db/quota-shares.ts';
+import { voidShares } from '../db/quota-shares.ts';
 import { recordEvent } from '../db/record-event.ts';
 import { finalEventType } from '../domain/events.ts';
 import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
@@ -106,7 +106,7 @@ async function endPost(
   const type = finalEventType(statuses);
   if (!statuses.every(isFinal) || type === null) {
     await setStatus(em, scope, 'draft', now);
-    await withdrawRoom(em, scope.workspaceId);
+    await voidShares(em, scope.workspaceId);
     const draft = { status: 'draft', deliveryIds: [], channels } as const;
     return isUnfinished ? { ...draft, unfinished: true } : draft;
   }

@@ -1,5 +1,6 @@
-import { ask } from './ask.ts';
+import { sql } from 'kysely';
 import type { Em } from './orm.ts';
+import { query } from './query.ts';
 import { bytesOfText } from './quota-use.ts';
 
 /**
@@ -9,36 +10,36 @@ import { bytesOfText } from './quota-use.ts';
  * @returns how much text was stored by way of them; null when there are no shares yet.
  */
 export async function lockShares(em: Em, workspaceId: string): Promise<number | null> {
-  const rows = await ask<{ text_used: string }>(
+  const rows = await query(
     em,
-    'select text_used::text from quota_shares where workspace_id = $1 order by share for update',
-    [workspaceId],
+    sql<{ text_used: string }>`
+      select text_used::text from quota_shares where workspace_id = ${workspaceId} order by share for update`,
   );
   return rows.length === 0 ? null : rows.reduce((sum, row) => sum + Number(row.text_used), 0);
 }
 
 /**
- * For who makes a draft without asking for room: what was counted no longer holds, and the next post counts anew. In
- * the transaction that makes the draft.
+ * After a draft was made without a check of the quota: what was counted no longer holds, and the next post counts anew.
+ * Call it in the transaction that makes the draft.
  */
-export async function withdrawRoom(em: Em, workspaceId: string): Promise<void> {
+export async function voidShares(em: Em, workspaceId: string): Promise<void> {
   await lockShares(em, workspaceId);
-  await ask(em, 'update quota_shares set scheduled = 0, drafts = 0 where workspace_id = $1', [
-    workspaceId,
-  ]);
+  await query(
+    em,
+    sql`update quota_shares set scheduled = 0, drafts = 0 where workspace_id = ${workspaceId}`,
+  );
 }
 
 /**
- * For who changes what a workspace may have: the next post counts anew, and its texts are counted here. The rows stay,
+ * After a change of what a workspace may have: the next post counts anew, and its texts are counted here. The rows stay,
  * since calls that count may be waiting for their locks, and would find none.
  */
 export async function recountShares(em: Em, workspaceId: string): Promise<void> {
   await lockShares(em, workspaceId);
   // A statement of its own: it sees what was committed while we waited for the locks.
-  await ask(
+  await query(
     em,
-    `update quota_shares set basis = '', text_used = case when share = 0 then (${bytesOfText}) else 0 end
-     where workspace_id = $1`,
-    [workspaceId],
+    sql`update quota_shares set basis = '', text_used = case when share = 0 then (${bytesOfText(workspaceId)}) else 0 end
+        where workspace_id = ${workspaceId}`,
   );
 }

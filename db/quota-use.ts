@@ -1,27 +1,28 @@
+import { sql, type RawBuilder } from 'kysely';
 import type { PostUse, Quotas } from '../domain/quotas.ts';
 import type { Em } from './orm.ts';
-import { ask } from './ask.ts';
+import { query } from './query.ts';
 
 /** Of a post's row `p`: how many bytes of text it holds, its channels' own texts among them. */
-const bytesOfPost = `coalesce(octet_length(p.body), 0)
+const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p.thread) part), 0)
   + coalesce((select sum(octet_length(pc.body)) from post_channels pc
       where pc.post_id = p.id and pc.workspace_id = p.workspace_id), 0)`;
 
-/** All text of the workspace `$1`. It reads every post, so it is asked for once and counted along from then on. */
-export const bytesOfText = `select coalesce(sum(${bytesOfPost}), 0)::bigint from posts p where p.workspace_id = $1`;
+/** Selects all text of a workspace. It reads every post, so it is asked for once and counted along from then on. */
+export const bytesOfText = (workspaceId: string): RawBuilder<unknown> =>
+  sql`select coalesce(sum(${bytesOfPost}), 0)::bigint from posts p where p.workspace_id = ${workspaceId}::uuid`;
 
 /** How many posts a workspace has scheduled, and how many drafts: down an index. */
 export async function countPosts(
   em: Em,
   workspaceId: string,
 ): Promise<Omit<PostUse, 'text_bytes'>> {
-  const [row] = await ask<{ scheduled: number; drafts: number }>(
+  const [row] = await query(
     em,
-    `select
-       (select count(*)::int from posts where workspace_id = $1 and status = 'scheduled') as scheduled,
-       (select count(*)::int from posts where workspace_id = $1 and status = 'draft') as drafts`,
-    [workspaceId],
+    sql<{ scheduled: number; drafts: number }>`select
+      (select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'scheduled') as scheduled,
+      (select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'draft') as drafts`,
   );
   return row ?? { scheduled: 0, drafts: 0 };
 }
@@ -30,22 +31,22 @@ export type MediaUse = { readonly files: number; readonly media_bytes: number };
 
 /** What is in a workspace's media library. Deleted files count no more. */
 export async function countMedia(em: Em, workspaceId: string): Promise<MediaUse> {
-  const [row] = await ask<{ files: number; media_bytes: string }>(
+  const [row] = await query(
     em,
-    `select count(*)::int as files, coalesce(sum(size_bytes), 0)::text as media_bytes
-     from media_files where workspace_id = $1 and deleted_at is null`,
-    [workspaceId],
+    sql<{ files: number; media_bytes: string }>`
+      select count(*)::int as files, coalesce(sum(size_bytes), 0)::text as media_bytes
+      from media_files where workspace_id = ${workspaceId} and deleted_at is null`,
   );
   return { files: row?.files ?? 0, media_bytes: Number(row?.media_bytes ?? 0) };
 }
 
 /** All that a workspace has of what there are quotas for. */
 export async function countQuotas(em: Em, workspaceId: string): Promise<Quotas> {
-  const [row] = await ask<{ text_bytes: string; channels: number }>(
+  const [row] = await query(
     em,
-    `select (${bytesOfText})::text as text_bytes,
-       (select count(*)::int from channels where workspace_id = $1) as channels`,
-    [workspaceId],
+    sql<{ text_bytes: string; channels: number }>`
+      select (${bytesOfText(workspaceId)})::text as text_bytes,
+        (select count(*)::int from channels where workspace_id = ${workspaceId}) as channels`,
   );
   return {
     ...(await countPosts(em, workspaceId)),

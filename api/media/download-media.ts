@@ -1,7 +1,7 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
-import { expectFiles } from '../quotas/bytes-under-way.ts';
-import type { RoomOwner } from '../quotas/take-room.ts';
+import { expectFiles } from '../quotas/media-quota.ts';
+import type { QuotaOwner } from '../quotas/post-quota.ts';
 import { fetchFile } from './fetch-file.ts';
 import type { NewMedia, StoredMedia } from './new-media.ts';
 import { storedMedia } from './settle-files.ts';
@@ -28,7 +28,7 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  */
 export async function downloadMedia(
   deps: Deps,
-  owner: RoomOwner,
+  owner: QuotaOwner,
   urls: readonly string[],
   signal?: AbortSignal,
 ): Promise<StoredMedia> {

@@ -5,7 +5,7 @@ import { BodyTooLargeError } from '../../runtime/egress/egress.ts';
 import { EgressError } from '../../runtime/egress/egress-error.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { ComingFiles } from '../quotas/bytes-under-way.ts';
+import type { ComingFiles } from '../quotas/media-quota.ts';
 import { nameInUrl } from './file-name.ts';
 import { maxFileBytes, tooLarge } from './limits.ts';
 import type { NewMedia } from './new-media.ts';

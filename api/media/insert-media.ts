@@ -1,7 +1,7 @@
 import { MediaFile } from '../../db/entities/media-file.ts';
 import type { Em } from '../../db/orm.ts';
-import { keepMediaRoom } from '../quotas/media-room.ts';
-import type { RoomOwner } from '../quotas/take-room.ts';
+import { reserveMediaQuota } from '../quotas/media-quota.ts';
+import type { QuotaOwner } from '../quotas/post-quota.ts';
 import type { MediaToInsert } from './new-media.ts';
 import { takeFiles } from './unsettled-files.ts';
 
@@ -12,11 +12,11 @@ import { takeFiles } from './unsettled-files.ts';
  */
 export async function insertMedia(
   em: Em,
-  owner: RoomOwner,
+  owner: QuotaOwner,
   { files, countedInLibrary }: MediaToInsert,
   createdAt: Date,
 ): Promise<MediaFile[]> {
-  await keepMediaRoom(em, owner, files);
+  await reserveMediaQuota(em, owner, files);
   // Before the commit, after which they would count twice. Of a workspace one transaction at a time comes here.
   countedInLibrary();
   await takeFiles(

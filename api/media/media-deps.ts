@@ -2,7 +2,7 @@ import type { Downloader } from '../../runtime/egress/egress.ts';
 import type { Inspector } from '../../runtime/media/inspector.ts';
 import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
 import type { Staging } from '../../runtime/storage/staging.ts';
-import type { BytesUnderWay } from '../quotas/bytes-under-way.ts';
+import type { BytesUnderWay } from '../quotas/media-quota.ts';
 
 /** What the media library works with. */
 export type MediaDeps = {

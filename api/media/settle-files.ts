@@ -1,6 +1,6 @@
 import { describeError } from '../../runtime/describe-error.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { ComingFiles } from '../quotas/bytes-under-way.ts';
+import type { ComingFiles } from '../quotas/media-quota.ts';
 import type { NewMedia, StoredMedia } from './new-media.ts';
 import { giveUpUntaken, removeLost } from './unsettled-files.ts';
 

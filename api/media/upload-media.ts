@@ -5,8 +5,8 @@ import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
 import type { Request } from '../http/route.ts';
-import { expectFiles } from '../quotas/bytes-under-way.ts';
-import type { RoomOwner } from '../quotas/take-room.ts';
+import { expectFiles } from '../quotas/media-quota.ts';
+import type { QuotaOwner } from '../quotas/post-quota.ts';
 import { insertMedia } from './insert-media.ts';
 import { maxFileBytes } from './limits.ts';
 import { storedMedia } from './settle-files.ts';
@@ -21,7 +21,7 @@ import { takeIn } from './take-in.ts';
  */
 export async function uploadMedia(
   deps: ApiDeps,
-  owner: RoomOwner,
+  owner: QuotaOwner,
   { readMultipart: read, hangUp }: Pick<Request, 'readMultipart' | 'hangUp'>,
 ): Promise<MediaFile> {
   const { media, orm } = deps;

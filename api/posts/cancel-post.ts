@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
 import type { Em } from '../../db/orm.ts';
-import { withdrawRoom } from '../../db/quota-shares.ts';
+import { voidShares } from '../../db/quota-shares.ts';
 import type { ApiDeps } from '../deps.ts';
 import { stopChannels } from './stop-channels.ts';
 
@@ -47,7 +47,7 @@ export async function cancelPost(deps: ApiDeps, scope: Scope): Promise<number> {
        where id = ? and workspace_id = ? returning revision`,
       [deps.now(), postId, workspaceId],
     );
-    await withdrawRoom(em, workspaceId);
+    await voidShares(em, workspaceId);
     return {
       revision: row?.revision ?? 0,
       stillSending: after.filter((status) => status === 'publishing' || status === 'retrying')

@@ -10,15 +10,14 @@ import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/new-media.ts';
-import { takeRoom, withRoom } from '../quotas/take-room.ts';
-import { textBytes } from '../quotas/text-bytes.ts';
+import { takeQuota, withRecount } from '../quotas/post-quota.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
 import { editChannels, endWithout, type EditedChannels } from './edit-channels.ts';
 import { editMedia, mustBeComplete, type EditedMedia } from './edit-media.ts';
 import { judgePost, mustBePublishable, warningFor, type Judgement } from './judge-post.ts';
 import { keepLiveParts } from './keep-live-parts.ts';
 import { mustHavePlan } from './must-have-plan.ts';
-import { editedContent, type PostContent } from './post-content.ts';
+import { editedContent, textBytes, type PostContent } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
 import { stopChannels, stopFinishing } from './stop-channels.ts';
 import { writeChannels } from './write-channels.ts';
@@ -30,8 +29,8 @@ type Edit = {
   readonly dueAt: Date | null | undefined;
   readonly downloaded: MediaToInsert;
   readonly quotas: Quotas;
-  /** From `withRoom`. */
-  readonly isCounted: boolean;
+  /** From `withRecount`. */
+  readonly recounts: boolean;
 };
 
 /**
@@ -58,10 +57,10 @@ export async function editPost(
   const downloaded = await downloadMedia(deps, caller, request.media_urls ?? [], signal);
   try {
     const edit = { postId, request, dueAt, downloaded, quotas };
-    const changed = await withRoom((isCounted) =>
+    const changed = await withRecount((recounts) =>
       deps.orm.em
         .fork()
-        .transactional((em) => applyEdit(deps, em, workspaceId, { ...edit, isCounted })),
+        .transactional((em) => applyEdit(deps, em, workspaceId, { ...edit, recounts })),
     );
     if (changed) {
       deps.tellTemporal(changed);
@@ -78,7 +77,7 @@ async function applyEdit(
   workspaceId: string,
   edit: Edit,
 ): Promise<PostToSync | null> {
-  const { postId, request, dueAt: newDueAt, quotas, isCounted } = edit;
+  const { postId, request, dueAt: newDueAt, quotas, recounts } = edit;
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const post = mustBeEditable(
     await em.findOne(Post, { id: postId, workspaceId }, { lockMode }),
@@ -105,7 +104,7 @@ async function applyEdit(
   const { overrides } = content;
   const ownBytes = await writeChannels(em, post, channels, { status, overrides, judgements });
   const change = changeOf(post, status, content, ownBytes);
-  await takeRoom(em, { workspaceId, quotas }, postId, change, isCounted);
+  await takeQuota(em, { workspaceId, quotas }, postId, change, recounts);
   const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
   if (dueAt && post.status === 'draft') {
     // A try that began before a cancel may go on at any time, though nothing of it is in the ledger: it must not take

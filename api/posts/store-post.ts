@@ -1,9 +1,17 @@
-import { ask } from '../../db/ask.ts';
+import { sql } from 'kysely';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import type { ApiDeps } from '../deps.ts';
 import { insertMedia } from '../media/insert-media.ts';
 import type { MediaToInsert } from '../media/new-media.ts';
+import {
+  divideAnew,
+  ShareIsShort,
+  takeFromShare,
+  withRecount,
+  type QuotaOwner,
+} from '../quotas/post-quota.ts';
 import { attachMedia, chooseMedia, type AttachedFile } from './attach-media.ts';
 import {
   channelWarning,
@@ -13,16 +21,7 @@ import {
   type ChosenChannel,
   type Judgement,
 } from './judge-post.ts';
-import type { PostContent } from './post-content.ts';
-import {
-  makeRoom,
-  RoomIsShort,
-  taking,
-  takingValues,
-  withRoom,
-  type RoomOwner,
-} from '../quotas/take-room.ts';
-import { textBytes } from '../quotas/text-bytes.ts';
+import { textBytes, type PostContent } from './post-content.ts';
 
 export type NewPost = {
   readonly id: string;
@@ -48,14 +47,14 @@ class KeyTaken extends Error {}
  */
 export async function storePost(
   deps: ApiDeps,
-  owner: RoomOwner,
+  owner: QuotaOwner,
   channels: readonly ChosenChannel[],
   post: NewPost,
   downloaded: MediaToInsert,
 ): Promise<boolean> {
   const now = deps.now();
   const { workspaceId } = owner;
-  const store = async (em: Em, isCounted: boolean): Promise<void> => {
+  const store = async (em: Em, recounts: boolean): Promise<void> => {
     const attached: AttachedFile[] = [
       ...(await chooseMedia(em, workspaceId, post.mediaIds)).map((file) => ({
         file,
@@ -72,7 +71,7 @@ export async function storePost(
       mustBePublishable(judgements);
     }
 
-    await insertPost(em, owner, post, { judgements, now, isCounted });
+    await insertPost(em, owner, post, { judgements, now, recounts });
     await claimKey(em, workspaceId, post, now);
     if (attached.length > 0) {
       await attachMedia(em, workspaceId, post.id, attached);
@@ -82,11 +81,11 @@ export async function storePost(
   const isOneStatement =
     post.key === undefined && post.mediaIds.length + downloaded.files.length === 0;
   try {
-    await withRoom((isCounted) => {
+    await withRecount((recounts) => {
       const em = deps.orm.em.fork();
-      return isOneStatement && !isCounted
-        ? store(em, isCounted)
-        : em.transactional((tx) => store(tx, isCounted));
+      return isOneStatement && !recounts
+        ? store(em, recounts)
+        : em.transactional((tx) => store(tx, recounts));
     });
     return true;
   } catch (error) {
@@ -101,51 +100,47 @@ export async function storePost(
 /** The post and its channels in one statement, which also takes the room for them. */
 async function insertPost(
   em: Em,
-  owner: RoomOwner,
+  owner: QuotaOwner,
   post: NewPost,
-  {
-    judgements,
-    now,
-    isCounted,
-  }: { judgements: readonly Judgement[]; now: Date; isCounted: boolean },
+  { judgements, now, recounts }: { judgements: readonly Judgement[]; now: Date; recounts: boolean },
 ): Promise<void> {
   const change = {
     scheduled: post.dueAt ? 1 : 0,
     drafts: post.dueAt ? 0 : 1,
     text_bytes: textBytes(post.content),
   };
-  if (isCounted) {
-    await makeRoom(em, owner, post.id, change);
+  if (recounts) {
+    await divideAnew(em, owner, post.id, change);
   }
 
-  const values = [...takingValues(owner, post.id, change), ...valuesOf(post, judgements), now];
-  if ((await ask(em, insertion, values)).length === 0) {
-    throw new RoomIsShort();
+  const insertion = sql`
+    with room as (${takeFromShare(owner, post.id, change)}),
+      post as (${postRow(post, judgements, now)}),
+      channels as (${channelRows(post, judgements)})
+    select id from post`;
+  if ((await query(em, insertion)).length === 0) {
+    throw new ShareIsShort();
   }
 }
 
-/** No row when there is no room. By way of entities it would take five times as long. */
-const insertion = `with room as (${taking}),
-  post as (
-    insert into posts
-      (id, workspace_id, body, thread, scheduled_at, status, synced_revision, video, warning, created_at, updated_at)
-    select $2::uuid, workspace_id, $7::text, $8::jsonb, $9::timestamptz, $10::text, $11::int, $12::jsonb, $13::text,
-      $15::timestamptz, $15::timestamptz
-    from room
-    returning id, workspace_id, status
-  ),
-  channels as (
-    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, status, warning)
-    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, p.status, c.warning
-    from post p, jsonb_to_recordset($14::jsonb) as c(id uuid, channel_id uuid, position int, body text, warning text)
-  )
-  select id from post`;
+/** The first revision of a post. A new draft is synced to it: no workflow has to be started. */
+const firstRevision = 1;
 
-/** `$7` to `$14` of the insertion. */
-function valuesOf(
-  { dueAt, content }: NewPost,
+/** By way of entities it would take five times as long. No row when there is no room. */
+const postRow = (
+  { id, dueAt, content }: NewPost,
   judgements: readonly Judgement[],
-): readonly unknown[] {
+  now: Date,
+) => sql`
+  insert into posts
+    (id, workspace_id, body, thread, scheduled_at, status, synced_revision, video, warning, created_at, updated_at)
+  select ${id}::uuid, workspace_id, ${content.body}::text, ${json(content.thread)}::jsonb, ${dueAt}::timestamptz,
+    ${dueAt ? 'scheduled' : 'draft'}::text, ${dueAt ? 0 : firstRevision}::int, ${json(content.video)}::jsonb,
+    ${warningFor(judgements)}::text, ${now}::timestamptz, ${now}::timestamptz
+  from room
+  returning id, workspace_id, status`;
+
+function channelRows({ content }: NewPost, judgements: readonly Judgement[]) {
   const channels = judgements.map((judgement, position) => ({
     id: newId(),
     channel_id: judgement.channel.id,
@@ -153,16 +148,11 @@ function valuesOf(
     body: content.overrides[judgement.channel.id] ?? null,
     warning: channelWarning(judgement),
   }));
-  return [
-    content.body,
-    json(content.thread),
-    dueAt,
-    dueAt ? 'scheduled' : 'draft',
-    dueAt ? 0 : 1, // There is nothing to tell Temporal of a draft.
-    json(content.video),
-    warningFor(judgements),
-    JSON.stringify(channels),
-  ];
+  return sql`
+    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, status, warning)
+    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, p.status, c.warning
+    from post p, jsonb_to_recordset(${JSON.stringify(channels)}::jsonb)
+      as c(id uuid, channel_id uuid, position int, body text, warning text)`;
 }
 
 const json = (value: object | null): string | null =>
@@ -173,10 +163,10 @@ async function claimKey(em: Em, workspaceId: string, post: NewPost, now: Date): 
     return;
   }
 
-  const claimed = await em.execute<{ key: string }[]>(
-    `insert into idempotency_keys (workspace_id, key, fingerprint, post_id, created_at)
-     values (?, ?, ?, ?, ?) on conflict do nothing returning key`,
-    [workspaceId, post.key, post.print, post.id, now],
+  const claimed = await query(
+    em,
+    sql`insert into idempotency_keys (workspace_id, key, fingerprint, post_id, created_at)
+        values (${workspaceId}, ${post.key}, ${post.print}, ${post.id}, ${now}) on conflict do nothing returning key`,
   );
   if (claimed.length === 0) {
     throw new KeyTaken();

@@ -2,8 +2,8 @@ import type { ValidationResult } from '../../networks/content-rules.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
-import { mustHaveRoomFor } from '../quotas/media-room.ts';
-import type { RoomOwner } from '../quotas/take-room.ts';
+import { assertMediaQuota } from '../quotas/media-quota.ts';
+import type { QuotaOwner } from '../quotas/post-quota.ts';
 import { chooseMedia } from './attach-media.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
 import { chooseChannels, mustBeChosen } from './choose-channels.ts';
@@ -39,7 +39,7 @@ export type Validated = {
  */
 export async function validatePost(
   deps: ApiDeps,
-  owner: RoomOwner,
+  owner: QuotaOwner,
   request: ValidatePostBody,
   signal?: AbortSignal,
 ): Promise<Validated> {
@@ -58,7 +58,7 @@ export async function validatePost(
   const chosen = await chooseMedia(em, workspaceId, mediaIds);
   const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);
   await downloaded.settle();
-  await mustHaveRoomFor(em, owner, downloaded.files);
+  await assertMediaQuota(em, owner, downloaded.files);
   const media = [...chosen, ...downloaded.files];
   const judged = judgePost(deps.rules, channels, content, media).map(present);
   return { valid: judged.every(({ errors }) => errors.length === 0), channels: judged };

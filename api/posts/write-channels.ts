@@ -1,9 +1,9 @@
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
-import { bytesOf } from '../quotas/text-bytes.ts';
 import type { EditedChannels } from './edit-channels.ts';
 import { channelWarning, type Judgement } from './judge-post.ts';
+import { bytesOf } from './post-content.ts';
 
 /** Of a channel that nothing was sent to. */
 const unsent = {

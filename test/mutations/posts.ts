@@ -201,24 +201,28 @@ export const postMutations: readonly Mutation[] = [
     [
       [
         'a post of which Temporal did not hear is in no outbox',
-        'dueAt ? 0 : 1, // There',
-        '1, // There',
+        'dueAt ? 0 : firstRevision',
+        'firstRevision',
       ],
     ],
   ),
-  ...mutationsOf('api/quotas/take-room.ts', quotas, [
+  ...mutationsOf('api/quotas/post-quota.ts', quotas, [
     [
       'room of a share that has none is taken',
-      'and ($3::bigint <= 0 or scheduled >= $3::bigint)',
+      'and (c.scheduled <= 0 or q.scheduled >= c.scheduled)',
       '',
     ],
-    ['a quota that was set is heeded when the old room is used up', ' and basis = $6::text', ''],
+    [
+      'a quota that was set is heeded when the old room is used up',
+      ' and q.basis = ${basisOf(quotas)}',
+      '',
+    ],
     ['posts that are being made are not counted', '(await lockShares(em, workspaceId)) ?? 0', '0'],
   ]),
-  ...mutationsOf('api/quotas/media-room.ts', quotas, [
+  ...mutationsOf('api/quotas/media-quota.ts', quotas, [
     ['uploads at once pass the quota together', ' for no key update', ''],
   ]),
-  ...mutationsOf('api/quotas/bytes-under-way.ts', quotas, [
+  ...mutationsOf('api/quotas/media-quota.ts', quotas, [
     ['files pass the quota while they come', 'stored + part.ofAll() <= quotas', 'stored <= quotas'],
     ['uploads at once fill the disk together', 'unlooked >= stepBytes || ', ''],
     ['a request that is over counts on', 'release: () => add(-own)', 'release: () => undefined'],

@@ -1,8 +1,69 @@
-import { countMedia } from '../../db/quota-use.ts';
+import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { countMedia } from '../../db/quota-use.ts';
 import { quotaExceeded } from '../../domain/quotas.ts';
-import { mustHaveMediaRoom } from './media-room.ts';
-import type { RoomOwner } from './take-room.ts';
+import type { QuotaOwner } from './post-quota.ts';
+
+type Sized = { readonly sizeBytes: number };
+
+/** Refuses files that have no room in the library, and that are not to be stored. @throws AppError `quota_exceeded` */
+export async function assertMediaQuota(
+  em: Em,
+  owner: QuotaOwner,
+  files: readonly Sized[],
+): Promise<void> {
+  if (files.length > 0) {
+    await assertFits(em, owner, { files: files.length, bytes: sizeOf(files) });
+  }
+}
+
+/**
+ * Makes sure that these files have room in the library until the caller's transaction, which makes their rows, has
+ * ended. Uploads that end at the same time wait for each other at the workspace's row; posts do not, whose foreign keys
+ * take a weaker lock.
+ *
+ * @throws AppError `quota_exceeded`
+ */
+export async function reserveMediaQuota(
+  em: Em,
+  owner: QuotaOwner,
+  files: readonly Sized[],
+): Promise<void> {
+  if (files.length > 0) {
+    await query(
+      em,
+      sql`select 1 from workspaces where id = ${owner.workspaceId} for no key update`,
+    );
+    // A statement of its own: it sees what was committed while we waited for the lock.
+    await assertFits(em, owner, { files: files.length, bytes: sizeOf(files) });
+  }
+}
+
+const sizeOf = (files: readonly Sized[]): number =>
+  files.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
+
+/**
+ * @param underWay How many bytes of the workspace's other files are still coming.
+ * @returns how many bytes are in the library.
+ * @throws AppError `quota_exceeded`
+ */
+async function assertFits(
+  em: Em,
+  { workspaceId, quotas }: QuotaOwner,
+  { files, bytes, underWay = 0 }: { files: number; bytes: number; underWay?: number },
+): Promise<number> {
+  const used = await countMedia(em, workspaceId);
+  if (used.files + files > quotas.files) {
+    throw quotaExceeded('files', quotas.files, used.files);
+  }
+
+  if (used.media_bytes + underWay + bytes > quotas.media_bytes) {
+    throw quotaExceeded('media_bytes', quotas.media_bytes, used.media_bytes + underWay);
+  }
+
+  return used.media_bytes;
+}
 
 /** How many bytes of each workspace have come to this process that do not count in its library yet. */
 export type BytesUnderWay = Map<string, number>;
@@ -25,7 +86,7 @@ export type ComingFiles = {
 
 /**
  * Asks for room for a request's files before they come, and holds them against the quota and the disk as they do,
- * together with all that is under way for their workspace. Whether they have room in the end `keepMediaRoom` says.
+ * together with all that is under way for their workspace. Whether they have room in the end `reserveMediaQuota` says.
  *
  * @param em A fork of its own.
  * @param count How many files there will be.
@@ -34,7 +95,7 @@ export type ComingFiles = {
 export async function expectFiles(
   em: Em,
   media: { readonly underWay: BytesUnderWay; readonly mustHaveDisk: () => Promise<void> },
-  owner: RoomOwner,
+  owner: QuotaOwner,
   count: number,
 ): Promise<ComingFiles> {
   const { workspaceId, quotas } = owner;
@@ -62,7 +123,9 @@ export async function expectFiles(
   };
 
   if (count > 0) {
-    stored = await mustHaveMediaRoom(em, owner, count, part.ofAll());
+    // Each file has a byte at least.
+    const files = { files: count, bytes: count, underWay: part.ofAll() };
+    stored = await assertFits(em, owner, files);
     await media.mustHaveDisk();
   }
 
@@ -89,11 +152,11 @@ function partOf(underWay: BytesUnderWay, workspaceId: string) {
   const ofAll = (): number => underWay.get(workspaceId) ?? 0;
   const add = (bytes: number): void => {
     own += bytes;
-    const sum = ofAll() + bytes;
-    if (sum === 0) {
+    const all = ofAll() + bytes;
+    if (all === 0) {
       underWay.delete(workspaceId);
     } else {
-      underWay.set(workspaceId, sum);
+      underWay.set(workspaceId, all);
     }
   };
   return { add, ofAll, ofOthers: () => ofAll() - own, release: () => add(-own) };
