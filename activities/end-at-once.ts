@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import { ask } from '../db/ask.ts';
 import { presentPost, selectPost, type PostRow } from '../db/load-post-view.ts';
 import { newId } from '../db/new-id.ts';
-import { eventBody, eventTime, stateOfNew } from '../db/record-event.ts';
+import { db, query } from '../db/query.ts';
+import { eventBody, eventTime, eventWithDeliveries } from '../db/record-event.ts';
 import { finalEventType, type EventType } from '../domain/events.ts';
 import { isFinal, statusOfBegunPost } from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
@@ -20,8 +22,8 @@ type Row = PostRow & {
   readonly endpoints: readonly Endpoint[] | null;
 };
 
-const sql =
-  selectPost(`, p.run, p.revision, p.xmin::text as version, ${eventTime('p.id', 'p.workspace_id')} as now,
+const now = eventTime(sql.ref('p.workspace_id'), sql.ref('p.id')).compile(db).sql;
+const selectEnding = selectPost(`, p.run, p.revision, p.xmin::text as version, ${now} as now,
     (select json_agg(json_build_object('id', w.id, 'events', w.events) order by w.id)
      from webhook_endpoints w where w.workspace_id = p.workspace_id) as endpoints`);
 
@@ -37,7 +39,7 @@ export async function endAtOnce(
   request: FinalizeRequest,
 ): Promise<Finalized | null> {
   const { workspaceId, postId, canceled } = request;
-  const [row] = await ask<Row>(deps.orm.em.fork(), sql, [postId, workspaceId]);
+  const [row] = await ask<Row>(deps.orm.em.fork(), selectEnding, [postId, workspaceId]);
   if (row?.status !== 'publishing' || canceled || hasMovedOn(row, request)) {
     return null;
   }
@@ -70,39 +72,28 @@ async function writeEnd(
   const createdAt = new Date(row.now);
   const post: PostView = { ...view, status, updated_at: createdAt.toISOString() };
   const eventId = newId();
-  const subscribed = (row.endpoints ?? []).filter(({ events }) => events.includes(type));
-  const [written] = await ask<{ posts: number; started: readonly string[] | null }>(
+  const [written] = await query<{ posts: number; started: readonly string[] | null }>(
     deps.orm.em.fork(),
-    `with post as (
-       update posts set status = $3, updated_at = $4
-       where id = $1 and workspace_id = $2 and xmin::text = $5 returning id),
-     event as (
-       insert into events (id, workspace_id, type, body, post_id, run, created_at)
-       select $6::uuid, $2, $7, $8, id, $9::int, $4 from post on conflict (post_id, run) do nothing returning id),
-     endpoint as materialized (
-       select id, disabled_at is not null as disabled from webhook_endpoints
-       where workspace_id = $2 and id = any ($11::uuid[]) order by id for share),
-     delivery as (
-       insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
-       select made.id, $2, endpoint.id, event.id, $4, 1, ${stateOfNew('$4')}
-       from event, unnest($10::uuid[], $11::uuid[]) as made (id, endpoint_id)
-       join endpoint on endpoint.id = made.endpoint_id
-       returning id, status)
-     select (select count(*)::int from post) as posts,
-       (select json_agg(id order by id) from delivery where status = 'pending') as started`,
-    [
-      postId,
-      workspaceId,
-      status,
-      createdAt,
-      row.version,
-      eventId,
-      type,
-      eventBody(eventId, { workspaceId, type, createdAt, data: { post } }),
-      row.run,
-      subscribed.map(() => newId()),
-      subscribed.map(({ id }) => id),
-    ],
+    sql`with post as (
+        update posts set status = ${status}, updated_at = ${createdAt}
+        where id = ${postId} and workspace_id = ${workspaceId} and xmin::text = ${row.version} returning id),
+      ${eventWithDeliveries({
+        event: {
+          id: eventId,
+          workspaceId,
+          type,
+          body: eventBody(eventId, { workspaceId, type, createdAt, data: { post } }),
+          createdAt,
+          postId,
+          run: row.run,
+        },
+        onlyWith: sql.table('post'),
+        endpointIds: (row.endpoints ?? [])
+          .filter(({ events }) => events.includes(type))
+          .map(({ id }) => id),
+      })}
+      select (select count(*)::int from post) as posts,
+        (select json_agg(id order by id) from delivery where status = 'pending') as started`,
   );
   return written?.posts === 1 ? (written.started ?? []) : null;
 }

@@ -1,7 +1,8 @@
+import { sql, type RawBuilder } from 'kysely';
 import type { EventType } from '../domain/events.ts';
-import { ask } from './ask.ts';
 import { newId } from './new-id.ts';
 import type { Em } from './orm.ts';
+import { query } from './query.ts';
 
 export type NewEvent = {
   readonly workspaceId: string;
@@ -12,7 +13,7 @@ export type NewEvent = {
   readonly final?: { readonly postId: string; readonly run: number };
   /** Set on an event about a channel. */
   readonly channelId?: string;
-  /** No workflow is there to start its deliveries: they are left in the outbox, for the relay or the caller to tell of. */
+  /** No workflow is there to start its deliveries: they are left in the outbox, for the relay or the caller to sync. */
   readonly byOutbox?: true;
 };
 
@@ -21,77 +22,117 @@ export type NewEvent = {
  * subscribed to it. Call it inside the transaction that makes the event true. Its time is the database's, and never
  * before that of an earlier event of the same post.
  *
- * The endpoints stay as they are until the commit: one that is being deleted gets no delivery, and who enables one finds
- * all that it missed.
+ * The endpoints stay as they are until the commit: one that is being deleted gets no delivery, and a caller that enables
+ * one finds all that it missed.
  *
  * @returns the ids of the deliveries to start; none when the same final event was stored before.
  */
 export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
-  const { workspaceId, type, final } = event;
-  const [now] = await ask<{ at: string | Date; endpoints: readonly Endpoint[] | null }>(
+  const { workspaceId, type, data, final, channelId, byOutbox } = event;
+  const [now] = await query<{ at: Date; endpoints: readonly string[] }>(
     em,
-    `with endpoint as materialized (
-       select id, disabled_at is not null as disabled from webhook_endpoints
-       where workspace_id = $1 and events @> to_jsonb($2::text) order by id for share)
-     select ${eventTime('$3::uuid', '$1')} as at, (select json_agg(endpoint) from endpoint) as endpoints`,
-    [workspaceId, type, final?.postId ?? null],
+    sql`select ${eventTime(sql`${workspaceId}::uuid`, sql`${final?.postId ?? null}::uuid`)} as at,
+        array(
+          select id from webhook_endpoints
+          where workspace_id = ${workspaceId} and events @> to_jsonb(${type}::text)) as endpoints`,
   );
   if (!now) {
     throw new Error('The database told no time.');
   }
 
-  return insertEvent(em, event, new Date(now.at), now.endpoints ?? []);
+  const id = newId();
+  const createdAt = now.at;
+  const started = await query<{ id: string }>(
+    em,
+    sql`with ${eventWithDeliveries({
+      event: {
+        id,
+        workspaceId,
+        type,
+        body: eventBody(id, { workspaceId, type, data, createdAt }),
+        createdAt,
+        postId: final?.postId,
+        run: final?.run,
+        channelId,
+      },
+      endpointIds: now.endpoints,
+      byOutbox,
+    })}
+      select id from delivery where status = 'pending'`,
+  );
+  return started.map((delivery) => delivery.id);
 }
 
-type Endpoint = { readonly id: string; readonly disabled: boolean };
+/** SQL: the time of a new event: now, and never before an earlier event of its post. */
+export const eventTime = (workspaceId: Expression, postId: Expression): RawBuilder<Date> =>
+  sql`greatest(clock_timestamp(), (
+    select max(created_at) from events where post_id = ${postId} and workspace_id = ${workspaceId}))`;
 
-/** Part of a statement: the time of a new event. @param postId An expression in SQL, as is the workspace. */
-export const eventTime = (postId: string, workspaceId: string): string =>
-  `greatest(clock_timestamp(), (select max(created_at) from events where post_id = ${postId} and workspace_id = ${workspaceId}))`;
+type Expression = RawBuilder<unknown>;
+
+type EventWithDeliveries = {
+  readonly event: {
+    readonly id: string;
+    readonly workspaceId: string;
+    /** One of the events that endpoints subscribe to, or `webhook.test`. */
+    readonly type: string;
+    /** What `eventBody` made. */
+    readonly body: string;
+    readonly createdAt: Date;
+    readonly postId?: string | undefined;
+    readonly run?: number | undefined;
+    readonly channelId?: string | undefined;
+  };
+  /** The parts of the statement without a row of which there is no event: `sql.table('post')`. */
+  readonly onlyWith?: Expression;
+  /** Where it goes, but for endpoints that were deleted meanwhile. */
+  readonly endpointIds: readonly string[];
+  readonly byOutbox?: true | undefined;
+  /** Status, next attempt and error of each delivery, as SQL. */
+  readonly state?: Expression;
+};
 
 /**
- * Part of a statement: status, next attempt and error of a delivery to an endpoint that may be `disabled`. What such a
- * one misses has failed from the start, so that its owner sees it and can have it replayed.
- *
- * @param at The event's instant, as an expression in SQL.
+ * SQL: the parts `event`, `endpoint` and `delivery` of a statement's `with`. They store an event and one delivery for each
+ * of its endpoints, which they lock until the commit; nothing when the same final event was stored before. `delivery` has
+ * columns `id` and `status`.
  */
-export const stateOfNew = (at: string): string =>
-  `case when disabled then 'failed' else 'pending' end, case when disabled then null else ${at}::timestamptz end,
-   case when disabled then 'endpoint_disabled' end`;
-
-async function insertEvent(
-  em: Em,
-  event: NewEvent,
-  createdAt: Date,
-  endpoints: readonly Endpoint[],
-): Promise<string[]> {
-  const id = newId();
-  const deliveries = await ask<{ id: string; status: string }>(
-    em,
-    `with event as (
-       insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (post_id, run) do nothing returning id)
-     insert into deliveries (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
-     select made.id, $2, endpoint_id, event.id, $8, case when disabled then 1 else $9::int end, ${stateOfNew('$8')}
-     from event, unnest($10::uuid[], $11::uuid[], $12::boolean[]) as made (id, endpoint_id, disabled)
-     returning id, status`,
-    [
-      id,
-      event.workspaceId,
-      event.type,
-      eventBody(id, { ...event, createdAt }),
-      event.final?.postId ?? null,
-      event.final?.run ?? null,
-      event.channelId ?? null,
-      createdAt,
-      event.byOutbox ? 0 : 1,
-      endpoints.map(() => newId()),
-      endpoints.map((endpoint) => endpoint.id),
-      endpoints.map(({ disabled }) => disabled),
-    ],
-  );
-  return deliveries.filter(({ status }) => status === 'pending').map((delivery) => delivery.id);
+export function eventWithDeliveries({
+  event,
+  onlyWith,
+  endpointIds,
+  byOutbox,
+  state = stateOfNew(event.createdAt),
+}: EventWithDeliveries): RawBuilder<unknown> {
+  const { id, workspaceId, type, body, createdAt, postId, run, channelId } = event;
+  return sql`event as (
+      insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)
+      select ${id}::uuid, ${workspaceId}::uuid, ${type}::text, ${body}::text,
+        ${postId ?? null}::uuid, ${run ?? null}::int, ${channelId ?? null}::uuid, ${createdAt}::timestamptz
+      ${onlyWith ? sql`from ${onlyWith}` : sql``}
+      on conflict (post_id, run) do nothing returning id),
+    endpoint as materialized (
+      select id, disabled_at is not null as disabled from webhook_endpoints
+      where workspace_id = ${workspaceId} and id = any(${endpointIds}::uuid[]) order by id for share),
+    delivery as (
+      insert into deliveries
+        (id, workspace_id, endpoint_id, event_id, created_at, synced_round, status, next_attempt_at, error)
+      select made.id, ${workspaceId}::uuid, endpoint.id, event.id, ${createdAt}::timestamptz,
+        case when disabled then 1 else ${byOutbox ? 0 : 1}::int end, ${state}
+      from event, unnest(${endpointIds.map(() => newId())}::uuid[], ${endpointIds}::uuid[]) as made (id, endpoint_id)
+      join endpoint on endpoint.id = made.endpoint_id
+      returning id, status)`;
 }
+
+/**
+ * What a disabled endpoint misses has failed from the start, so that its owner sees it and can have it replayed.
+ *
+ * @param at The event's time.
+ */
+const stateOfNew = (at: Date): Expression =>
+  sql`case when disabled then 'failed' else 'pending' end,
+    case when disabled then null else ${at}::timestamptz end,
+    case when disabled then 'endpoint_disabled' end`;
 
 /** The bytes of an event as every endpoint gets them (specification, Events). */
 export const eventBody = (

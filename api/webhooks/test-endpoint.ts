@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import { WebhookEndpoint } from '../../db/entities/webhook-endpoint.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { eventBody } from '../../db/record-event.ts';
+import { query } from '../../db/query.ts';
+import { eventBody, eventWithDeliveries } from '../../db/record-event.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { secretsOf } from '../../domain/signing-secrets.ts';
 import { sendWebhook, type WebhookResult } from '../../runtime/webhook-request.ts';
@@ -59,29 +61,26 @@ type Test = {
   readonly result: WebhookResult;
 };
 
+/** @throws AppError `not_found` when the endpoint was deleted meanwhile, which is held off from now on. */
 async function record(em: Em, test: Test): Promise<DeliveryView> {
-  const { workspaceId, endpointId, eventId, createdAt, result } = test;
-  // Holds off a deletion until this is committed.
-  const sql = 'select id from webhook_endpoints where id = ? and workspace_id = ? for key share';
-  if ((await em.execute<unknown[]>(sql, [endpointId, workspaceId])).length === 0) {
+  const { workspaceId, endpointId, eventId, type, body, createdAt, result } = test;
+  const status = result.error === null ? 'delivered' : 'failed';
+  const [delivery] = await query<{ id: string }>(
+    em,
+    sql`with ${eventWithDeliveries({
+      event: { id: eventId, workspaceId, type, body, createdAt },
+      endpointIds: [endpointId],
+      state: sql`${status}::text, null::timestamptz, null::text`,
+    })}
+      insert into delivery_attempts
+        (id, workspace_id, delivery_id, number, created_at, duration_ms, response_status, error)
+      select ${newId()}::uuid, ${workspaceId}::uuid, id, 1, ${createdAt}::timestamptz, ${result.durationMs}::int,
+        ${result.status}::int, ${result.error}::text
+      from delivery returning delivery_id as id`,
+  );
+  if (!delivery) {
     throw unknownEndpoint(endpointId);
   }
 
-  await em.execute(
-    'insert into events (id, workspace_id, type, body, created_at) values (?, ?, ?, ?, ?)',
-    [eventId, workspaceId, test.type, test.body, createdAt],
-  );
-  const deliveryId = newId();
-  const status = result.error === null ? 'delivered' : 'failed';
-  await em.execute(
-    `insert into deliveries (id, workspace_id, endpoint_id, event_id, status, created_at)
-     values (?, ?, ?, ?, ?, ?)`,
-    [deliveryId, workspaceId, endpointId, eventId, status, createdAt],
-  );
-  await em.execute(
-    `insert into delivery_attempts (id, workspace_id, delivery_id, number, created_at, duration_ms, response_status, error)
-     values (?, ?, ?, 1, ?, ?, ?, ?)`,
-    [newId(), workspaceId, deliveryId, createdAt, result.durationMs, result.status, result.error],
-  );
-  return loadDelivery(em, workspaceId, endpointId, deliveryId);
+  return loadDelivery(em, workspaceId, endpointId, delivery.id);
 }

@@ -103,8 +103,8 @@ export const deliveryMutations: readonly Mutation[] = [
     [
       [
         'an event goes to the endpoints of all workspaces',
-        'where workspace_id = $1 and events',
-        'where $1::uuid is not null and events',
+        'where workspace_id = ${workspaceId} and events',
+        'where ${workspaceId}::uuid is not null and events',
       ],
     ],
   ),

@@ -232,8 +232,8 @@ export const ledgerMutations: readonly Mutation[] = [
     [
       [
         'an event says what the channels were before the post ended',
-        ' and xmin::text = $5 returning id',
-        ' and $5::text is not null returning id',
+        ' and xmin::text = ${row.version} returning id',
+        ' and ${row.version}::text is not null returning id',
       ],
       [
         'an endpoint gets events that it did not subscribe to',
