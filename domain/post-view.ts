@@ -1,16 +1,71 @@
-import type { ChannelErrorCode } from './channel-error.ts';
+import { channelErrorCodes, type ChannelErrorCode } from './channel-error.ts';
+import {
+  count,
+  dateTime,
+  fields,
+  flag,
+  listOf,
+  mapOf,
+  nullable,
+  oneOf,
+  record,
+  text,
+  uuid,
+  type Value,
+} from './json-schema.ts';
 import { hasThreads } from './platform.ts';
-import { summarize, type ChannelStatus, type PostStatus, type Summary } from './post-status.ts';
+import {
+  channelStatuses,
+  postStatuses,
+  summarize,
+  type ChannelStatus,
+  type PostStatus,
+} from './post-status.ts';
 import { textsForChannel } from './texts-for-channel.ts';
 
-export type VideoOptions = {
-  readonly title?: string;
-  readonly privacy?: 'public' | 'unlisted' | 'private';
-  readonly made_for_kids?: boolean;
-};
+export const videoFields = fields({
+  title: { ...text, maxLength: 100 },
+  privacy: oneOf(['public', 'unlisted', 'private']),
+  made_for_kids: flag,
+});
+export type VideoOptions = Value<typeof videoFields>;
 
 /** A post's file: a link that a browser opens, and its MIME type. */
-export type MediaLink = { readonly url: string; readonly type: string };
+const mediaLink = record({ url: text, type: text });
+export type MediaLink = Value<typeof mediaLink>;
+
+export const channelResultSchema = record({
+  channel_id: uuid,
+  status: oneOf(channelStatuses),
+  platform: text,
+  handle: text,
+  url: { ...nullable(text), description: 'The live URL of the published post.' },
+  error: nullable(text),
+  error_code: nullable(oneOf(channelErrorCodes)),
+  warning: nullable(text),
+  retry_at: { ...nullable(dateTime), description: 'When the automatic retry is due.' },
+  body: nullable(text),
+  metrics: nullable(mapOf({ type: 'number' })),
+});
+export type ChannelResult = Value<typeof channelResultSchema>;
+
+/** The specification's Post: what the API answers and what events carry, in one shape. */
+export const postSchema = record({
+  id: uuid,
+  status: oneOf(postStatuses),
+  body: nullable(text),
+  thread: nullable(listOf(text)),
+  scheduled_at: nullable(dateTime),
+  published_at: { ...nullable(dateTime), description: 'When the first channel published it.' },
+  created_at: dateTime,
+  updated_at: dateTime,
+  channels: listOf(channelResultSchema),
+  summary: record({ published: count, failed: count, pending: count }),
+  media: listOf(mediaLink),
+  video: nullable(videoFields),
+  warning: nullable(text),
+});
+export type PostView = Value<typeof postSchema>;
 
 /** A post as its rows hold it. */
 export type PostFacts = {
@@ -51,37 +106,6 @@ export type LiveParts = {
   readonly parts: number;
   /** Of the first. */
   readonly url: string | null;
-};
-
-export type ChannelResult = {
-  readonly channel_id: string;
-  readonly status: ChannelStatus;
-  readonly platform: string;
-  readonly handle: string;
-  readonly url: string | null;
-  readonly error: string | null;
-  readonly error_code: ChannelErrorCode | null;
-  readonly warning: string | null;
-  readonly retry_at: string | null;
-  readonly body: string | null;
-  readonly metrics: Readonly<Record<string, number>> | null;
-};
-
-/** The specification's Post: what the API answers and what events carry, in one shape. */
-export type PostView = {
-  readonly id: string;
-  readonly status: PostStatus;
-  readonly body: string | null;
-  readonly thread: readonly string[] | null;
-  readonly scheduled_at: string | null;
-  readonly published_at: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly channels: readonly ChannelResult[];
-  readonly summary: Summary;
-  readonly media: readonly MediaLink[];
-  readonly video: VideoOptions | null;
-  readonly warning: string | null;
 };
 
 /** @param channels In the order in which they were given. */

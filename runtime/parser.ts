@@ -1,6 +1,7 @@
-import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { AppError, type ErrorDetail } from '../domain/errors.ts';
+import type { Value } from '../domain/json-schema.ts';
 
 /** Strict: an unknown field, keyword or format is an error. */
 function checker(allErrors: boolean): Ajv {
@@ -25,12 +26,12 @@ const fewValues = 1000;
  *
  * @param how.what How the value is called in the message: `The request body`.
  */
-export function parser<T>(
-  schema: AnySchema,
+export function parser<const S extends object>(
+  schema: S,
   { what = 'The request body' }: { what?: string } = {},
-): (value: unknown) => T {
-  const fits: ValidateFunction<T> = untilFirst.compile<T>(schema);
-  let all: ValidateFunction<T> | undefined;
+): (value: unknown) => Value<S> {
+  const fits: ValidateFunction<Value<S>> = untilFirst.compile<Value<S>>(schema);
+  let all: ValidateFunction<Value<S>> | undefined;
   return (value) => {
     if (fits(value)) {
       return value;
@@ -38,7 +39,7 @@ export function parser<T>(
 
     let validate = fits;
     if (holdsFew(value)) {
-      all ??= untilLast.compile<T>(schema);
+      all ??= untilLast.compile<Value<S>>(schema);
       validate = all;
       validate(value);
     }

@@ -1,6 +1,7 @@
 import { platforms, type Platform } from '../../domain/platform.ts';
 import type { QuerySpec } from '../http/route.ts';
-import { idPattern, text } from '../http/shared-schemas.ts';
+import { text } from '../../domain/json-schema.ts';
+import { idPattern } from '../http/shared-schemas.ts';
 
 /** What a network may tell of a post. The order is that of the answer. */
 export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;

@@ -1,5 +1,5 @@
 import { platforms } from '../../domain/platform.ts';
-import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
+import { dateTime, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 import { bodyTruncated } from '../posts/cut-texts.ts';
 import { metricNames } from './request.ts';
 

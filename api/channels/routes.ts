@@ -1,7 +1,7 @@
 import { Channel } from '../../db/entities/channel.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Route } from '../http/route.ts';
-import { record } from '../http/shared-schemas.ts';
+import { record } from '../../domain/json-schema.ts';
 import { blueskyChannel, mastodonChannel } from './examples.ts';
 import { channelSchema } from './schemas.ts';
 

@@ -1,5 +1,5 @@
 import { channelStates } from '../../db/entities/channel.ts';
-import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
+import { dateTime, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 
 export const channelSchema = record({
   id: uuid,

@@ -1,16 +1,16 @@
 import { AppError } from '../../domain/errors.ts';
+import { text } from '../../domain/json-schema.ts';
 import { parseInstant } from '../../domain/parse-instant.ts';
 import { isId } from './is-id.ts';
-import type { QuerySpec } from './route.ts';
 
 /** The last row of a page: a list goes on after it. Lists are ordered by time and, where that is equal, by id. */
 export type Cursor = { readonly createdAt: Date; readonly id: string };
 
 /** The query parameter of a call that answers in pages. */
-export const cursorQuery: QuerySpec = {
+export const cursorQuery = {
   description: 'Where to go on: `next_cursor` of the page before. Opaque.',
-  schema: { type: 'string' },
-};
+  schema: text,
+} as const;
 
 export const encodeCursor = ({ createdAt, id }: Cursor): string =>
   Buffer.from(JSON.stringify([createdAt.toISOString(), id])).toString('base64url');

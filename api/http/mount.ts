@@ -78,7 +78,7 @@ function bodyReader(
       method === 'post' && body === undefined ? readNoBody(ctx, withinMs) : undefined;
   }
 
-  const parse = parser<unknown>(body);
+  const parse = parser(body);
   return async (ctx) => parse(await readBody(ctx, withinMs));
 }
 

@@ -1,4 +1,5 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { fields } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/is-text.ts';
 import { parser } from '../../runtime/parser.ts';
 import type { QuerySpec } from './route.ts';
@@ -16,11 +17,7 @@ export function queryReader(
   const properties = Object.fromEntries(
     Object.entries(specs).map(([name, { schema }]) => [name, schema]),
   );
-  const parse = parser<Record<string, unknown>>({
-    type: 'object',
-    additionalProperties: false,
-    properties,
-  });
+  const parse = parser(fields(properties));
   return (query) => {
     const details: ErrorDetail[] = [];
     const values: [string, unknown][] = [];

@@ -1,5 +1,6 @@
-import type { AnySchema } from 'ajv';
+import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../domain/errors.ts';
+import type { Value } from '../../domain/json-schema.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { Tag } from '../openapi/tags.ts';
 import type { Multipart, MultipartOptions } from './read-multipart.ts';
@@ -35,12 +36,12 @@ export type Answer = {
 };
 
 /** What the OpenAPI document says of a header: its JSON Schema, and what it means. */
-export type HeaderSpec = { readonly description: string; readonly schema: object };
+export type HeaderSpec = { readonly description: string; readonly schema: TSchema };
 
 /** A query parameter: a JSON Schema of a string, a number or an integer. */
 export type QuerySpec = {
   readonly description: string;
-  readonly schema: object;
+  readonly schema: TSchema;
   /** Says so in the document. The use case refuses, once it knows that what the path names exists. */
   readonly required?: true;
 };
@@ -53,11 +54,16 @@ export type Examples = Readonly<
 export type AnswerSpec = {
   readonly description: string;
   /** JSON Schema of the body. */
-  readonly schema: object;
+  readonly schema: TSchema;
   /** Always sent with this answer, beside those that every answer has. */
   readonly headers?: Readonly<Record<string, HeaderSpec>>;
   readonly examples: Examples;
 };
+
+/** The query parameters that a call takes, by name. */
+type QuerySpecs = Readonly<Record<string, QuerySpec>>;
+/** The good answers of a call, by status. */
+type AnswerSpecs = Readonly<Record<number, AnswerSpec>>;
 
 /** One call of the API, as data: the server and the OpenAPI document are made from the same list. */
 export type Route = {
@@ -69,17 +75,54 @@ export type Route = {
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  /** The query parameters that it takes, by name. */
-  readonly query?: Readonly<Record<string, QuerySpec>>;
+  readonly query?: QuerySpecs;
   /** JSON Schema of the body; a route without one takes none. */
-  readonly body?: AnySchema;
+  readonly body?: TSchema;
   readonly bodyExamples?: Examples;
   /** `multipart`: `body` only describes it, and `handle` reads it, by `readMultipart`. JSON otherwise. */
   readonly bodyKind?: 'multipart';
   readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;
-  /** By status, the good ones. */
-  readonly answers: Readonly<Record<number, AnswerSpec>>;
+  readonly answers: AnswerSpecs;
   /** The failures that this call can have, beside those that every call can. */
   readonly errors: readonly ErrorCode[];
   readonly handle: (request: Request) => Promise<Answer>;
 };
+
+type BodyKind = Route['bodyKind'];
+
+/** A request as the schemas of its route describe it. A multipart body is not read yet. */
+type RequestOf<Q extends QuerySpecs, B extends TSchema, K extends BodyKind> = Omit<
+  Request,
+  'query' | 'body'
+> & {
+  readonly query: { readonly [Name in keyof Q]?: Value<Q[Name]['schema']> };
+  readonly body: K extends 'multipart' ? undefined : Value<B>;
+};
+
+/** One of the answers that a route describes. */
+type AnswerOf<A extends AnswerSpecs> = {
+  readonly [Status in keyof A & number]: Omit<Answer, 'status' | 'body'> & {
+    readonly status: Status;
+    readonly body: Value<A[Status]['schema']>;
+  };
+}[keyof A & number];
+
+/**
+ * A route whose handler is checked against its schemas: what it takes by the types of `query` and `body`, and what it
+ * answers by those of `answers`. `mount` parses requests by the same schemas.
+ */
+export const route = <
+  const Q extends QuerySpecs,
+  const B extends TSchema,
+  const A extends AnswerSpecs,
+  const R extends AnswerOf<A>,
+  K extends BodyKind = undefined,
+>(
+  call: Omit<Route, 'query' | 'body' | 'bodyKind' | 'answers' | 'handle'> & {
+    readonly query?: Q;
+    readonly body?: B;
+    readonly bodyKind?: K;
+    readonly answers: A;
+    readonly handle: (request: RequestOf<Q, B, K>) => Promise<R>;
+  },
+): Route => call as unknown as Route;

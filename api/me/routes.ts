@@ -1,6 +1,6 @@
 import type { ApiDeps } from '../deps.ts';
 import type { Route } from '../http/route.ts';
-import { nullable, record, text, uuid } from '../http/shared-schemas.ts';
+import { nullable, record, text, uuid } from '../../domain/json-schema.ts';
 
 type Row = { id: string; name: string | null; channels: number };
 

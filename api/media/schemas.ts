@@ -1,4 +1,4 @@
-import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
+import { dateTime, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 
 const pixels = { ...nullable({ type: 'integer' }), description: 'In pixels, as displayed.' };
 

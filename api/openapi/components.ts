@@ -2,11 +2,10 @@ import { postAnalyticsSchema } from '../analytics/schemas.ts';
 import { channelSchema } from '../channels/schemas.ts';
 import { errorSchema } from '../http/shared-schemas.ts';
 import { mediaFileSchema, uploadSchema } from '../media/schemas.ts';
+import { channelResultSchema, postSchema } from '../../domain/post-view.ts';
 import {
-  channelResultSchema,
   createPostSchema,
   editPostSchema,
-  postSchema,
   postSummarySchema,
   validatedChannelSchema,
   validatePostSchema,

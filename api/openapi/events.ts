@@ -1,8 +1,8 @@
 import type { EventType } from '../../domain/events.ts';
 import { mastodonChannel } from '../channels/examples.ts';
-import { record, text, uuid } from '../http/shared-schemas.ts';
+import { record, text, uuid } from '../../domain/json-schema.ts';
 import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
-import { postSchema } from '../posts/schemas.ts';
+import { postAnswer } from '../posts/schemas.ts';
 
 type EventSpec = {
   readonly operationId: string;
@@ -12,26 +12,24 @@ type EventSpec = {
   readonly example: object;
 };
 
-const postData = record({ post: postSchema });
-
 /** What the document says of each event. */
 export const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'post.published': {
     operationId: 'receivePostPublished',
     when: 'The post went out on every channel',
-    schema: postData,
+    schema: postAnswer,
     example: { post: publishedPost },
   },
   'post.partial': {
     operationId: 'receivePostPartial',
     when: 'The post went out on some channels and failed on others, and retrying has stopped',
-    schema: postData,
+    schema: postAnswer,
     example: { post: partialPost },
   },
   'post.failed': {
     operationId: 'receivePostFailed',
     when: 'The post failed on every channel, and retrying has stopped',
-    schema: postData,
+    schema: postAnswer,
     example: { post: failedPost },
   },
   'channel.needs_reconnect': {

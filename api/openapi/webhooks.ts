@@ -1,5 +1,5 @@
 import type { EventType } from '../../domain/events.ts';
-import { dateTime, record, uuid } from '../http/shared-schemas.ts';
+import { dateTime, record, uuid } from '../../domain/json-schema.ts';
 import { sentEvents } from './events.ts';
 import { jsonContent } from './operation.ts';
 

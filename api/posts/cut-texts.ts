@@ -1,3 +1,5 @@
+import { flag } from '../../domain/json-schema.ts';
+
 /**
  * In characters, of a body and of all texts of a thread together, in lists and analytics. A hundred posts are a page, and
  * what nobody reads there would be megabytes.
@@ -16,7 +18,7 @@ export const cutTexts = `left(p.body, ${longestListed}) as body,
 
 /** What answers say of it. */
 export const bodyTruncated = {
-  type: 'boolean',
+  ...flag,
   description:
     'Whether `body`, or the texts of `thread` together, have more than 10,000 characters and were cut here. `GET /posts/{id}` has them whole.',
 };

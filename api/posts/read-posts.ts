@@ -1,15 +1,12 @@
 import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import type { PostStatus } from '../../domain/post-status.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { ApiDeps } from '../deps.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
-import { record } from '../http/shared-schemas.ts';
 import { cutTexts } from './cut-texts.ts';
-import { postSchema } from './schemas.ts';
-
-export const postAnswer = record({ post: postSchema });
+import type { PostList, PostSummary } from './schemas.ts';
 
 /** @throws AppError `not_found` */
 export async function showPost(
@@ -24,24 +21,6 @@ export async function showPost(
 
   return { post };
 }
-
-export type PostSummary = {
-  readonly id: string;
-  readonly body: string | null;
-  readonly thread: readonly string[] | null;
-  /** Whether `body` or `thread` is longer than a list shows, and was cut. */
-  readonly body_truncated: boolean;
-  readonly scheduled_at: string | null;
-  readonly published_at: string | null;
-  readonly created_at: string;
-  readonly status: PostStatus;
-  readonly post_targets: readonly { readonly channel_id: string; readonly status: ChannelStatus }[];
-};
-
-export type PostList = {
-  readonly posts: readonly PostSummary[];
-  readonly next_cursor: string | null;
-};
 
 type Time = string | Date;
 type Row = Omit<PostSummary, 'scheduled_at' | 'published_at' | 'created_at'> & {

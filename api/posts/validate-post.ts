@@ -9,26 +9,7 @@ import { checkTexts, mustSaySomething } from './check-texts.ts';
 import { chooseChannels, mustBeChosen } from './choose-channels.ts';
 import { judgePost, type Judgement } from './judge-post.ts';
 import { contentOf } from './post-content.ts';
-import type { ValidatePostBody } from './schemas.ts';
-
-export type ValidatedChannel = {
-  readonly channel_id: string;
-  readonly platform: string;
-  readonly handle: string;
-  readonly errors: readonly string[];
-  readonly warnings: readonly string[];
-  /** Of the text that comes nearest to its limit, or goes farthest beyond it; null without a text. */
-  readonly length: number | null;
-  readonly limit: number | null;
-  readonly unit: string | null;
-  readonly texts: ValidationResult['texts'];
-};
-
-export type Validated = {
-  /** Whether every channel would take it at scheduling. */
-  readonly valid: boolean;
-  readonly channels: readonly ValidatedChannel[];
-};
+import type { Validated, ValidatedChannel, ValidatePostBody } from './schemas.ts';
 
 /**
  * Judges a post as its creation would, by the same rules, and stores nothing. Files named by URL are downloaded and

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { Answer, Request, Route } from '../http/route.ts';
-import { location, record } from '../http/shared-schemas.ts';
+import { route, type Route } from '../http/route.ts';
+import { location } from '../http/shared-schemas.ts';
 import { createPost } from './create-post.ts';
 import { editPost } from './edit-post.ts';
 import {
@@ -14,15 +14,13 @@ import {
   validations,
 } from './examples.ts';
 import { idempotencyKey } from './idempotency.ts';
-import { postAnswer, showPost } from './read-posts.ts';
+import { showPost } from './read-posts.ts';
 import {
   createPostSchema,
   editPostSchema,
-  validatedChannelSchema,
+  postAnswer,
+  validatedSchema,
   validatePostSchema,
-  type CreatePostBody,
-  type EditPostBody,
-  type ValidatePostBody,
 } from './schemas.ts';
 import { validatePost } from './validate-post.ts';
 
@@ -36,124 +34,117 @@ const requestErrors: readonly ErrorCode[] = [
   'invalid_media_url',
 ];
 
-export const createCall = (deps: ApiDeps): Route => ({
-  method: 'post',
-  path: '/posts',
-  operationId: 'createPost',
-  tag: 'Posts',
-  summary: 'Create a draft, or schedule a post or a thread',
-  requestHeaders: {
-    'Idempotency-Key': {
-      description: 'The same key with the same body makes one post, however often it is sent.',
-      schema: { type: 'string', minLength: 1, maxLength: 255 },
-    },
-  },
-  body: createPostSchema,
-  bodyExamples: newPosts,
-  answers: {
-    201: {
-      description: 'The post was stored, and is scheduled or a draft.',
-      schema: postAnswer,
-      headers: { Location: location },
-      examples: { draft, scheduled },
-    },
-    200: {
-      description: 'The post that this idempotency key made before, as it stands now.',
-      schema: postAnswer,
-      headers: {
-        'Idempotency-Replayed': {
-          description: 'Nothing was stored by this call.',
-          schema: { type: 'string', const: 'true' },
-        },
+export const createCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/posts',
+    operationId: 'createPost',
+    tag: 'Posts',
+    summary: 'Create a draft, or schedule a post or a thread',
+    requestHeaders: {
+      'Idempotency-Key': {
+        description: 'The same key with the same body makes one post, however often it is sent.',
+        schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
-      examples: { scheduled, published },
     },
-  },
-  errors: [
-    ...requestErrors,
-    'no_channels',
-    'invalid_content',
-    'idempotency_key_reused',
-    'plan_required',
-    'quota_exceeded',
-  ],
-  handle: (request) => create(deps, request),
-});
-
-async function create(deps: ApiDeps, { caller, body, header, hangUp }: Request): Promise<Answer> {
-  const request = body as CreatePostBody; // Checked against createPostSchema.
-  const key = idempotencyKey(header('idempotency-key'), request.idempotency_key);
-  const { postId, replayed } = await createPost(deps, caller, request, key, hangUp());
-  const answer = await showPost(deps, caller.workspaceId, postId);
-  return replayed
-    ? { status: 200, body: answer, headers: { 'Idempotency-Replayed': 'true' } }
-    : { status: 201, body: answer, headers: { Location: `/api/v1/posts/${postId}` } };
-}
-
-export const validateCall = (deps: ApiDeps): Route => ({
-  method: 'post',
-  path: '/posts/validate',
-  operationId: 'validatePost',
-  tag: 'Posts',
-  summary: 'Ask what the networks would say of a post',
-  description:
-    'Judges the post by the same rules as its creation, and stores nothing. What no network has a say in, such as an unknown channel, fails as it would there.',
-  body: validatePostSchema,
-  bodyExamples: postsToValidate,
-  answers: {
-    200: {
-      description: 'What each channel of the post would say.',
-      schema: record({
-        valid: { type: 'boolean', description: 'Whether no channel has an error.' },
-        channels: { type: 'array', items: validatedChannelSchema },
-      }),
-      examples: validations,
+    body: createPostSchema,
+    bodyExamples: newPosts,
+    answers: {
+      201: {
+        description: 'The post was stored, and is scheduled or a draft.',
+        schema: postAnswer,
+        headers: { Location: location },
+        examples: { draft, scheduled },
+      },
+      200: {
+        description: 'The post that this idempotency key made before, as it stands now.',
+        schema: postAnswer,
+        headers: {
+          'Idempotency-Replayed': {
+            description: 'Nothing was stored by this call.',
+            schema: { type: 'string', const: 'true' },
+          },
+        },
+        examples: { scheduled, published },
+      },
     },
-  },
-  errors: [...requestErrors, 'quota_exceeded'],
-  handle: async ({ caller, body, hangUp }) => {
-    const request = body as ValidatePostBody; // Checked against validatePostSchema.
-    return {
+    errors: [
+      ...requestErrors,
+      'no_channels',
+      'invalid_content',
+      'idempotency_key_reused',
+      'plan_required',
+      'quota_exceeded',
+    ],
+    handle: async ({ caller, body, header, hangUp }) => {
+      const key = idempotencyKey(header('idempotency-key'), body.idempotency_key);
+      const { postId, replayed } = await createPost(deps, caller, body, key, hangUp());
+      const answer = await showPost(deps, caller.workspaceId, postId);
+      return replayed
+        ? { status: 200, body: answer, headers: { 'Idempotency-Replayed': 'true' } }
+        : { status: 201, body: answer, headers: { Location: `/api/v1/posts/${postId}` } };
+    },
+  });
+
+export const validateCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/posts/validate',
+    operationId: 'validatePost',
+    tag: 'Posts',
+    summary: 'Ask what the networks would say of a post',
+    description:
+      'Judges the post by the same rules as its creation, and stores nothing. What no network has a say in, such as an unknown channel, fails as it would there.',
+    body: validatePostSchema,
+    bodyExamples: postsToValidate,
+    answers: {
+      200: {
+        description: 'What each channel of the post would say.',
+        schema: validatedSchema,
+        examples: validations,
+      },
+    },
+    errors: [...requestErrors, 'quota_exceeded'],
+    handle: async ({ caller, body, hangUp }) => ({
       status: 200,
-      body: await validatePost(deps, caller, request, hangUp()),
-    };
-  },
-});
+      body: await validatePost(deps, caller, body, hangUp()),
+    }),
+  });
 
-export const editCall = (deps: ApiDeps): Route => ({
-  method: 'patch',
-  path: '/posts/{id}',
-  operationId: 'editPost',
-  tag: 'Posts',
-  summary: 'Edit or reschedule a draft or a scheduled post',
-  description:
-    'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `media_ids` and `video`. A channel that has the post already, or may have it, stays.',
-  body: editPostSchema,
-  bodyExamples: edits,
-  answers: {
-    200: {
-      description: 'The post as it stands now.',
-      schema: postAnswer,
-      examples: { scheduled, draft },
+export const editCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'patch',
+    path: '/posts/{id}',
+    operationId: 'editPost',
+    tag: 'Posts',
+    summary: 'Edit or reschedule a draft or a scheduled post',
+    description:
+      'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `media_ids` and `video`. A channel that has the post already, or may have it, stays.',
+    body: editPostSchema,
+    bodyExamples: edits,
+    answers: {
+      200: {
+        description: 'The post as it stands now.',
+        schema: postAnswer,
+        examples: { scheduled, draft },
+      },
     },
-  },
-  errors: [
-    'invalid_request',
-    'empty_body',
-    'invalid_channel_ids',
-    'invalid_scheduled_at',
-    'invalid_media_ids',
-    'invalid_media_url',
-    'no_channels',
-    'invalid_content',
-    'plan_required',
-    'quota_exceeded',
-    'not_found',
-    'post_not_editable',
-  ],
-  handle: async ({ caller, params: { id = '' }, body, hangUp }) => {
-    const request = body as EditPostBody; // Checked against editPostSchema.
-    await editPost(deps, caller, id, request, hangUp());
-    return { status: 200, body: await showPost(deps, caller.workspaceId, id) };
-  },
-});
+    errors: [
+      'invalid_request',
+      'empty_body',
+      'invalid_channel_ids',
+      'invalid_scheduled_at',
+      'invalid_media_ids',
+      'invalid_media_url',
+      'no_channels',
+      'invalid_content',
+      'plan_required',
+      'quota_exceeded',
+      'not_found',
+      'post_not_editable',
+    ],
+    handle: async ({ caller, params: { id = '' }, body, hangUp }) => {
+      await editPost(deps, caller, id, body, hangUp());
+      return { status: 200, body: await showPost(deps, caller.workspaceId, id) };
+    },
+  });

@@ -3,7 +3,7 @@ import { eventTypes } from '../../domain/events.ts';
 import type { ApiDeps } from '../deps.ts';
 import { cursorQuery } from '../http/cursor.ts';
 import type { Route } from '../http/route.ts';
-import { nullable, record, text } from '../http/shared-schemas.ts';
+import { nullable, record, text } from '../../domain/json-schema.ts';
 import { maxBegun } from './begin-round.ts';
 import * as examples from './examples.ts';
 import { listDeliveries, maxPage, type DeliveriesQuery } from './list-deliveries.ts';

@@ -1,6 +1,7 @@
 import type { ApiDeps } from '../deps.ts';
 import type { Route } from '../http/route.ts';
-import { location, record, uuid } from '../http/shared-schemas.ts';
+import { record, uuid } from '../../domain/json-schema.ts';
+import { location } from '../http/shared-schemas.ts';
 import { createEndpoint } from './create-endpoint.ts';
 import { deleteEndpoint } from './delete-endpoint.ts';
 import { editEndpoint } from './edit-endpoint.ts';

@@ -2,7 +2,7 @@ import { deliveryStatuses } from '../../db/entities/delivery.ts';
 import { deliveryErrors } from '../../domain/delivery-error.ts';
 import { disabledReasons } from '../../domain/endpoint-health.ts';
 import { eventTypes } from '../../domain/events.ts';
-import { dateTime, nullable, record, text, uuid } from '../http/shared-schemas.ts';
+import { dateTime, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 import { shownAttempts } from './load-deliveries.ts';
 
 const status = { type: 'string', enum: [...deliveryStatuses] };

@@ -13,8 +13,8 @@ const schema = {
     by: { type: 'object', additionalProperties: { type: 'string' } },
     at: { type: 'string', format: 'date-time' },
   },
-};
-const parse = parser<{ name: string }>(schema, { what: 'The letter' });
+} as const;
+const parse = parser(schema, { what: 'The letter' });
 
 function refusal(value: unknown): AppError {
   try {
