@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dataFolder, openDataFolder, type DataFolder } from './data-folder.ts';
-import { ownDatabaseUrl } from './own-servers.ts';
 import { withoutTemporal } from './parts/temporal.ts';
-import { isRunning } from './run-lock.ts';
-import { opensAddresses } from './start-settings.ts';
+import { dataFolder, openDataFolder, type DataFolder } from './start/data-folder.ts';
+import { ownDatabaseUrl } from './start/own-servers.ts';
+import { isRunning } from './start/run-lock.ts';
+import { opensAddresses } from './start/start-plan.ts';
 
 // `npm run admin -- …`: the operator's commands, on the database and the Temporal that run by `npm start` unless
 // `DATABASE_URL` and `TEMPORAL_ADDRESS` name others.

@@ -4,7 +4,7 @@
 // newer) and uses no package. When all is there already it does nothing and takes a few milliseconds.
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { InstallError } from './install/install-error.mjs';
+import { InstallError } from './install/failure.mjs';
 import { withInstallLock } from './install/install-lock.mjs';
 import { installPackages } from './install/packages.mjs';
 import { currentStamp, isInstalled, setToInstall, writeStamp } from './install/stamp.mjs';

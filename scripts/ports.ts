@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { PlainError } from './plain-error.ts';
+import { PlainError } from './terminal.ts';
 
 /** A port that something needs. */
 export type PortWish = {
@@ -61,7 +61,7 @@ async function choosePort(wish: PortWish, taken: ReadonlySet<number>): Promise<n
 }
 
 /** Whether a server could listen on that port now. */
-export async function isFree(port: number, host = loopback): Promise<boolean> {
+async function isFree(port: number, host = loopback): Promise<boolean> {
   return listenOn(port, host).then(
     () => true,
     () => false,

@@ -1,15 +1,13 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dataFolder, openDataFolder } from './data-folder.ts';
 import { startGuard, type Guard } from './parts/guard.ts';
 import { partFailed, type Part } from './parts/part.ts';
-import { checkSettings } from './check-settings.ts';
-import { PlainError } from './plain-error.ts';
-import { takeRunLock, type RunLock } from './run-lock.ts';
-import { startAll } from './start-all.ts';
-import { chooseStartPorts } from './start-ports.ts';
-import { readStartSettings } from './start-settings.ts';
+import { dataFolder, openDataFolder } from './start/data-folder.ts';
+import { takeRunLock, type RunLock } from './start/run-lock.ts';
+import { startAll } from './start/start-all.ts';
+import { checkSettings, chooseStartPorts, readStartSettings } from './start/start-plan.ts';
+import { PlainError } from './terminal.ts';
 
 // `npm start`: PostgreSQL, Temporal, the sandbox, the worker and the API, until Ctrl-C or until one of them ends for good.
 

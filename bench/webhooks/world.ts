@@ -6,7 +6,7 @@ import { createSealer, type Sealer } from '../../runtime/sealer.ts';
 import { startApp } from '../../scripts/parts/app.ts';
 import { answers, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
 import { freePort } from '../../scripts/ports.ts';
-import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
+import { findTemporal } from '../../scripts/programs/find-temporal.ts';
 import { startDatabase } from '../api/database.ts';
 import { postmasterPid } from '../whole/postmaster-pid.ts';
 import type { Ground } from '../whole/start-apart.ts';

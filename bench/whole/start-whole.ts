@@ -8,7 +8,7 @@ import { startApp } from '../../scripts/parts/app.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { startTemporal, withoutTemporal } from '../../scripts/parts/temporal.ts';
 import { choosePorts } from '../../scripts/ports.ts';
-import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
+import { findTemporal } from '../../scripts/programs/find-temporal.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { lastPolls } from '../../temporal/last-polls.ts';
 import { startDatabase } from '../api/database.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-import { InstallError } from './install-error.mjs';
+import { InstallError } from './failure.mjs';
 
 /** @param {string} root */
 const link = (root) => path.join(root, 'node_modules', '.bin', 'node');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { InstallError } from './install-error.mjs';
+import { InstallError } from './failure.mjs';
 import { hasPinnedNode } from './pinned-node.mjs';
 
 /**

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { endProcesses, type Ending } from './end-processes.ts';
+import { endProcesses, type Ending } from './processes.ts';
 
 /** Knows every process that was started, in the order in which they must end. */
 export type Guard = {

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { endProcesses, type Ending } from './end-processes.ts';
+import { endProcesses, type Ending } from './processes.ts';
 
 // Stays beside `npm start` and `npm test` and ends their parts when they were killed and cannot do it themselves.
 //

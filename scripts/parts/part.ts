@@ -1,12 +1,11 @@
-import { get } from 'node:http';
 import { spawn } from 'node:child_process';
 import { closeSync, statSync } from 'node:fs';
+import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PlainError } from '../plain-error.ts';
-import type { Say } from '../progress.ts';
+import { PlainError, type Say } from '../terminal.ts';
 import type { Guard } from './guard.ts';
 import { followLog, lastLines, openLog } from './log-file.ts';
-import { processIdentity } from './process-identity.ts';
+import { processIdentity } from './processes.ts';
 
 /** What a part of the running whole is, before it is started. */
 export type PartPlan = {

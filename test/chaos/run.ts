@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
-import { PlainError } from '../../scripts/plain-error.ts';
+import { PlainError } from '../../scripts/terminal.ts';
 import { openScope } from '../fuzz/scope.ts';
 import { readOptions, type ChaosOptions } from './options.ts';
 import { unleash } from './unleash.ts';

@@ -92,7 +92,7 @@ test('the README has every setting that the programs read', (t) => {
   const sources = [
     'runtime/config.ts',
     ...globSync('runtime/config/*', { cwd: root }),
-    'scripts/start-settings.ts',
+    'scripts/start/start-plan.ts',
     'sandbox/main.ts',
   ].map(read);
   const names = new Set(

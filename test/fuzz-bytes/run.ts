@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import * as fc from 'fast-check';
-import { PlainError } from '../../scripts/plain-error.ts';
+import { PlainError } from '../../scripts/terminal.ts';
 import { startService } from '../hostile/service.ts';
 import { withPostgres } from '../support/services/with-postgres.ts';
 import { networkProperties, receiverProperty } from './answers.ts';

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { access, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { PlainError } from '../../scripts/plain-error.ts';
-import { withProgress } from '../../scripts/progress.ts';
+import { PlainError, withProgress } from '../../scripts/terminal.ts';
 import { runCommand } from '../../scripts/run-command.ts';
-import { addToCache, cacheFolder } from '../../scripts/temporal/cache-folder.ts';
+import { addToCache, cacheFolder } from '../../scripts/programs/find-program.ts';
 
 const requirements = path.join(import.meta.dirname, 'requirements.txt');
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { PlainError } from '../../scripts/plain-error.ts';
+import { PlainError } from '../../scripts/terminal.ts';
 
 export type FuzzOptions = {
   /** Equal seeds send equal requests, apart from the ids that the API gives. */

@@ -1,4 +1,4 @@
-import { PlainError } from '../../scripts/plain-error.ts';
+import { PlainError } from '../../scripts/terminal.ts';
 import { withPostgres } from '../support/services/with-postgres.ts';
 import { findSchemathesis } from './find-schemathesis.ts';
 import { readOptions, type FuzzOptions } from './options.ts';

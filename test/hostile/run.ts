@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { PlainError } from '../../scripts/plain-error.ts';
+import { PlainError } from '../../scripts/terminal.ts';
 import { withPostgres } from '../support/services/with-postgres.ts';
 import { must, type Attack } from './attack.ts';
 import { bodyAttacks } from './attacks/bodies.ts';

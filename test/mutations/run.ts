@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PlainError } from '../../scripts/plain-error.ts';
+import { PlainError } from '../../scripts/terminal.ts';
 import { apiMutations } from './api.ts';
 import { readCatchers, rememberCatcher } from './catchers.ts';
 import { deliveryMutations } from './deliveries.ts';

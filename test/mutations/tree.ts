@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { cp, realpath, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { PlainError } from '../../scripts/plain-error.ts';
+import { PlainError } from '../../scripts/terminal.ts';
 import type { Mutation } from './mutation.ts';
 
 /** Of a tree, what its copy goes without: what is linked, what is large, what runs there. */

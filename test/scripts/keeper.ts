@@ -1,5 +1,5 @@
 import { startGuard } from '../../scripts/parts/guard.ts';
-import type { Ending } from '../../scripts/parts/end-processes.ts';
+import type { Ending } from '../../scripts/parts/processes.ts';
 
 // Watches over the process that its argument describes until somebody kills it: node keeper.ts JSON.
 startGuard().watch(JSON.parse(process.argv[2] ?? '') as Ending, 0);

@@ -33,7 +33,7 @@ const places = [
   'cli/replay-workflow.ts',
   'cli/posts/retry-post.ts',
   'sandbox/mastodon/routes.ts',
-  'scripts/demo.ts',
+  'scripts/start/prepare-database.ts',
 ];
 
 const imports = [
@@ -76,7 +76,7 @@ const allowed = {
   'sandbox/server.ts': `export { createServer } from 'node:http';\nexport type { AddressInfo } from 'node:net';\n`,
   'scripts/ports.ts': `export { createServer } from 'node:net';\n`,
   'scripts/parts/part.ts': `export { get } from 'node:http';\n`,
-  'scripts/temporal/fetch-archive.ts': `export { fetch } from 'undici';\n`,
+  'scripts/programs/download.ts': `export { fetch } from 'undici';\n`,
 };
 
 /** All of these, linted at once in a folder of their own by the project's settings. */

@@ -6,11 +6,13 @@ import { Client } from 'pg';
 import { type Guard, startGuard } from '../../scripts/parts/guard.ts';
 import { startPostgres } from '../../scripts/parts/postgres.ts';
 import { freePort } from '../../scripts/ports.ts';
-import { addToCache, cacheFolder } from '../../scripts/temporal/cache-folder.ts';
-import { findProgram } from '../../scripts/temporal/find-program.ts';
-import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
-import { builtTemporal, temporalFromGo } from '../../scripts/temporal/go-build.ts';
-import { temporalOnPath } from '../../scripts/temporal/on-path.ts';
+import { addToCache, cacheFolder, findProgram } from '../../scripts/programs/find-program.ts';
+import {
+  builtTemporal,
+  findTemporal,
+  temporalFromGo,
+  temporalOnPath,
+} from '../../scripts/programs/find-temporal.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

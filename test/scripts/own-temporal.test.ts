@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { startGuard } from '../../scripts/parts/guard.ts';
 import { startTemporal } from '../../scripts/parts/temporal.ts';
 import { freePort } from '../../scripts/ports.ts';
-import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
+import { findTemporal } from '../../scripts/programs/find-temporal.ts';
 import { connectTemporal } from '../../temporal/connect.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

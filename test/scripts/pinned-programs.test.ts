@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { freePort } from '../../scripts/ports.ts';
 import { runCommand } from '../../scripts/run-command.ts';
-import pinned from '../../scripts/temporal/archives.json' with { type: 'json' };
-import { download, type Releases } from '../../scripts/temporal/download.ts';
+import pinned from '../../scripts/programs/archives.json' with { type: 'json' };
+import { download, type Releases } from '../../scripts/programs/download.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { programFile } from './program-file.ts';
 
-const renewal = fileURLToPath(new URL('../../scripts/temporal/renew-archives.ts', import.meta.url));
+const renewal = fileURLToPath(new URL('../../scripts/programs/renew-archives.ts', import.meta.url));
 const here = `${process.platform}-${process.arch}`;
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 

@@ -4,10 +4,9 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { endProcesses, type Ending } from '../../scripts/parts/end-processes.ts';
+import { type Ending, endProcesses, processIdentity } from '../../scripts/parts/processes.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
-import { processIdentity } from '../../scripts/parts/process-identity.ts';
-import { isRunning, takeRunLock } from '../../scripts/run-lock.ts';
+import { isRunning, takeRunLock } from '../../scripts/start/run-lock.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A process that does nothing until it is ended. `deaf` to SIGTERM, it has to be killed. */

@@ -1,6 +1,6 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ExecutionContext } from 'ava';
-import { findTemporal } from '../../scripts/temporal/find-temporal.ts';
+import { findTemporal } from '../../scripts/programs/find-temporal.ts';
 import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { installRuntime } from './temporal.ts';
 

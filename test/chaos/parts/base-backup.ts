@@ -1,7 +1,7 @@
 import { chown, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Client as PgClient } from 'pg';
-import { PlainError } from '../../../scripts/plain-error.ts';
+import { PlainError } from '../../../scripts/terminal.ts';
 import { runCommand } from '../../../scripts/run-command.ts';
 
 /**

@@ -2,12 +2,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Stage } from '../../../scripts/parts/part.ts';
-import { endProcesses } from '../../../scripts/parts/end-processes.ts';
-import { processIdentity } from '../../../scripts/parts/process-identity.ts';
+import { endProcesses, processIdentity } from '../../../scripts/parts/processes.ts';
 import { startPostgres } from '../../../scripts/parts/postgres.ts';
 import { startTemporal } from '../../../scripts/parts/temporal.ts';
 import { choosePorts, freePort } from '../../../scripts/ports.ts';
-import { findTemporal } from '../../../scripts/temporal/find-temporal.ts';
+import { findTemporal } from '../../../scripts/programs/find-temporal.ts';
 import { tcpGate, throughGate, type TcpGate } from '../../support/tcp-gate.ts';
 import { copyCluster, putBack } from './base-backup.ts';
 

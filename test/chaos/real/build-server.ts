@@ -1,9 +1,7 @@
 import path from 'node:path';
-import { PlainError } from '../../../scripts/plain-error.ts';
-import { withProgress, type Say } from '../../../scripts/progress.ts';
+import { PlainError, type Say, withProgress } from '../../../scripts/terminal.ts';
 import { runCommand } from '../../../scripts/run-command.ts';
-import { addToCache, cacheFolder, cached } from '../../../scripts/temporal/cache-folder.ts';
-import { onPath } from '../../../scripts/temporal/on-path.ts';
+import { addToCache, cached, cacheFolder, onPath } from '../../../scripts/programs/find-program.ts';
 
 const version = 'v1.31.2';
 const folderName = `temporal-server-${version.slice(1)}`;

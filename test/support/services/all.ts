@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Stage } from '../../../scripts/parts/part.ts';
-import { findTestServer } from '../../../scripts/temporal/find-test-server.ts';
+import { findTestServer } from './temporal-test-server.ts';
 import type { Part } from '../needs.ts';
 import { startGoToSocial } from './gotosocial.ts';
 import { startPds } from './pds.ts';

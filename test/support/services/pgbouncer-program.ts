@@ -1,9 +1,8 @@
 import { cp, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Say } from '../../../scripts/progress.ts';
+import type { Say } from '../../../scripts/terminal.ts';
 import { runCommand } from '../../../scripts/run-command.ts';
-import { addToCache, cached } from '../../../scripts/temporal/cache-folder.ts';
-import { onPath } from '../../../scripts/temporal/on-path.ts';
+import { addToCache, cached, onPath } from '../../../scripts/programs/find-program.ts';
 
 const entry = 'pgbouncer';
 const program = path.join(entry, 'usr', 'sbin', 'pgbouncer');

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Stage } from '../../../scripts/parts/part.ts';
 import { startTemporal } from '../../../scripts/parts/temporal.ts';
 import { choosePorts } from '../../../scripts/ports.ts';
-import { findTemporal } from '../../../scripts/temporal/find-temporal.ts';
+import { findTemporal } from '../../../scripts/programs/find-temporal.ts';
 import type { TestService } from './test-service.ts';
 
 /**

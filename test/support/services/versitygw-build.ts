@@ -1,8 +1,7 @@
 import path from 'node:path';
-import { withProgress, type Say } from '../../../scripts/progress.ts';
+import { withProgress, type Say } from '../../../scripts/terminal.ts';
 import { runCommand } from '../../../scripts/run-command.ts';
-import { addToCache, cached } from '../../../scripts/temporal/cache-folder.ts';
-import { onPath } from '../../../scripts/temporal/on-path.ts';
+import { addToCache, cached, onPath } from '../../../scripts/programs/find-program.ts';
 
 const name = 'versitygw-1.8.0';
 const module = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';

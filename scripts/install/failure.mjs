@@ -1,5 +1,9 @@
-import { InstallError } from './install-error.mjs';
 import { runQuietly } from './run.mjs';
+
+/** Something the user can do something about: its message is shown without a stack. */
+export class InstallError extends Error {
+  name = 'InstallError';
+}
 
 const away = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH)\b/;
 

@@ -1,7 +1,46 @@
 import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import type { Search, Source } from './find-program.ts';
+import { PlainError, type Say } from '../terminal.ts';
+
+/** What looking for a program needs to know of the world. */
+export type Search = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly say: Say;
+  /** Ends a download or a build that is under way. */
+  readonly signal?: AbortSignal;
+};
+
+/** One place that a program may come from. Gives its path, or the reason why it cannot be had from there. */
+export type Source = {
+  readonly name: string;
+  find(search: Search): Promise<{ readonly path: string } | { readonly reason: string }>;
+};
+
+/**
+ * The path of a program from the first source that has it.
+ *
+ * @throws PlainError saying where was looked and what was missing, when none has; `advice` ends its message.
+ */
+export async function findProgram(
+  what: string,
+  sources: readonly Source[],
+  search: Search,
+  advice: string,
+): Promise<string> {
+  const tried: string[] = [];
+  for (const { name, find } of sources) {
+    search.signal?.throwIfAborted();
+    const found = await find(search);
+    if ('path' in found) {
+      return found.path;
+    }
+
+    tried.push(`  ${name}: ${found.reason}`);
+  }
+
+  throw new PlainError(`No ${what} could be had.\n${tried.join('\n')}\n${advice}`);
+}
 
 /**
  * Where programs are kept that were downloaded or built: in the user's cache folder, so that they serve every
@@ -53,9 +92,21 @@ export async function addToCache(
   }
 }
 
-export async function isExecutable(file: string): Promise<boolean> {
+async function isExecutable(file: string): Promise<boolean> {
   return access(file, constants.X_OK).then(
     () => true,
     () => false,
   );
+}
+
+/** The first executable file of that name on PATH. */
+export async function onPath(name: string, env: Search['env']): Promise<string | undefined> {
+  for (const folder of (env['PATH'] ?? '').split(path.delimiter)) {
+    const file = path.join(folder, name);
+    if (folder && (await isExecutable(file))) {
+      return file;
+    }
+  }
+
+  return undefined;
 }

@@ -2,10 +2,15 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Downloadable, Releases } from './download.ts';
-import { fetchArchive, usualPatience, type Archive } from './fetch-archive.ts';
+import {
+  type Archive,
+  type Downloadable,
+  fetchArchive,
+  type Releases,
+  usualPatience,
+} from './download.ts';
 
-// Writes archives.json anew for another version: node scripts/temporal/renew-archives.ts PROGRAM VERSION
+// Writes archives.json anew for another version: node scripts/programs/renew-archives.ts PROGRAM VERSION
 // Each archive is fetched and its SHA-256 taken; one that the release's own list tells otherwise is not written.
 // --from names another server than GitHub, --file another file than archives.json.
 
@@ -41,7 +46,7 @@ const { positionals, values } = parseArgs({
 const [what, version] = positionals;
 if ((what !== 'temporal' && what !== 'temporal-test-server') || !version) {
   console.error(
-    'Usage: node scripts/temporal/renew-archives.ts temporal|temporal-test-server VERSION',
+    'Usage: node scripts/programs/renew-archives.ts temporal|temporal-test-server VERSION',
   );
   process.exit(2);
 }

@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { withProgress } from '../progress.ts';
-import { runCommand } from '../run-command.ts';
-import { addToCache, cacheFolder } from './cache-folder.ts';
-import type { Search, Source } from './find-program.ts';
-import { onPath } from './on-path.ts';
+import { runCommand } from '../../../scripts/run-command.ts';
+import { download, downloaded } from '../../../scripts/programs/download.ts';
+import {
+  addToCache,
+  cached,
+  cacheFolder,
+  findProgram,
+  onPath,
+  type Search,
+  type Source,
+} from '../../../scripts/programs/find-program.ts';
+import { withProgress } from '../../../scripts/terminal.ts';
 
 const version = '1.38.0';
 /** SHA-256 of the list that `sha256sum *.jar` prints of it and all that it needs. */
@@ -127,4 +134,31 @@ export async function javaMissing(env: Search['env']): Promise<string | undefine
   }
 
   return Number(major) < 17 ? `java is version ${major}; 17 or newer is needed` : undefined;
+}
+
+const advice = 'Install Java 17 or newer and Maven, or let this machine reach temporal.download.';
+
+const fetchedBefore = cached('fetched before', testServerForJava);
+
+const sources: readonly Source[] = [
+  cached('downloaded before', downloaded('temporal-test-server')),
+  {
+    name: fetchedBefore.name,
+    async find(search) {
+      const found = await fetchedBefore.find(search);
+      const reason = 'path' in found ? await javaMissing(search.env) : undefined;
+      return reason ? { reason } : found;
+    },
+  },
+  download('temporal-test-server'),
+  testServerFromMaven,
+];
+
+/**
+ * The path of Temporal's time-skipping test server, for `executable: { type: 'existing-path', path }`.
+ *
+ * @throws PlainError saying what to install.
+ */
+export function findTestServer(search: Search): Promise<string> {
+  return findProgram('time-skipping test server', sources, search, advice);
 }

@@ -1,10 +1,46 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { withProgress } from '../progress.ts';
 import { runCommand } from '../run-command.ts';
-import { addToCache } from './cache-folder.ts';
-import type { Search, Source } from './find-program.ts';
-import { onPath } from './on-path.ts';
+import { withProgress } from '../terminal.ts';
+import { download, downloaded } from './download.ts';
+import {
+  addToCache,
+  cached,
+  findProgram,
+  onPath,
+  type Search,
+  type Source,
+} from './find-program.ts';
+
+/** The oldest server that Punctual is tested with. */
+const oldest = { major: 1, minor: 29 };
+
+/** `temporal` on the user's PATH. An old one is passed over: it lacks what the workflows use. */
+export const temporalOnPath: Source = {
+  name: 'temporal on PATH',
+  async find({ env }) {
+    const file = await onPath('temporal', env);
+    if (!file) {
+      return { reason: 'not found' };
+    }
+
+    // The version of the tool says nothing: one that was built by hand calls itself 0.0.0.
+    const { stdout } = await runCommand(file, ['--version'], { timeoutMs: 10_000 });
+    const [, major, minor] = /Server (\d+)\.(\d+)/v.exec(stdout) ?? [];
+    if (!major || !minor) {
+      return { reason: `${file} does not say which server it brings` };
+    }
+
+    const isNewEnough =
+      Number(major) > oldest.major ||
+      (Number(major) === oldest.major && Number(minor) >= oldest.minor);
+    return isNewEnough
+      ? { path: file }
+      : {
+          reason: `${file} brings server ${major}.${minor}; ${oldest.major}.${oldest.minor} or newer is needed`,
+        };
+  },
+};
 
 /** Brings server 1.29.1 and Web UI 2.42.1. */
 const module = 'github.com/temporalio/cli';
@@ -75,4 +111,26 @@ async function strangersIn(program: string, go: string, env: Search['env']): Pro
   const known = new Set((await readFile(sums, 'utf8')).split('\n'));
   const strange = built.slice(1).find((each) => !known.has(each));
   return strange ? `Go built it with ${strange}, which its go.sum does not name` : '';
+}
+
+const advice =
+  'Install the Temporal CLI (https://docs.temporal.io/cli), or Go 1.25 or newer so that it can be built here,\n' +
+  'or set TEMPORAL_ADDRESS to a Temporal server that runs.';
+
+const sources = [
+  temporalOnPath,
+  cached('downloaded before', downloaded('temporal')),
+  cached('built before', builtTemporal),
+  download('temporal'),
+  temporalFromGo,
+];
+
+/**
+ * The path of a `temporal` program that brings the dev server: the user's own, one that lies in the cache, the
+ * pinned release, or one built from the Go registry.
+ *
+ * @throws PlainError saying what to install.
+ */
+export function findTemporal(search: Search): Promise<string> {
+  return findProgram('Temporal server', sources, search, advice);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { PlainError } from './plain-error.ts';
+import { PlainError } from '../terminal.ts';
 
 /** Where `npm start` keeps everything: deleting it is a fresh start. */
 export type DataFolder = {

@@ -1,11 +1,10 @@
+import type { Stage } from '../parts/part.ts';
+import { ensureRole, roleUrl } from '../parts/postgres-role.ts';
+import { startPostgres, type DatabaseAddress } from '../parts/postgres.ts';
+import { startTemporal, withoutTemporal } from '../parts/temporal.ts';
+import { findTemporal } from '../programs/find-temporal.ts';
 import type { DataFolder } from './data-folder.ts';
-import type { Stage } from './parts/part.ts';
-import { ensureRole, roleUrl } from './parts/postgres-role.ts';
-import { startPostgres, type DatabaseAddress } from './parts/postgres.ts';
-import { startTemporal, withoutTemporal } from './parts/temporal.ts';
-import { ranks } from './ranks.ts';
-import type { StartPlan } from './start-all.ts';
-import { findTemporal } from './temporal/find-temporal.ts';
+import { ranks, type StartPlan } from './start-plan.ts';
 
 /** Where Punctual's processes reach the embedded PostgreSQL, now or when it is started. */
 export async function ownDatabaseUrl(data: DataFolder, port: number): Promise<string> {

@@ -1,4 +1,4 @@
-import type { Demo } from './demo.ts';
+import type { Demo } from './prepare-database.ts';
 
 /** Where everything is, once all of it runs. */
 export type Addresses = {

@@ -1,10 +1,8 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
 import { writeFileSync, renameSync } from 'node:fs';
-import { endProcesses } from './parts/end-processes.ts';
-import type { Watched } from './parts/guard.ts';
-import { processIdentity } from './parts/process-identity.ts';
-import { PlainError } from './plain-error.ts';
-import type { Say } from './progress.ts';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import type { Watched } from '../parts/guard.ts';
+import { endProcesses, processIdentity } from '../parts/processes.ts';
+import { PlainError, type Say } from '../terminal.ts';
 
 /** Held by the one `npm start` of a folder. */
 export type RunLock = {

@@ -1,4 +1,7 @@
-import { PlainError } from './plain-error.ts';
+import { choosePorts } from '../ports.ts';
+import { runCommand } from '../run-command.ts';
+import { PlainError } from '../terminal.ts';
+import type { DataFolder } from './data-folder.ts';
 
 /** What a person may set for `npm start`. Undefined: `npm start` sees to it. */
 export type StartSettings = {
@@ -75,3 +78,82 @@ export function readStartSettings(env: Env, words: readonly string[] = []): Star
 
   return settings;
 }
+
+/**
+ * Has all settings judged as API and worker will judge them, while nothing runs yet.
+ *
+ * @throws PlainError with a line per setting that is wrong
+ */
+export async function checkSettings(
+  root: string,
+  settings: StartSettings,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<void> {
+  const seenTo = {
+    // Of the right form: `npm start` brings its own.
+    DATABASE_URL: settings.databaseUrl ?? 'postgresql://127.0.0.1/punctual',
+    SECRET_KEY: settings.secretKey ?? '0'.repeat(64),
+    ...(settings.opensAddresses ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
+  };
+  const result = await runCommand(process.execPath, ['cli/check-settings.ts'], {
+    cwd: root,
+    env: { ...env, ...seenTo },
+    signal,
+  });
+  signal.throwIfAborted();
+  if (!result.ok) {
+    throw new PlainError(result.stderr.trim());
+  }
+}
+
+const names = ['api', 'postgres', 'temporal', 'temporalHttp', 'temporalUi', 'sandbox'] as const;
+
+export type StartPorts = Readonly<Record<(typeof names)[number], number>>;
+
+/**
+ * Ports for all parts: what a person has set, else those of the last start as long as they are free.
+ *
+ * @throws PlainError naming a port that is taken and the setting that changes it
+ */
+export async function chooseStartPorts(
+  settings: StartSettings,
+  data: DataFolder,
+): Promise<StartPorts> {
+  const before = await data.readPorts();
+  const wish = (what: string, variable: string, fixed: number | undefined, kept?: number) => ({
+    what,
+    variable,
+    ...(fixed === undefined ? {} : { fixed }),
+    ...(kept === undefined ? {} : { preferred: kept }),
+  });
+  const { host, apiPort, postgresPort, temporalPort, temporalUiPort, sandboxPort } = settings;
+  // A person's own choices come first, so that no other part takes them.
+  const ports = await choosePorts({
+    api: { ...wish('the API', 'PORT', apiPort), host },
+    postgres: wish('PostgreSQL', 'PUNCTUAL_POSTGRES_PORT', postgresPort, before['postgres']),
+    temporal: wish('Temporal', 'PUNCTUAL_TEMPORAL_PORT', temporalPort, before['temporal']),
+    temporalUi: wish(
+      "Temporal's Web UI",
+      'PUNCTUAL_TEMPORAL_UI_PORT',
+      temporalUiPort,
+      before['temporalUi'],
+    ),
+    sandbox: wish('the sandbox', 'PUNCTUAL_SANDBOX_PORT', sandboxPort, before['sandbox']),
+    temporalHttp: { what: "Temporal's HTTP API", variable: 'nothing' },
+  });
+  await data.writePorts(ports);
+  return ports;
+}
+
+/** What `npm start` starts, and with what. */
+export type StartPlan = {
+  readonly root: string;
+  readonly settings: StartSettings;
+  readonly ports: StartPorts;
+  readonly data: DataFolder;
+  readonly env: NodeJS.ProcessEnv;
+};
+
+/** In which order the parts of `npm start` end. Those that work come first, what they rest on last. */
+export const ranks = { work: 0, sandbox: 1, temporal: 2, postgres: 3 } as const;

@@ -1,25 +1,14 @@
+import { startApp } from '../parts/app.ts';
+import { answers, untilReady, type Stage } from '../parts/part.ts';
+import { withoutTemporal } from '../parts/temporal.ts';
 import { banner } from './banner.ts';
-import type { DataFolder } from './data-folder.ts';
-import { startApp } from './parts/app.ts';
-import { answers, untilReady, type Stage } from './parts/part.ts';
 import { startOwnPostgres, startOwnTemporal } from './own-servers.ts';
-import { ranks } from './ranks.ts';
 import { prepareDatabase } from './prepare-database.ts';
 import { chooseSecretKey } from './secret-key.ts';
-import { withoutTemporal } from './parts/temporal.ts';
-import type { StartPorts } from './start-ports.ts';
-import type { StartSettings } from './start-settings.ts';
+import { ranks, type StartPlan } from './start-plan.ts';
 
 /** Milliseconds until an app answers. The worker bundles its workflows first. */
 const readyWithinMs = 120_000;
-
-export type StartPlan = {
-  readonly root: string;
-  readonly settings: StartSettings;
-  readonly ports: StartPorts;
-  readonly data: DataFolder;
-  readonly env: NodeJS.ProcessEnv;
-};
 
 /** Starts everything in its order. @returns what to show when all of it is ready. */
 export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {

@@ -1,0 +1,134 @@
+import type { Stage } from '../parts/part.ts';
+import { runCommand } from '../run-command.ts';
+import { PlainError } from '../terminal.ts';
+import { otherKeyWords, type StartKey } from './secret-key.ts';
+import type { StartPlan } from './start-plan.ts';
+
+/**
+ * Brings the database to its schema, with the demo workspace in it, before anything of ours works on it: what is wrong
+ * with the database or the key is told once, and by nobody else.
+ *
+ * @param env Of the operator's commands.
+ * @throws PlainError that says what to do
+ */
+export async function prepareDatabase(
+  { root, settings }: StartPlan,
+  key: StartKey,
+  sandboxUrl: string,
+  env: NodeJS.ProcessEnv,
+  { say, signal }: Stage,
+): Promise<Demo> {
+  if (settings.adoptsSecretKey) {
+    const answer = await runOwnCommand(root, ['secret-key', 'adopt'], env, signal);
+    const name = `SECRET_KEY (${String(answer['secret_key'])})`;
+    say(
+      answer['changed'] === true
+        ? `${name} is the one of this database now. Connect each account anew, and register each webhook endpoint anew.`
+        : `${name} is the one of this database already: nothing was changed.`,
+    );
+  }
+
+  try {
+    return await ensureDemo(root, sandboxUrl, env, signal);
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.code !== 'other_secret_key') {
+      throw error;
+    }
+
+    await key.discard();
+    throw new PlainError(otherKeyWords(error.message, key));
+  }
+}
+
+export type Demo = {
+  readonly workspaceId: string;
+  /** Only when it was made just now; afterwards nobody knows it but its owner. */
+  readonly apiKey: string | undefined;
+  readonly channels: readonly { readonly id: string; readonly platform: string }[];
+};
+
+/** A database that is away or refuses is what is wrong then, and no fault of the demo's. */
+const ofTheDatabase: ReadonlySet<string> = new Set(['unavailable', 'other_secret_key']);
+
+/**
+ * Makes the demo workspace, or finds it, with channels that lead to the sandbox.
+ *
+ * @throws CommandError with the command's own words when it fails
+ */
+async function ensureDemo(
+  root: string,
+  sandboxUrl: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Demo> {
+  try {
+    return readDemo(await runOwnCommand(root, ['demo', '--sandbox-url', sandboxUrl], env, signal));
+  } catch (error) {
+    throw error instanceof CommandError && !ofTheDatabase.has(error.code)
+      ? new CommandError(error.code, `The demo workspace could not be made:\n${error.message}`)
+      : error;
+  }
+}
+
+function readDemo({ workspace_id, api_key, channels }: Record<string, unknown>): Demo {
+  if (typeof workspace_id !== 'string' || !Array.isArray(channels)) {
+    throw new CommandError('broken', 'The command "demo" did not say what it made.');
+  }
+
+  return {
+    workspaceId: workspace_id,
+    apiKey: typeof api_key === 'string' ? api_key : undefined,
+    channels: channels.map(({ id, platform }) => ({
+      id: String(id),
+      platform: String(platform),
+    })),
+  };
+}
+
+/** Why one of the operator's commands failed, in its own words. */
+class CommandError extends PlainError {
+  override readonly name = 'CommandError';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Runs one of the operator's commands. @returns its answer for programs.
+ *
+ * @throws CommandError with a code of the command's, or `broken` when it ended without an answer
+ */
+async function runOwnCommand(
+  root: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
+  const command = ['cli/main.ts', ...words, '--json'];
+  const { ok, stdout, stderr } = await runCommand(process.execPath, command, {
+    cwd: root,
+    env,
+    signal,
+  });
+  signal.throwIfAborted();
+  const answer = parsed(stdout);
+  if (ok && answer) {
+    return answer;
+  }
+
+  const { code, error } = answer ?? {};
+  throw typeof error === 'string'
+    ? new CommandError(String(code), error)
+    : new CommandError('broken', `${stdout}\n${stderr}`.trim());
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
