@@ -1,5 +1,11 @@
 import type { Em } from '../../db/orm.ts';
-import { metricNames } from './request.ts';
+import {
+  metricNames,
+  type ChannelAnalytics,
+  type PostAnalytics,
+  type Sums,
+  type Totals,
+} from './schemas.ts';
 import {
   selectChannels,
   selectSums,
@@ -8,38 +14,8 @@ import {
   type Statement,
 } from './select.ts';
 
-/** Metrics added up. One that a network does not tell counts as 0; views that none of them tells are null. */
-export type Sums = {
-  readonly impressions: number | null;
-  readonly likes: number;
-  readonly comments: number;
-  readonly shares: number;
-  readonly saves: number;
-  /** Likes, comments, shares and saves. */
-  readonly engagement: number;
-};
-
-export type PostAnalytics = {
-  readonly post_id: string;
-  readonly body: string | null;
-  readonly thread: readonly string[] | null;
-  readonly body_truncated: boolean;
-  readonly published_at: string;
-  readonly channels: readonly ChannelAnalytics[];
-  readonly totals: Sums;
-};
-
-type ChannelAnalytics = {
-  readonly channel_id: string;
-  readonly platform: string;
-  readonly handle: string;
-  readonly url: string | null;
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly metrics_updated_at: string | null;
-};
-
 export type Analytics = {
-  readonly totals: Sums & { readonly posts: number };
+  readonly totals: Totals;
   /** Of the oldest post; null when there is none. */
   readonly firstPublishedAt: Date | null;
   readonly posts: readonly PostAnalytics[];
@@ -48,7 +24,7 @@ export type Analytics = {
 
 type PostRow = Sums & { readonly post_id: string; readonly published_at: string };
 type SumsRow = {
-  readonly totals: Sums & { readonly posts: number; readonly first_published_at: string | null };
+  readonly totals: Totals & { readonly first_published_at: string | null };
   readonly page: readonly PostRow[];
 };
 

@@ -1,13 +1,12 @@
 import type { ApiDeps } from '../deps.ts';
-import type { Request, Route } from '../http/route.ts';
+import { route, type Route } from '../http/route.ts';
 import { beginOf, dayOf, daysOf, endOf, type Days } from './days.ts';
 import { analyticsExamples } from './examples.ts';
 import { loadAnalytics, type Analytics } from './load-analytics.ts';
-import { analyticsQuery, type AnalyticsRequest } from './request.ts';
-import { analyticsSchema } from './schemas.ts';
+import { analyticsQuery, analyticsSchema, type AnalyticsRequest } from './schemas.ts';
 
 export const analyticsRoutes = (deps: ApiDeps): Route[] => [
-  {
+  route({
     method: 'get',
     path: '/analytics',
     operationId: 'getAnalytics',
@@ -24,17 +23,19 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       },
     },
     errors: [],
-    handle: async (request) => ({ status: 200, body: await answer(deps, request) }),
-  },
+    handle: async ({ caller, query }) => ({
+      status: 200,
+      body: await answer(deps, caller.workspaceId, query),
+    }),
+  }),
 ];
 
-async function answer({ orm, now }: ApiDeps, { caller, query }: Request): Promise<object> {
-  const request = query as AnalyticsRequest; // Checked against analyticsQuery.
+async function answer({ orm, now }: ApiDeps, workspaceId: string, request: AnalyticsRequest) {
   const { post_id: postId, channel_id: channelId, platform } = request;
   const { sort = 'date', order = 'desc', limit = 50, offset = 0 } = request;
   const asked = daysOf(postId === undefined ? request : {}, now());
   const analytics = await loadAnalytics(orm.em.fork(), {
-    workspaceId: caller.workspaceId,
+    workspaceId,
     published:
       postId === undefined ? { begin: beginOf(asked.from), end: endOf(asked.to) } : { postId },
     channelId,

@@ -1,12 +1,76 @@
+import {
+  count,
+  dateTime,
+  fields,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  record,
+  text,
+  uuid,
+  type Value,
+} from '../../domain/json-schema.ts';
 import { platforms } from '../../domain/platform.ts';
-import { dateTime, nullable, record, text, uuid } from '../../domain/json-schema.ts';
+import type { QueryOf } from '../http/route.ts';
+import { idPattern } from '../http/shared-schemas.ts';
 import { bodyTruncated } from '../posts/cut-texts.ts';
-import { metricNames } from './request.ts';
 
-const number = { type: 'number' };
-const day = { ...text, format: 'date' };
+/** What a network may tell of a post. The order is that of the answer. */
+export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;
 
-const sums = {
+const sorts = ['date', ...metricNames, 'engagement'] as const;
+export type Sort = (typeof sorts)[number];
+
+const number = { type: 'number' } as const;
+const day = { ...text, format: 'date' } as const;
+
+export const analyticsQuery = {
+  from: {
+    description:
+      'The first day, in UTC, by the time of publishing. 29 days before `to` if left out.',
+    schema: day,
+  },
+  to: {
+    description:
+      'The last day, in UTC. Today if left out. 366 days at most from `from`, both counted.',
+    schema: day,
+  },
+  post_id: {
+    description:
+      'Only this post; `from` and `to` are ignored then. One that is not yours finds nothing.',
+    schema: { ...text, pattern: idPattern },
+  },
+  channel_id: {
+    description: 'Only what went out on this channel. One that is not yours finds nothing.',
+    schema: { ...text, pattern: idPattern },
+  },
+  platform: {
+    description: 'Only what went out on this network.',
+    schema: oneOf(platforms),
+  },
+  sort: {
+    description:
+      'What the posts are ordered by, each by the sum over its channels. A post without the metric comes last either way.',
+    schema: { ...oneOf(sorts), default: 'date' },
+  },
+  order: {
+    description: 'Descending, or ascending.',
+    schema: { ...oneOf(['desc', 'asc']), default: 'desc' },
+  },
+  limit: {
+    description: 'How many posts to list. The totals are those of all.',
+    schema: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
+  },
+  offset: {
+    description: 'How many posts to leave out at the beginning of the list.',
+    schema: { type: 'integer', minimum: 0, maximum: 2_147_483_647, default: 0 },
+  },
+} as const;
+export type AnalyticsRequest = QueryOf<typeof analyticsQuery>;
+
+/** Metrics added up. One that a network does not tell counts as 0. */
+const sumFields = {
   impressions: {
     ...nullable(number),
     description: 'Null when none of the networks involved reports views.',
@@ -17,16 +81,22 @@ const sums = {
   saves: number,
   engagement: { ...number, description: 'Likes, comments, shares and saves.' },
 };
+const sums = record(sumFields);
+export type Sums = Value<typeof sums>;
 
 const channelAnalytics = record({
   channel_id: uuid,
-  platform: { ...text, enum: [...platforms] },
+  platform: oneOf(platforms),
   handle: text,
   url: nullable(text),
   metrics: {
-    type: 'object',
-    additionalProperties: false,
-    properties: Object.fromEntries(metricNames.map((name) => [name, number])),
+    ...fields({
+      impressions: number,
+      likes: number,
+      comments: number,
+      shares: number,
+      saves: number,
+    }),
     description: 'Only what the network provides. Empty until it was read for the first time.',
   },
   metrics_updated_at: {
@@ -34,31 +104,32 @@ const channelAnalytics = record({
     description: 'When they were last read from the network.',
   },
 });
+export type ChannelAnalytics = Value<typeof channelAnalytics>;
 
 export const postAnalyticsSchema = record({
   post_id: uuid,
   body: nullable(text),
-  thread: { type: ['array', 'null'], items: text },
+  thread: nullable(listOf(text)),
   body_truncated: bodyTruncated,
   published_at: {
     ...dateTime,
     description: 'When the first of these channels published it.',
   },
   channels: {
-    type: 'array',
-    items: channelAnalytics,
+    ...listOf(channelAnalytics),
     description: 'The channels that it went out on.',
   },
-  totals: record(sums),
+  totals: sums,
 });
+export type PostAnalytics = Value<typeof postAnalyticsSchema>;
+
+const totals = record({ posts: count, ...sumFields });
 
 export const analyticsSchema = record({
   from: { ...day, description: 'With `post_id`, the day on which that post was published.' },
   to: day,
-  totals: {
-    ...record({ posts: { type: 'integer', minimum: 0 }, ...sums }),
-    description: 'Of every post in the range, listed or not.',
-  },
-  posts: { type: 'array', items: postAnalyticsSchema },
-  has_more: { type: 'boolean', description: 'Whether there are more posts after these.' },
+  totals: { ...totals, description: 'Of every post in the range, listed or not.' },
+  posts: listOf(postAnalyticsSchema),
+  has_more: { ...flag, description: 'Whether there are more posts after these.' },
 });
+export type Totals = Value<typeof totals>;

@@ -1,6 +1,6 @@
 import type { Platform } from '../../domain/platform.ts';
 import { cutTexts } from '../posts/cut-texts.ts';
-import type { Sort } from './request.ts';
+import type { Sort } from './schemas.ts';
 
 /** What is asked for, with every default in its place. */
 export type Selection = {

@@ -90,12 +90,17 @@ export type Route = {
 
 type BodyKind = Route['bodyKind'];
 
+/** The values of a call's query parameters. */
+export type QueryOf<Q extends QuerySpecs> = {
+  readonly [Name in keyof Q]?: Value<Q[Name]['schema']>;
+};
+
 /** A request as the schemas of its route describe it. A multipart body is not read yet. */
 type RequestOf<Q extends QuerySpecs, B extends TSchema, K extends BodyKind> = Omit<
   Request,
   'query' | 'body'
 > & {
-  readonly query: { readonly [Name in keyof Q]?: Value<Q[Name]['schema']> };
+  readonly query: QueryOf<Q>;
   readonly body: K extends 'multipart' ? undefined : Value<B>;
 };
 
