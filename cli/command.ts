@@ -51,3 +51,8 @@ export type Command = {
   /** Needs neither the database nor its settings. */
   | { readonly runAlone: (values: Readonly<Record<string, string>>) => Promise<CommandAnswer> }
 );
+
+/** A call whose words do not fit its command. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

@@ -1,12 +1,11 @@
 import { quotaNames } from '../domain/quotas.ts';
 import type { Command } from './command.ts';
-import { addBluesky, addMastodon } from './add-channel.ts';
+import { addBluesky, addMastodon } from './channels.ts';
 import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
 import { setQuota, showQuotas } from './quotas.ts';
-import { setPlan } from './set-plan.ts';
 import { adoptSecretKey, createKey, listKeys, revokeKey } from './keys.ts';
-import { createNamedWorkspace, listWorkspaces } from './workspaces.ts';
+import { createNamedWorkspace, listWorkspaces, setPlan } from './workspaces.ts';
 
 export const commands = {
   'workspace create': {

@@ -1,9 +1,11 @@
-import { connectChannel } from './connect-channel.ts';
-import { createApiKey, createWorkspace } from './create-workspace.ts';
+import { sql } from 'kysely';
 import { Workspace } from '../db/entities/workspace.ts';
+import { query } from '../db/query.ts';
 import { connectBluesky } from '../networks/bluesky/connect.ts';
 import { connectMastodon } from '../networks/mastodon/connect.ts';
+import { connectChannel } from './channels.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
+import { createApiKey, createWorkspace } from './workspaces.ts';
 
 const demoName = 'Demo';
 
@@ -55,13 +57,12 @@ async function connect(
   account: Parameters<typeof connectChannel>[4],
 ): ReturnType<typeof connectChannel> {
   const { baseUrl, remoteId, handle } = account;
-  const which = [workspaceId, platform, remoteId, handle];
-  await em.execute(
-    `update channels c set base_url = ?
-     where workspace_id = ? and platform = ? and remote_id = ? and handle = ?
-       and not exists (select 1 from channels d where d.workspace_id = c.workspace_id and d.platform = c.platform
-         and d.remote_id = c.remote_id and d.base_url = ?)`,
-    [baseUrl, ...which, baseUrl],
+  await query(
+    em,
+    sql`update channels c set base_url = ${baseUrl}
+        where workspace_id = ${workspaceId} and platform = ${platform} and remote_id = ${remoteId} and handle = ${handle}
+          and not exists (select 1 from channels d where d.workspace_id = c.workspace_id and d.platform = c.platform
+            and d.remote_id = c.remote_id and d.base_url = ${baseUrl})`,
   );
   return connectChannel(em, sealer, workspaceId, platform, account);
 }

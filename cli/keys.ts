@@ -1,28 +1,29 @@
+import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
+import { query } from '../db/query.ts';
 import { adoptKey } from '../db/secret-key.ts';
 import { AppError } from '../domain/errors.ts';
+import { isId } from '../domain/is-id.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
-import { createApiKey } from './create-workspace.ts';
-import { instant } from './posts/words.ts';
-import { mustExist } from './workspaces.ts';
+import { assertWorkspaceExists, createApiKey } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
 type Row = {
   readonly id: string;
   readonly workspace_id: string;
   readonly last_four: string;
-  readonly created_at: Date | string;
-  readonly last_used_at: Date | string | null;
-  readonly revoked_at: Date | string | null;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+  readonly revoked_at: Date | null;
 };
 
-const columns = 'id, workspace_id, last_four, created_at, last_used_at, revoked_at';
+const columns = sql`id, workspace_id, last_four, created_at, last_used_at, revoked_at`;
 
 export async function createKey(
   { em }: CommandDeps,
   { WORKSPACE_ID: id = '' }: Values,
 ): Promise<CommandAnswer> {
-  await mustExist(em, id);
+  await assertWorkspaceExists(em, id);
   const key = await createApiKey(em, id);
   return { text: `API key, shown this once: ${key}`, data: { workspace_id: id, api_key: key } };
 }
@@ -32,10 +33,10 @@ export async function listKeys(
   { em }: CommandDeps,
   { WORKSPACE_ID: id = '' }: Values,
 ): Promise<CommandAnswer> {
-  await mustExist(em, id);
-  const rows = await em.execute<Row[]>(
-    `select ${columns} from api_keys where workspace_id = ? order by created_at, id`,
-    [id],
+  await assertWorkspaceExists(em, id);
+  const rows = await query(
+    em,
+    sql<Row>`select ${columns} from api_keys where workspace_id = ${id} order by created_at, id`,
   );
   const keys = rows.map(present);
   const lines = keys.map(
@@ -74,11 +75,10 @@ export async function revokeKey(
 }
 
 async function revoked(em: Em, id: string): Promise<Row | undefined> {
-  const wellFormed = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/v.test(id);
-  const [row] = wellFormed
-    ? await em.execute<Row[]>(
-        `update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ? returning ${columns}`,
-        [id],
+  const [row] = isId(id)
+    ? await query(
+        em,
+        sql<Row>`update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning ${columns}`,
       )
     : [];
   return row;
@@ -87,9 +87,9 @@ async function revoked(em: Em, id: string): Promise<Row | undefined> {
 const present = (row: Row) => ({
   id: row.id,
   last_four: row.last_four,
-  created_at: instant(row.created_at),
-  last_used_at: instant(row.last_used_at),
-  revoked_at: instant(row.revoked_at),
+  created_at: row.created_at.toISOString(),
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+  revoked_at: row.revoked_at?.toISOString() ?? null,
 });
 
 /** Says that this SECRET_KEY is the right one from now on, whatever was sealed before. */

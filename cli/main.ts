@@ -10,11 +10,10 @@ import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-l
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createSealer } from '../runtime/sealer.ts';
 import { temporalOptions } from '../temporal/connect.ts';
-import type { Command } from './command.ts';
+import { UsageError, type Command } from './command.ts';
 import { commands } from './commands.ts';
-import { readArguments, UsageError } from './read-arguments.ts';
+import { readArguments, usage } from './read-arguments.ts';
 import { withSecret } from './read-secret.ts';
-import { usage } from './usage.ts';
 
 /** Runs one command of `npm run admin`. Exit codes: 0 done, 1 it failed, 2 the call's words are off. */
 async function main(args: readonly string[]): Promise<number> {

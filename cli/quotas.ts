@@ -1,10 +1,12 @@
+import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
+import { query } from '../db/query.ts';
 import { recountShares } from '../db/quota-shares.ts';
 import { countQuotas } from '../db/quota-use.ts';
 import { AppError } from '../domain/errors.ts';
 import { isQuotaName, quotaNames, type Quotas } from '../domain/quotas.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
-import { mustExist } from './workspaces.ts';
+import { assertWorkspaceExists } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -13,7 +15,7 @@ export async function showQuotas(
   { em, quotas }: CommandDeps,
   { WORKSPACE_ID: id = '' }: Values,
 ): Promise<CommandAnswer> {
-  await mustExist(em, id);
+  await assertWorkspaceExists(em, id);
   const own = await ownQuotas(em, id);
   const used = await countQuotas(em, id);
   const rows = quotaNames.map((quota) => ({
@@ -51,14 +53,13 @@ export async function setQuota(
     );
   }
 
-  await mustExist(em, id);
+  await assertWorkspaceExists(em, id);
   await em.transactional(async (tx) => {
-    await (given === 'default'
-      ? tx.execute('update workspaces set quotas = quotas - ?::text where id = ?', [quota, id])
-      : tx.execute(
-          'update workspaces set quotas = quotas || jsonb_build_object(?::text, ?::bigint) where id = ?',
-          [quota, Number(given), id],
-        ));
+    const changed =
+      given === 'default'
+        ? sql`quotas - ${quota}::text`
+        : sql`quotas || jsonb_build_object(${quota}::text, ${Number(given)}::bigint)`;
+    await query(tx, sql`update workspaces set quotas = ${changed} where id = ${id}`);
     await recountShares(tx, id);
   });
   const limit = given === 'default' ? quotas[quota] : Number(given);
@@ -69,9 +70,9 @@ export async function setQuota(
 }
 
 async function ownQuotas(em: Em, id: string): Promise<Partial<Quotas>> {
-  const [row] = await em.execute<{ quotas: Partial<Quotas> }[]>(
-    'select quotas from workspaces where id = ?',
-    [id],
+  const [row] = await query(
+    em,
+    sql<{ quotas: Partial<Quotas> }>`select quotas from workspaces where id = ${id}`,
   );
   return row?.quotas ?? {};
 }

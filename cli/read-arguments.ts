@@ -1,11 +1,7 @@
 import { parseArgs } from 'node:util';
-import type { Command, Option } from './command.ts';
+import { UsageError, type Command, type Option } from './command.ts';
 import { commands, isCommandName, type CommandName } from './commands.ts';
 import { howToGive } from './read-secret.ts';
-import { UsageError } from './usage-error.ts';
-import { usage } from './usage.ts';
-
-export { UsageError };
 
 export type Call = {
   readonly command: CommandName | 'help';
@@ -84,4 +80,25 @@ function parse(args: string[], options: Readonly<Record<string, Option>>) {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** What `npm run admin` can do, a line per command. */
+export function usage(): string {
+  const lines = Object.entries(commands).map(([name, command]) => {
+    const { places, summary }: Command = command;
+    return `  ${[name, ...places, ...optionsOf(command)].join(' ')}\n      ${summary}`;
+  });
+  return `npm run admin -- COMMAND …   (--json for programs)\n\n${lines.join('\n')}`;
+}
+
+function optionsOf({ options, oneOf = [] }: Command): string[] {
+  const spelled = (option: string): string =>
+    [`--${option}`, options[option]?.placeholder].filter(Boolean).join(' ');
+  const others = Object.keys(options).filter((option) => !oneOf.includes(option));
+  return [
+    ...(oneOf.length > 0 ? [oneOf.map(spelled).join('|')] : []),
+    ...others.map((option) =>
+      options[option]?.required ? spelled(option) : `[${spelled(option)}]`,
+    ),
+  ];
 }

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { Command } from './command.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError, type Command } from './command.ts';
 
 /** Far more than any token has, in characters. */
 const longest = 10_000;

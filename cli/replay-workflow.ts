@@ -4,10 +4,8 @@ import { AppError } from '../domain/errors.ts';
 import { connectTemporal } from '../temporal/connect.ts';
 import { bundleWorkflows } from '../worker/bundle-workflows.ts';
 import { replayHistory, type Replayed } from '../worker/replay-history.ts';
-import type { CommandAnswer } from './command.ts';
+import { UsageError, type CommandAnswer } from './command.ts';
 import { checkHistory, fetchHistory, readHistoryFile } from './read-history.ts';
-import { UsageError } from './usage-error.ts';
-import { whatCodeDoes, whatHistoryHas } from './tell-divergence.ts';
 
 /**
  * Replays a workflow's history against the workflow code of this checkout: whether a workflow that is asleep could go
@@ -39,7 +37,7 @@ export async function replayWorkflow({
     );
   }
 
-  return answer({ workflowId, type, history }, replayed);
+  return presentReplay({ workflowId, type, history }, replayed);
 }
 
 async function fetched(workflowId: string): Promise<History> {
@@ -53,7 +51,7 @@ async function fetched(workflowId: string): Promise<History> {
 
 type Subject = { readonly workflowId: string; readonly type: string; readonly history: History };
 
-function answer({ workflowId, type, history }: Subject, replayed: Replayed): CommandAnswer {
+function presentReplay({ workflowId, type, history }: Subject, replayed: Replayed): CommandAnswer {
   const events = history.events ?? [];
   const known = { workflow_id: workflowId, workflow_type: type, events: events.length };
   const all = `all ${events.length} events of ${workflowId} (${type})`;
@@ -84,3 +82,62 @@ function answer({ workflowId, type, history }: Subject, replayed: Replayed): Com
 
 const advice =
   'Under this code the workflow would stand still. Run the version that it began under, or keep what that did for\nold workflows (patched), and replay again. Standing still loses nothing: it goes on as soon as the code fits.';
+
+type HistoryEvent = NonNullable<History['events']>[number];
+
+/** An event in words, by what a person sees of it in Temporal's Web UI. */
+function whatHistoryHas(event: HistoryEvent): string {
+  const [kind = 'nothing', attributes] =
+    Object.entries(event).find(([key, value]) => key.endsWith('EventAttributes') && value) ?? [];
+  const name = kind
+    .replace(/EventAttributes$/v, '')
+    .replaceAll(/[A-Z]/gv, ' $&')
+    .toLowerCase();
+  const { activityType, workflowType, markerName, timerId } = (attributes ?? {}) as Attributes;
+  const what = activityType?.name ?? workflowType?.name ?? markerName;
+  const detail = what ?? (timerId ? `timer ${timerId}` : undefined);
+  return detail ? `${name} (${detail})` : name;
+}
+
+type Attributes = {
+  readonly activityType?: { readonly name?: string } | null;
+  readonly workflowType?: { readonly name?: string } | null;
+  readonly markerName?: string | null;
+  readonly timerId?: string | null;
+};
+
+/** What the code does, by the names of Temporal's machines in its messages, without spaces and in lower case. */
+const doings: Readonly<Record<string, string>> = {
+  activity: 'begins an activity',
+  cancelexternalwf: 'cancels another workflow',
+  cancelworkflow: 'ends as cancelled',
+  childworkflow: 'begins a child workflow',
+  completeworkflow: 'ends',
+  continueasnewworkflow: 'continues as new',
+  failworkflow: 'fails',
+  localactivity: 'takes a step of its own (a local activity)',
+  modifyworkflowproperties: 'changes its memo',
+  patch: 'asks patched()',
+  signalexternalwf: 'signals another workflow',
+  timer: 'begins to wait',
+  upsertworkflowsearchattributes: 'changes its search attributes',
+};
+
+const machine = /error: (?<machine>[A-Za-z ]+?) ?[Mm]achine does not handle/v;
+const otherType = /(?<what>Child workflow|[Aa]ctivity) type of .* command '(?<name>[^']*)'/v;
+
+/** What the code does where the history has something else, as far as Temporal's words tell. */
+function whatCodeDoes(said: string): string {
+  const name = machine.exec(said)?.groups?.['machine'];
+  if (name) {
+    return `${doings[name.replaceAll(' ', '').toLowerCase()] ?? name} there`;
+  }
+
+  const other = otherType.exec(said)?.groups;
+  if (other) {
+    const what = other['what'] === 'Child workflow' ? 'a child workflow' : 'an activity';
+    return `begins ${what} "${other['name']}" there`;
+  }
+
+  return said.includes('No command scheduled') ? 'does nothing there' : 'says no more';
+}

@@ -1,8 +1,33 @@
-import { createApiKey, createWorkspace } from './create-workspace.ts';
+import { sql } from 'kysely';
+import { ApiKey } from '../db/entities/api-key.ts';
 import { Workspace } from '../db/entities/workspace.ts';
 import type { Em } from '../db/orm.ts';
+import { query } from '../db/query.ts';
 import { AppError } from '../domain/errors.ts';
+import { isId } from '../domain/is-id.ts';
+import { hashApiKey, newApiKey } from '../runtime/token.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
+
+/** @returns the new workspace's id. */
+export async function createWorkspace(em: Em, name: string): Promise<string> {
+  const workspace = em.create(Workspace, { name, plan: 'standard' });
+  await em.flush();
+  return workspace.id;
+}
+
+/** @returns the key, which is kept only as its hash and cannot be shown again. */
+export async function createApiKey(em: Em, workspaceId: string): Promise<string> {
+  const key = newApiKey();
+  em.create(ApiKey, {
+    workspaceId,
+    hash: hashApiKey(key),
+    lastFour: key.slice(-4),
+    revokedAt: null,
+    lastUsedAt: null,
+  });
+  await em.flush();
+  return key;
+}
 
 type Values = Readonly<Record<string, string>>;
 type Row = {
@@ -29,9 +54,10 @@ export async function createNamedWorkspace(
 }
 
 export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer> {
-  const rows = await em.execute<Row[]>(
-    `select id, name, plan, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
-     from workspaces w order by created_at`,
+  const rows = await query(
+    em,
+    sql<Row>`select id, name, plan, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
+             from workspaces w order by created_at`,
   );
   const lines = rows.map(
     ({ id, name, plan, channels }) =>
@@ -40,10 +66,33 @@ export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer
   return { text: lines.join('\n') || 'There is no workspace yet.', data: { workspaces: rows } };
 }
 
+/**
+ * Sets what a workspace pays for. Any plan is as good as another; without one, posts are neither made nor changed nor
+ * sent again (402), from the next call on. What is scheduled already goes out.
+ */
+export async function setPlan(
+  { em }: CommandDeps,
+  { WORKSPACE_ID: id = '', 'PLAN|none': given = '' }: Readonly<Record<string, string>>,
+): Promise<CommandAnswer> {
+  if (!/^[a-z][a-z0-9\-]{0,49}$/v.test(given)) {
+    throw new AppError(
+      'invalid_request',
+      `A plan is a word of at most 50 lower-case letters, digits and hyphens, or "none"; not "${given}".`,
+    );
+  }
+
+  await assertWorkspaceExists(em, id);
+  const plan = given === 'none' ? null : given;
+  await query(em, sql`update workspaces set plan = ${plan} where id = ${id}`);
+  return {
+    text: plan === null ? `Workspace ${id} has no plan` : `Workspace ${id} has the plan ${plan}`,
+    data: { workspace_id: id, plan },
+  };
+}
+
 /** @throws AppError `not_found` */
-export async function mustExist(em: Em, id: string): Promise<void> {
-  const wellFormed = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/v.test(id);
-  if (!wellFormed || !(await em.findOne(Workspace, id))) {
+export async function assertWorkspaceExists(em: Em, id: string): Promise<void> {
+  if (!isId(id) || !(await em.findOne(Workspace, id))) {
     throw new AppError(
       'not_found',
       `There is no workspace "${id}"; "npm run admin -- workspace list" shows them.`,

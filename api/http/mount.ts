@@ -2,7 +2,7 @@ import { Router, type RouterContext } from '@koa/router';
 import { AppError } from '../../domain/errors.ts';
 import { parser } from '../../runtime/parser.ts';
 import type { Admission } from './admission.ts';
-import { isId } from './is-id.ts';
+import { isId } from '../../domain/is-id.ts';
 import { readBody, readNoBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
 import { queryReader } from './read-query.ts';

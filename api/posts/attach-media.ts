@@ -2,7 +2,7 @@ import { MediaFile } from '../../db/entities/media-file.ts';
 import { PostMedia } from '../../db/entities/post-media.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isId } from '../http/is-id.ts';
+import { isId } from '../../domain/is-id.ts';
 
 /** A file of a post, and whether it came by `media_urls`. */
 export type AttachedFile = { readonly file: MediaFile; readonly fromUrl: boolean };

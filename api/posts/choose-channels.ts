@@ -1,6 +1,6 @@
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isId } from '../http/is-id.ts';
+import { isId } from '../../domain/is-id.ts';
 import type { ChosenChannel } from './judge-post.ts';
 
 /**

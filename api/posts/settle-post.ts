@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ApiDeps } from '../deps.ts';
-import { isId } from '../http/is-id.ts';
+import { isId } from '../../domain/is-id.ts';
 import { endAnew, endIfPublished } from '../../db/end-anew.ts';
 import { mustBeSettledSo, type SettledRow } from './settled-already.ts';
 import { mustBeNobodyElses } from './settled-elsewhere.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createApiKey } from '../../cli/create-workspace.ts';
+import { createApiKey } from '../../cli/workspaces.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { call } from '../api/call.ts';
 import { startServer } from '../api/start-server.ts';

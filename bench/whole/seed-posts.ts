@@ -1,5 +1,5 @@
-import { createWorkspace } from '../../cli/create-workspace.ts';
-import { connectChannel } from '../../cli/connect-channel.ts';
+import { createWorkspace } from '../../cli/workspaces.ts';
+import { connectChannel } from '../../cli/channels.ts';
 import type { Whole } from './start-whole.ts';
 
 type Stores = Pick<Whole, 'orm' | 'sealer'>;

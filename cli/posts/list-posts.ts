@@ -2,7 +2,7 @@ import type { Em } from '../../db/orm.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
-import { mustExist } from '../workspaces.ts';
+import { assertWorkspaceExists } from '../workspaces.ts';
 import { readCount } from './read-time.ts';
 import { beginning, instant, oneLine, distance } from './words.ts';
 
@@ -67,7 +67,7 @@ export async function listPosts({ em, now }: CommandDeps, values: Values): Promi
   const limit = readCount('limit', values['limit'], 50);
   const workspaceId = values['workspace'];
   if (workspaceId !== undefined) {
-    await mustExist(em, workspaceId);
+    await assertWorkspaceExists(em, workspaceId);
   }
 
   const nowMs = now().getTime();

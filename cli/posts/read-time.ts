@@ -1,5 +1,5 @@
 import { parseInstant } from '../../domain/parse-instant.ts';
-import { UsageError } from '../usage-error.ts';
+import { UsageError } from '../command.ts';
 
 const unitsMs: Readonly<Record<string, number>> = {
   s: 1000,

@@ -3,9 +3,8 @@ import { canRetryLater, channelErrorCodes } from '../../domain/channel-error.ts'
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
 import { lateSpacingMs } from '../../domain/late-posts.ts';
-import type { CommandAnswer, CommandDeps } from '../command.ts';
-import { UsageError } from '../usage-error.ts';
-import { mustExist } from '../workspaces.ts';
+import { UsageError, type CommandAnswer, type CommandDeps } from '../command.ts';
+import { assertWorkspaceExists } from '../workspaces.ts';
 import { failedPosts, type FailedPost, type Window } from './failed-posts.ts';
 import { leftToRelay, toldSoon } from './operated.ts';
 import { readTime } from './read-time.ts';
@@ -52,7 +51,7 @@ async function readWindow(deps: CommandDeps, values: Values): Promise<Window> {
   }
 
   if (workspace !== undefined) {
-    await mustExist(deps.em, workspace);
+    await assertWorkspaceExists(deps.em, workspace);
   }
 
   return {

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { connectChannel } from '../../cli/connect-channel.ts';
+import { connectChannel } from '../../cli/channels.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import type { Json } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { connectChannel } from '../../cli/connect-channel.ts';
+import { connectChannel } from '../../cli/channels.ts';
 import type { CommandDeps } from '../../cli/command.ts';
 import { createDemo } from '../../cli/create-demo.ts';
 import { createSealer } from '../../runtime/sealer.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createApiKey } from '../../cli/create-workspace.ts';
+import { createApiKey } from '../../cli/workspaces.ts';
 import { startReadyApi } from '../support/api-process.ts';
 import { clientFor } from '../support/client.ts';
 import { holdLock } from '../support/hold-lock.ts';

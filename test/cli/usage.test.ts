@@ -1,6 +1,6 @@
 import test from 'ava';
-import { readArguments, UsageError } from '../../cli/read-arguments.ts';
-import { usage } from '../../cli/usage.ts';
+import { UsageError } from '../../cli/command.ts';
+import { readArguments, usage } from '../../cli/read-arguments.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { runAdmin } from './admin.ts';
 

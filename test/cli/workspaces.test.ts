@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { CommandDeps } from '../../cli/command.ts';
-import { createWorkspace } from '../../cli/create-workspace.ts';
+import { createWorkspace } from '../../cli/workspaces.ts';
 import { listWorkspaces } from '../../cli/workspaces.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { blueskyAccount, mastodonAccount, networkPorts } from '../support/accounts.ts';

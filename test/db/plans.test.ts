@@ -1,7 +1,7 @@
 import { forgetOld } from '../../activities/sweep/forget-old.ts';
 import { ask } from '../../db/ask.ts';
-import { connectChannel } from '../../cli/connect-channel.ts';
-import { createWorkspace } from '../../cli/create-workspace.ts';
+import { connectChannel } from '../../cli/channels.ts';
+import { createWorkspace } from '../../cli/workspaces.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { createApiKey, createWorkspace } from '../../cli/create-workspace.ts';
+import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
 import { networks } from '../../networks/index.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { startApiProcess, type ApiProcess } from '../support/api-process.ts';

@@ -4,7 +4,7 @@ import {
   publishChannel,
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
-import { createWorkspace } from '../../cli/create-workspace.ts';
+import { createWorkspace } from '../../cli/workspaces.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import { Post } from '../../db/entities/post.ts';
 import { createOrm } from '../../db/orm.ts';

@@ -1,5 +1,5 @@
 import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
-import { createApiKey, createWorkspace } from '../../cli/create-workspace.ts';
+import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import { checkAnswer } from './check-answer.ts';
 import { poll } from './poll.ts';

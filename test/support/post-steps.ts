@@ -15,7 +15,7 @@ import { retryPost } from '../../api/posts/retry-post.ts';
 import { settlePost } from '../../api/posts/settle-post.ts';
 import type { CreatePostBody, EditPostBody } from '../../api/posts/schemas.ts';
 import { showPost } from '../../api/posts/read-posts.ts';
-import { createWorkspace } from '../../cli/create-workspace.ts';
+import { createWorkspace } from '../../cli/workspaces.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { Network } from '../../networks/network.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';

@@ -1,7 +1,7 @@
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { createWorkspace } from '../../../cli/create-workspace.ts';
+import { createWorkspace } from '../../../cli/workspaces.ts';
 import type { MediaStorage } from '../../../runtime/storage/media-storage.ts';
 import { diskStorage } from '../../../runtime/storage/disk-storage.ts';
 import { s3Storage } from '../../../runtime/storage/s3-storage.ts';

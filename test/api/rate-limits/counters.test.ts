@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { inBatches } from '../../../api/rate-limits/in-batches.ts';
-import { createApiKey, createWorkspace } from '../../../cli/create-workspace.ts';
+import { createApiKey, createWorkspace } from '../../../cli/workspaces.ts';
 import { clientFor, newClient, type Client } from '../../support/client.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { noTemporal } from '../../support/media-library.ts';
