@@ -23,10 +23,10 @@ export type ApiDeps = {
   readonly media: MediaDeps;
   readonly log: Logger;
   readonly now: () => Date;
-  /** Tells Temporal of a committed post, in the background; what fails here the relay makes up for. */
-  readonly tellTemporal: (post: PostToSync) => void;
+  /** Syncs a committed post with Temporal in the background; the relay repeats what fails. */
+  readonly syncPost: (post: PostToSync) => void;
   /** The same for a webhook delivery that was replayed. */
-  readonly tellDelivery: (delivery: DeliveryToSync) => void;
+  readonly syncDelivery: (delivery: DeliveryToSync) => void;
   /** The way out to webhook endpoints. */
   readonly egress: Egress;
   /** Why a webhook may not be sent to this address, in a sentence; null when it may. */

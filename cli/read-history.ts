@@ -3,7 +3,7 @@ import { historyFromJSON, type History } from '@temporalio/common/lib/proto-util
 import { AppError } from '../domain/errors.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import { grpcErrorIn, hasGrpcCode } from '../temporal/grpc-errors.ts';
-import { isTemporalAway } from '../temporal/is-away.ts';
+import { isTemporalAway } from '../temporal/grpc-errors.ts';
 import type { Temporal } from '../temporal/connect.ts';
 
 /** A history may be some megabytes, in pages. In milliseconds. */

@@ -5,19 +5,19 @@ import type { Logger } from '../runtime/logger.ts';
 import { syncDelivery, type DeliveryToSync } from './sync-delivery.ts';
 import { syncPost, type PostToSync } from './sync-post.ts';
 
-/** How many rows are told of at once; what comes beyond waits for the relay, which needs no memory. */
+/** How many syncs run at once; a row beyond waits for the relay, which needs no memory. */
 const maxInFlight = 100;
 
 export type BackgroundSync = {
-  /** Returns at once. Whatever fails is made up for by the relay. */
-  readonly tell: (post: PostToSync) => void;
+  /** Returns at once. The relay repeats what fails. */
+  readonly syncPost: (post: PostToSync) => void;
   /** The same for a delivery that was replayed. */
-  readonly tellDelivery: (delivery: DeliveryToSync) => void;
+  readonly syncDelivery: (delivery: DeliveryToSync) => void;
   /** Resolves when nothing is in flight. */
   readonly drain: () => Promise<void>;
 };
 
-/** Tells Temporal of committed rows while the caller already has its answer. */
+/** Syncs committed rows with Temporal while the caller already has its answer. */
 export function backgroundSync(client: Client, orm: Orm, log: Logger): BackgroundSync {
   const inFlight = new Set<Promise<void>>();
   const begin = (row: object, sync: (em: Em) => Promise<void>): void => {
@@ -25,17 +25,17 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
       return;
     }
 
-    const telling = sync(orm.em.fork())
+    const syncing = sync(orm.em.fork())
       .catch((error: unknown) => {
         const why = describeError(error);
-        log.warn({ ...row, error: why }, 'left to the relay: Temporal did not hear');
+        log.warn({ ...row, error: why }, 'left to the relay: Temporal did not take it');
       })
-      .finally(() => inFlight.delete(telling));
-    inFlight.add(telling);
+      .finally(() => inFlight.delete(syncing));
+    inFlight.add(syncing);
   };
   return {
-    tell: (post) => begin({ post: post.postId }, (em) => syncPost(client, em, post, log)),
-    tellDelivery: (delivery) =>
+    syncPost: (post) => begin({ post: post.postId }, (em) => syncPost(client, em, post, log)),
+    syncDelivery: (delivery) =>
       begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery, log)),
     drain: async () => {
       await Promise.all(inFlight);

@@ -23,7 +23,7 @@ export function temporalOptions(env: Env = process.env) {
 
 /**
  * How long a lost connection waits at most before it is tried again, in milliseconds. gRPC's own waits grow to
- * two minutes, and for so long the relay would have nobody to tell after Temporal is back.
+ * two minutes, and for so long the relay would reach nobody after Temporal is back.
  */
 const reconnectMs = 500;
 
@@ -37,3 +37,10 @@ export function connectTemporal(env: Env = process.env): Temporal {
   const client = new Client({ connection, namespace });
   return { client, connection, namespace, close: () => connection.close() };
 }
+
+/** Without a deadline a call hangs 19 s when the server is away. In milliseconds. */
+export const deadlineMs = 2000;
+
+/** @throws ServiceError when Temporal has not answered by then. */
+export const underDeadline = <T>(client: Client, call: () => Promise<T>): Promise<T> =>
+  client.withDeadline(Date.now() + deadlineMs, call);

@@ -1,4 +1,5 @@
 import { isGrpcServiceError } from '@temporalio/client';
+import { NamespaceNotFoundError } from '@temporalio/common';
 import { causesOf } from '../domain/errors.ts';
 
 /** gRPC's status codes, as far as this service tells them apart: https://grpc.io/docs/guides/status-codes/. */
@@ -23,3 +24,17 @@ export function hasGrpcCode(error: unknown, ...codes: readonly GrpcCode[]): bool
   const answer = grpcErrorIn(error);
   return answer !== undefined && codes.some((name) => grpcCodes[name] === Number(answer.code));
 }
+
+/** Whether an error means that Temporal takes no request at the moment, whatever the request says. */
+export const isTemporalAway = (error: unknown): boolean =>
+  // Without its namespace, Temporal lost its data or is being set up.
+  causesOf(error).some((cause) => cause instanceof NamespaceNotFoundError) ||
+  hasGrpcCode(
+    error,
+    'cancelled',
+    'deadlineExceeded',
+    'permissionDenied',
+    'resourceExhausted',
+    'unavailable',
+    'unauthenticated',
+  );

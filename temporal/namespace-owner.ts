@@ -1,6 +1,6 @@
 import { ScheduleNotFoundError, type Client } from '@temporalio/client';
 import { sweepScheduleId } from '../workflows/messages.ts';
-import { underDeadline } from './under-deadline.ts';
+import { underDeadline } from './connect.ts';
 
 /** This namespace of Temporal is that of another database. */
 export class OtherDatabaseError extends Error {

@@ -1,17 +1,17 @@
+import type { Client } from '@temporalio/client';
+import type { TypedSearchAttributes } from '@temporalio/common';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { searchAttributeKeys } from '../workflows/search-attributes.ts';
-import type { Temporal } from './connect.ts';
+import { underDeadline, type Temporal } from './connect.ts';
 import { hasGrpcCode } from './grpc-errors.ts';
-import { underDeadline } from './under-deadline.ts';
 
 /** Temporal's own numbers for the types that we use. */
 const types = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
 
 /**
- * Makes sure that Temporal knows the attributes that people search by. Those that lack come to be at once or not at
- * all. A Temporal that does not allow it, as Temporal Cloud, is told of in the log, and posts go out as ever. Several
- * workers may do it at the same time.
+ * Registers the search attributes that Temporal lacks, all of them in one request. Where Temporal does not allow it, as
+ * Temporal Cloud, the log says so, and posts go out all the same. Several workers may do it at the same time.
  *
  * @returns whether Temporal knows them.
  */
@@ -19,10 +19,10 @@ export const ensureSearchAttributes = async (temporal: Temporal, log: Logger): P
   (await ensure(temporal, log)) === 'known';
 
 /**
- * The same, and where Temporal gave no answer, as a busy one does, once more each minute until it gives one: otherwise
- * nobody could search for posts before a worker starts the next time. Resolves after the first try.
+ * The same, repeated each minute while Temporal gives no answer, as when it is busy: otherwise nobody could search for
+ * posts before the next start of a worker. Resolves after the first try.
  *
- * @returns a function that ends it.
+ * @returns a function that stops it.
  */
 export async function keepSearchable(
   temporal: Temporal,
@@ -81,7 +81,7 @@ async function ensure(
     const attributes = searchAttributeKeys.map(({ name, type }) => `${name} (${type})`);
     log.warn(
       { error: describeError(error), attributes },
-      "Temporal's search attributes could not be made sure of: workflows may start without them",
+      'the search attributes could not be checked: workflows may start without them',
     );
     return hasGrpcCode(error, ...unanswered) ? 'unanswered' : 'refused';
   }
@@ -95,3 +95,44 @@ const unanswered = [
   'resourceExhausted',
   'unavailable',
 ] as const;
+
+/** After a start that Temporal refused, workflows start without search attributes for so long, in milliseconds. */
+const unknownMs = 60_000;
+
+/** When that ends for each client, in milliseconds since 1970. */
+const unknownUntil = new WeakMap<Client, number>();
+
+type Start<T> = (searchable: { typedSearchAttributes?: TypedSearchAttributes }) => Promise<T>;
+
+/**
+ * Starts a workflow with search attributes, or without them where the server refuses that: one that does not know the
+ * attributes refuses the whole start, and no post may be lost for that.
+ *
+ * @throws ServiceError when it is refused without them too, or for another reason.
+ */
+export async function startSearchable<T>(
+  client: Client,
+  attributes: TypedSearchAttributes,
+  start: Start<T>,
+  log?: Logger,
+): Promise<T> {
+  if (Date.now() < (unknownUntil.get(client) ?? 0)) {
+    return start({});
+  }
+
+  try {
+    return await start({ typedSearchAttributes: attributes });
+  } catch (error) {
+    if (!hasGrpcCode(error, 'invalidArgument')) {
+      throw error;
+    }
+
+    const started = await start({});
+    if (Date.now() >= (unknownUntil.get(client) ?? 0)) {
+      log?.warn({}, 'Temporal does not know our search attributes: workflows start without them');
+    }
+
+    unknownUntil.set(client, Date.now() + unknownMs);
+    return started;
+  }
+}

@@ -1,6 +1,9 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
-import { ask } from '../db/ask.ts';
+import { sql } from 'kysely';
+import { dueAt } from '../db/due-at.ts';
 import type { Em } from '../db/orm.ts';
+import { query } from '../db/query.ts';
+import { wakeDelayMs } from '../domain/wake-time.ts';
 import type { Logger } from '../runtime/logger.ts';
 import {
   cancel,
@@ -10,11 +13,10 @@ import {
   type PublishPostInput,
 } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
-import { startSearchable } from './start-searchable.ts';
-import { underDeadline } from './under-deadline.ts';
-import { wakeTime } from './wake-time.ts';
+import { underDeadline } from './connect.ts';
+import { startSearchable } from './search-attributes.ts';
 
-/** What Temporal must know of a post. */
+/** What the workflow of a post must know. */
 export type PostToSync = {
   readonly workspaceId: string;
   readonly postId: string;
@@ -24,13 +26,13 @@ export type PostToSync = {
   readonly dueAt: string | null;
   /** Of a draft: a channel was being sent when it was cancelled, and is to be finished. */
   readonly isUnfinished?: boolean;
-  /** Where it is to go, for people who look for it in Temporal; whoever does not know leaves it out. */
+  /** Where it is to go, for people who search for it in Temporal; left out by callers that do not know. */
   readonly networks?: readonly string[];
 };
 
 /**
- * Tells Temporal of a post's committed state and remembers that it was told. Safe to repeat and to overtake:
- * starts are idempotent, and messages carry the revision.
+ * Starts or signals the workflow of a post according to the committed row, and marks the row synced. Safe to repeat and
+ * to overtake: starts are idempotent, and signals carry the revision.
  *
  * @throws ServiceError when Temporal is away; the row stays in the outbox, and the relay repeats it.
  */
@@ -41,42 +43,64 @@ export async function syncPost(
   log?: Logger,
 ): Promise<void> {
   const wakeAt = await wakeTime(em, post);
-  await underDeadline(client, () => tell(client, { ...post, dueAt: wakeAt }, log));
-  await remember(em, post, wakeAt === post.dueAt ? null : wakeAt, log);
+  await underDeadline(client, () => notify(client, { ...post, dueAt: wakeAt }, log));
+  await markSynced(em, post, wakeAt === post.dueAt ? null : wakeAt, log);
 }
 
 /**
- * Where a failover lost the commit while Temporal was told of it, the row stands below what was told: it goes into the
- * outbox, so that Temporal hears what is so.
+ * When a post's workflow is to wake up: at the post's time, unless its workspace has hundreds of posts in that second.
+ * What a user sees is the post's own time, and the workflow asks the database for it before it publishes.
+ *
+ * @returns ISO 8601 in UTC; null for a draft.
  */
-async function remember(
+export async function wakeTime(em: Em, post: PostToSync): Promise<string | null> {
+  const { workspaceId, postId, status, dueAt: at } = post;
+  if (status !== 'scheduled' || at === null) {
+    return at;
+  }
+
+  // In the order of the index `posts_due_by_workspace`: thousands of others may be due in the same second.
+  const [row] = await query<{ before: number }>(
+    em,
+    sql`select count(*)::int as before from posts
+      where workspace_id = ${workspaceId} and status = 'scheduled'
+        and ${dueAt()} between date_trunc('second', ${at}::timestamptz) and ${at}::timestamptz
+        and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid)`,
+  );
+  return new Date(Date.parse(at) + wakeDelayMs(row?.before ?? 0)).toISOString();
+}
+
+/**
+ * Where a failover lost the commit of which the workflow was notified, the row's revision is below the one that the
+ * workflow has: the row goes into the outbox, so that the workflow learns what is so.
+ */
+async function markSynced(
   em: Em,
   { workspaceId, postId, revision }: PostToSync,
   wakesAt: string | null,
   log?: Logger,
 ): Promise<void> {
-  const [row] = await ask<{ revision: number }>(
+  const [row] = await query<{ revision: number }>(
     em,
-    `update posts set synced_revision = case when $1 > revision then revision - 1
-         else least(revision, greatest(synced_revision, $1)) end,
-       wakes_at = case when $1 between least(synced_revision, revision) and revision then $4::timestamptz
-         else wakes_at end
-     where id = $2 and workspace_id = $3 returning revision`,
-    [revision, postId, workspaceId, wakesAt],
+    sql`update posts set synced_revision = case when ${revision}::int > revision then revision - 1
+          else least(revision, greatest(synced_revision, ${revision}::int)) end,
+        wakes_at = case when ${revision}::int between least(synced_revision, revision) and revision
+          then ${wakesAt}::timestamptz else wakes_at end
+      where id = ${postId} and workspace_id = ${workspaceId} returning revision`,
   );
   if (row && row.revision < revision) {
     log?.warn(
-      { post: postId, workspace: workspaceId, told: revision, revision: row.revision },
-      'the database lost a change of which Temporal was told: it is told of the post as it is',
+      { post: postId, workspace: workspaceId, synced: revision, revision: row.revision },
+      'the database lost a change that the workflow of this post knows: it is synced once more',
     );
   }
 }
 
-async function tell(client: Client, post: PostToSync, log?: Logger): Promise<void> {
-  const { workspaceId, postId, revision, dueAt, networks } = post;
-  // A retry is told of like a new time, which is now.
-  if ((post.status === 'scheduled' || post.status === 'publishing') && dueAt !== null) {
-    const options = startOptions({ workspaceId, postId, revision, dueAt });
+async function notify(client: Client, post: PostToSync, log?: Logger): Promise<void> {
+  const { workspaceId, postId, revision, dueAt: at, networks } = post;
+  // The signal of a retry is that of a new time, which is now.
+  if ((post.status === 'scheduled' || post.status === 'publishing') && at !== null) {
+    const options = startOptions({ workspaceId, postId, revision, dueAt: at });
     const start = (searchable: object): Promise<unknown> =>
       revision === 1
         ? client.workflow.start('publishPost', { ...options, ...searchable })
@@ -85,14 +109,14 @@ async function tell(client: Client, post: PostToSync, log?: Logger): Promise<voi
             ...options,
             ...searchable,
             signal: reschedule,
-            signalArgs: [{ revision, dueAt }],
+            signalArgs: [{ revision, dueAt: at }],
           });
     await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
     return;
   }
 
   if (post.status === 'draft' && post.isUnfinished) {
-    // Somebody has to finish it at once: its workflow, which may sleep until another time, or one that is started now.
+    // To be finished at once, by its workflow, which may sleep until another time, or by one that is started now.
     const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo });
     const start = (searchable: object): Promise<unknown> =>
       client.workflow.signalWithStart('publishPost', {
@@ -124,10 +148,10 @@ const startOptions = (input: PublishPostInput) => ({
   // Running: leave it. Closed: a retry, or a draft that was scheduled again, is a new run of the same id.
   workflowIdConflictPolicy: 'USE_EXISTING' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-  // Short, and no details: each byte is kept for as long as the post sleeps. Which post it is stands in the id, whose
-  // and where to in the search attributes; the current details say the rest and cost nothing.
+  // Short, and no details: each byte is kept for as long as the post sleeps. The id names the post, the search
+  // attributes its workspace and networks; the current details say the rest and cost nothing.
   staticSummary: 'Scheduled post',
-  // Its activities and deliveries inherit it: a workspace with many posts does not hold up another's few.
+  // Activities and deliveries inherit it: a workspace with many posts does not hold up another's few.
   priority: { fairnessKey: input.workspaceId },
   args: [input] as [PublishPostInput],
 });

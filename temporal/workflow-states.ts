@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { WorkflowState, WorkflowStates } from '../domain/workflow-state.ts';
 import { deliveryWorkflowId, postWorkflowId } from '../workflows/messages.ts';
-import { underDeadline } from './under-deadline.ts';
+import { underDeadline } from './connect.ts';
 
 /** Asks Temporal about the newest run of a row's workflow. It costs no event of history. */
 export const workflowStates = (client: Client): WorkflowStates => ({

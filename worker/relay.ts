@@ -4,8 +4,8 @@ import type { Em, Orm } from '../db/orm.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { sideBySide } from '../runtime/side-by-side.ts';
-import { isTemporalAway } from '../temporal/is-away.ts';
-import { deadlineMs } from '../temporal/under-deadline.ts';
+import { isTemporalAway } from '../temporal/grpc-errors.ts';
+import { deadlineMs } from '../temporal/connect.ts';
 import { heldBackRows, type HeldBack } from './held-back.ts';
 import { outboxes, type Outbox } from './outboxes.ts';
 

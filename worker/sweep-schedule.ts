@@ -9,7 +9,7 @@ import { insist } from '../runtime/insist.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { mustBeOwner } from '../temporal/namespace-owner.ts';
 import { hasGrpcCode } from '../temporal/grpc-errors.ts';
-import { underDeadline } from '../temporal/under-deadline.ts';
+import { underDeadline } from '../temporal/connect.ts';
 import { postsQueue, sweepScheduleId } from '../workflows/messages.ts';
 
 const minuteMs = 60_000;

@@ -2,8 +2,8 @@ import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/com
 
 /**
  * What Temporal's lists can be searched by, and show as columns. Ids, names of networks and codes only. An attribute
- * that the server does not know makes it refuse a start, and a workflow that sets one gets stuck: so whoever starts a
- * workflow can do without (`temporal/start-searchable.ts`), and a workflow sets more only when it began with some.
+ * that the server does not know makes it refuse a start, and a workflow that sets one gets stuck: so workflows also start
+ * without them (`startSearchable` in `temporal/`), and a workflow sets more only when it began with some.
  *
  * A post's id is none of them: it is in the workflow's own id, and `RootWorkflowId` finds the deliveries of a post.
  * Its time is none either: each move of a post would cost one more event to keep it true.

@@ -55,7 +55,7 @@ export async function cancelPost(deps: ApiDeps, scope: Scope): Promise<number> {
     };
   });
   const isUnfinished = stillSending > 0;
-  deps.tellTemporal({ workspaceId, postId, status: 'draft', revision, dueAt: null, isUnfinished });
+  deps.syncPost({ workspaceId, postId, status: 'draft', revision, dueAt: null, isUnfinished });
   return stillSending;
 }
 

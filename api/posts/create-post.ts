@@ -95,7 +95,7 @@ async function makePost(
 
   if (dueAt) {
     const at = dueAt.toISOString();
-    deps.tellTemporal({
+    deps.syncPost({
       workspaceId,
       postId: post.id,
       status: 'scheduled',

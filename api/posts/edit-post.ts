@@ -63,7 +63,7 @@ export async function editPost(
         .transactional((em) => applyEdit(deps, em, workspaceId, { ...edit, recounts })),
     );
     if (changed) {
-      deps.tellTemporal(changed);
+      deps.syncPost(changed);
     }
   } finally {
     await downloaded.settle();

@@ -6,7 +6,7 @@ import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { mustHavePlan } from './must-have-plan.ts';
 
-export type RetryDeps = Pick<ApiDeps, 'orm' | 'now' | 'tellTemporal'>;
+export type RetryDeps = Pick<ApiDeps, 'orm' | 'now' | 'syncPost'>;
 
 type PostRow = { status: string };
 
@@ -65,7 +65,7 @@ export async function retryPost(
     return { revision: raised, networks: all, retrying: inOrder(channels) };
   });
   const dueAt = at.toISOString();
-  deps.tellTemporal({ workspaceId, postId, status: 'publishing', revision, dueAt, networks });
+  deps.syncPost({ workspaceId, postId, status: 'publishing', revision, dueAt, networks });
   return retrying;
 }
 

@@ -11,7 +11,7 @@ import { lockLedger, settleAsRefused, settleAsSent, type LedgerView } from './se
 import { settledUrl } from './settled-url.ts';
 import { absentSentence, shortThreadSentence } from './settled-words.ts';
 
-export type SettleDeps = Pick<ApiDeps, 'orm' | 'now' | 'publicUrl' | 'tellDelivery'>;
+export type SettleDeps = Pick<ApiDeps, 'orm' | 'now' | 'publicUrl' | 'syncDelivery'>;
 
 /** What somebody found who looked at the account. */
 export type Settlement = {
@@ -66,7 +66,7 @@ export async function settlePost(
     return end(em, scope, { publicUrl: deps.publicUrl, now });
   });
   for (const deliveryId of deliveryIds) {
-    deps.tellDelivery({ workspaceId: scope.workspaceId, deliveryId, round: 1 });
+    deps.syncDelivery({ workspaceId: scope.workspaceId, deliveryId, round: 1 });
   }
 }
 

@@ -35,6 +35,6 @@ export async function replayDelivery(
     throw new AppError('delivery_not_final', message);
   }
 
-  begun.forEach(deps.tellDelivery);
+  begun.forEach(deps.syncDelivery);
   return delivery;
 }

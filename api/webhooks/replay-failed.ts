@@ -33,7 +33,7 @@ export async function replayFailed(
       values: [endpointId, readSince(since)],
     });
   });
-  begun.slice(0, toldAtOnce).forEach(deps.tellDelivery);
+  begun.slice(0, toldAtOnce).forEach(deps.syncDelivery);
   return begun.length;
 }
 

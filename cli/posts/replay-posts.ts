@@ -104,7 +104,7 @@ async function retry(
 ): Promise<string | null> {
   try {
     const caller = { workspaceId, plan };
-    await retryPost({ orm, now, tellTemporal: leftToRelay }, caller, postId, { only: codes, at });
+    await retryPost({ orm, now, syncPost: leftToRelay }, caller, postId, { only: codes, at });
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code !== 'unavailable') {

@@ -9,7 +9,7 @@ export async function retryOne(
 ): Promise<CommandAnswer> {
   const { postId, ...caller } = await findPost(em, given);
   mustHavePlan(caller);
-  const retrying = await retryPost({ orm, now, tellTemporal: leftToRelay }, caller, postId);
+  const retrying = await retryPost({ orm, now, syncPost: leftToRelay }, caller, postId);
   const channels = `${retrying.length} ${retrying.length === 1 ? 'channel' : 'channels'}`;
   return {
     text: `Post ${postId} is sent again to ${channels}: ${retrying.join(', ')}\n${toldSoon}`,

@@ -10,7 +10,7 @@ export async function settleOne(
   { POST: given = '', CHANNEL: channelId = '', published }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
   const { postId, workspaceId } = await findPost(em, given);
-  const deps = { orm, now, publicUrl, tellDelivery: leftToRelay };
+  const deps = { orm, now, publicUrl, syncDelivery: leftToRelay };
   const settlement = { channelId, url: published ?? null };
   await settlePost(deps, { workspaceId, postId }, settlement);
 

@@ -54,7 +54,7 @@ export const PostSchema = defineEntity({
     video: p.json<VideoOptions>().strictNullable(),
     warning: p.text().strictNullable(),
     publishedAt: instant().strictNullable(),
-    /** When its workflow wakes up, where that is later than its time: `temporal/wake-time.ts`. */
+    /** When its workflow wakes up, where that is later than its time: `wakeTime` in `temporal/sync-post.ts`. */
     wakesAt: instant().strictNullable(),
     /** When the sweep last asked Temporal about its workflow. */
     checkedAt: instant().strictNullable(),

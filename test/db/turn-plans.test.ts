@@ -1,5 +1,5 @@
 import { newId } from '../../db/new-id.ts';
-import { wakeTime } from '../../temporal/wake-time.ts';
+import { wakeTime } from '../../temporal/sync-post.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';

@@ -33,7 +33,7 @@ test('what the page quotes of logs and answers is what the programs say', (t) =>
     .map(read)
     .join('\n');
   for (const quoted of [
-    'left to the relay: Temporal did not hear',
+    'left to the relay: Temporal did not take it',
     'Temporal did not answer',
     'this post is overdue, and nothing says why',
     'a fault of our own keeps a channel from its post; it is tried again',

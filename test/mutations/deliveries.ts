@@ -138,8 +138,8 @@ export const deliveryMutations: readonly Mutation[] = [
   ...mutationsOf('temporal/sync-delivery.ts', temporal, [
     [
       'a replay after one that a failover lost is never begun',
-      'least(round, greatest(synced_round, ?))',
-      'greatest(synced_round, ?)',
+      'least(round, greatest(synced_round, ${round}::int))',
+      'greatest(synced_round, ${round}::int)',
     ],
   ]),
   ...mutationsOf(
@@ -148,16 +148,16 @@ export const deliveryMutations: readonly Mutation[] = [
     [
       [
         'a post whose cancel a failover lost never goes out',
-        'when $1 > revision then revision - 1',
-        'when $1 > revision then $1',
+        'when ${revision}::int > revision then revision - 1',
+        'when ${revision}::int > revision then ${revision}::int',
       ],
     ],
   ),
   ...mutationsOf('temporal/sync-post.ts', temporal, [
     [
       'the outbox keeps a post that Temporal was told of',
-      'greatest(synced_revision, $1)',
-      'least(synced_revision, $1)',
+      'greatest(synced_revision, ${revision}::int)',
+      'least(synced_revision, ${revision}::int)',
     ],
     [
       'a post without a workflow cannot become a draft',

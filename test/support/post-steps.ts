@@ -123,9 +123,9 @@ function apiCalls(
   const rules = Object.fromEntries(
     Object.entries(deps.networks).map(([name, network]) => [name, network.rules]),
   );
-  const tellTemporal = (message: PostToSync) => void told.push(message);
+  const syncPost = (message: PostToSync) => void told.push(message);
   const media = { underWay: new Map() };
-  const api = { ...deps, media, rules, tellTemporal, tellDelivery: () => undefined };
+  const api = { ...deps, media, rules, syncPost, syncDelivery: () => undefined };
   const apiDeps = api as unknown as ApiDeps; // Without what only calls with files use.
   const caller = { workspaceId, plan: 'standard', quotas: usualQuotas };
   return {

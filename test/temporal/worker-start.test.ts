@@ -4,7 +4,7 @@ import ava, { type ExecutionContext } from 'ava';
 import type { Swept } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { isTemporalAway } from '../../temporal/is-away.ts';
+import { isTemporalAway } from '../../temporal/grpc-errors.ts';
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { ensureSweepSchedule, keepSweepScheduled } from '../../worker/sweep-schedule.ts';

@@ -266,7 +266,7 @@ test('an event whose message to Temporal is lost is delivered all the same', asy
   // As a process that dies between the commit and the message.
   const settlement = { channelId: channels.network, url: 'https://social.test/@ana/1' };
   const scope = { workspaceId: client.workspaceId, postId: id };
-  await settlePost({ ...api.punctual.deps, tellDelivery: () => undefined }, scope, settlement);
+  await settlePost({ ...api.punctual.deps, syncDelivery: () => undefined }, scope, settlement);
 
   t.is(JSON.parse((await receiver.nth(1)).body).type, 'post.published');
 });

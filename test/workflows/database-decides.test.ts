@@ -153,7 +153,7 @@ test('a post that was cancelled and scheduled anew goes out at its new time, eve
     (status) => status === 'retrying',
   );
 
-  const silent = { ...punctual.deps, tellTemporal: () => undefined } as unknown as ApiDeps;
+  const silent = { ...punctual.deps, syncPost: () => undefined } as unknown as ApiDeps;
   await cancelPost(silent, { workspaceId: client.workspaceId, postId: post });
   await client.patch(`/posts/${post}`, { body: 'Better', schedule_in_minutes: 0 });
 

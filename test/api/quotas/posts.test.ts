@@ -251,7 +251,7 @@ test('one workspace that is full refuses nobody else', async (t) => {
 test('posts, cancels and edits of one workspace at the same moment never lock each other out', async (t) => {
   const { client, channel } = await limited(api.punctual, { scheduled: 40, drafts: 40 });
   const { deps } = api.punctual;
-  const quiet = { ...deps, tellTemporal: () => undefined };
+  const quiet = { ...deps, syncPost: () => undefined };
   const live = async (n: number): Promise<void> => {
     const { body } = await client.post('/posts', later(channel), { 'idempotency-key': `${n}` });
     const id: string | undefined = body.post?.id;

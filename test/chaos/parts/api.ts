@@ -8,9 +8,9 @@ const folder = process.env['CHAOS_FOLDER'] ?? '';
 
 await runApi((deps) => ({
   ...deps,
-  tellTemporal: (post) => {
+  syncPost: (post) => {
     fallIntoTrap(folder, 'API killed after the commit');
-    deps.tellTemporal(post);
+    deps.syncPost(post);
   },
 }));
 process.exit(0);
