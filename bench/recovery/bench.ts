@@ -5,11 +5,11 @@ import type { Stage } from '../../scripts/parts/part.ts';
 import { deliveryWorkflowId } from '../../workflows/messages.ts';
 import { count } from '../count.ts';
 import { machineFacts } from '../machine.ts';
+import { verdict } from '../verdict.ts';
 import { insistently } from '../whole/for-each-of.ts';
 import { inOwnFolder } from '../whole/in-own-folder.ts';
 import { addChannels } from '../whole/seed-posts.ts';
 import { startWhole, type Whole } from '../whole/start-whole.ts';
-import { report } from './report.ts';
 import { insertDeliveries, insertPosts } from './rows.ts';
 
 /** How many starts the bare loop has under way: as many as the relay. */
@@ -83,7 +83,7 @@ const startBare = (
 type Row = { readonly found: number; readonly back: number; readonly deliveries: number };
 
 /** When things were so, in seconds since the loss; Infinity when they never were. */
-export type Seen = {
+type Seen = {
   readonly firstFound: number;
   readonly allFound: number;
   readonly allBack: number;
@@ -128,3 +128,43 @@ async function watch({ orm }: Whole, { say, signal }: Stage, posts: number): Pro
 
   return seen;
 }
+
+/** What is promised of a hundred thousand: the posts are back in so many seconds, and the delivery is found. */
+const [crowd, postsTarget, deliveryTarget] = [100_000, 600, 300];
+
+type Result = Seen & {
+  readonly posts: number;
+  readonly deliveries: number;
+  readonly barePerSecond: number;
+};
+
+/** Prints what was seen. @returns whether the targets were met. */
+function report(result: Result, say: (line: string) => void): boolean {
+  const { posts, deliveries, firstFound, allFound, allBack, deliveryFound, barePerSecond } = result;
+  const perSecond = posts / (allBack - firstFound);
+  // A sweep begins each minute: few posts wait for it as long as many do.
+  const ofCrowd = firstFound + crowd / perSecond;
+  say(
+    `\n  the first lost post was found after ${seconds(firstFound)}, all ${posts} after ${seconds(allFound)}`,
+  );
+  say(`  all were back after ${seconds(allBack)}: ${perSecond.toFixed(0)} a second`);
+  const share = `${((perSecond / barePerSecond) * 100).toFixed(0)} % of the bare loop's ${barePerSecond.toFixed(0)}`;
+  say(`  which is ${share}\n`);
+  const checks: [string, boolean][] = [
+    [
+      `${crowd} posts are back after ${seconds(ofCrowd)} at this rate; the target is ${postsTarget} s`,
+      ofCrowd <= postsTarget,
+    ],
+    [
+      `the lost delivery behind ${deliveries - 1} was found after ${seconds(deliveryFound)}; the target is ${deliveryTarget} s`,
+      deliveryFound <= deliveryTarget,
+    ],
+  ];
+  for (const [what, met] of checks) {
+    verdict(say, what, met);
+  }
+
+  return checks.every(([, met]) => met);
+}
+
+const seconds = (value: number): string => `${value.toFixed(0)} s`;

@@ -6,9 +6,8 @@ import { mount } from '../../api/http/mount.ts';
 import { statusOf } from '../../api/http/statuses.ts';
 import { openAnswers } from '../../api/openapi/open-answers.ts';
 import { errorCodes, type ErrorCode } from '../../domain/errors.ts';
-import { Contract, type Operation } from '../support/contract.ts';
+import { Contract, type Operation, ourDocument } from '../support/contract.ts';
 import { sharedApi } from '../support/kit.ts';
-import { ourDocument } from '../support/our-document.ts';
 import { rawCall } from '../support/raw-call.ts';
 
 const api = sharedApi(test);

@@ -5,7 +5,7 @@ import { lossyProxy } from '../support/lossy-proxy.ts';
 import { openConnection } from './connection.ts';
 import { pictureFile, pixelsOf, type TestPartMedia } from './files.ts';
 import { nextStep, partsWith, publish, sendStep, throughDatabase } from './publish.ts';
-import type { Bench, TestAccount } from './suite.ts';
+import type { Bench, TestAccount } from './bench.ts';
 
 /** Whether the pictures of a post are these, in this order, pixel by pixel. */
 async function shows(

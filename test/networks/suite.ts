@@ -1,50 +1,11 @@
-import type { ExecutionContext, TestFn } from 'ava';
-import {
-  NetworkError,
-  type Account,
-  type Json,
-  type Network,
-  type SentPart,
-} from '../../networks/network.ts';
+import type { TestFn } from 'ava';
+import { NetworkError, type SentPart } from '../../networks/network.ts';
 import { freePort } from '../../scripts/ports.ts';
-import { lossyProxy, type Mishap, type Target } from '../support/lossy-proxy.ts';
+import { lossyProxy, type Mishap } from '../support/lossy-proxy.ts';
+import type { Bench } from './bench.ts';
 import { openConnection } from './connection.ts';
 import { carriesMedia } from './media-suite.ts';
 import { nextStep, partsOf, publish, sendStep, throughDatabase } from './publish.ts';
-
-export type LivePost = {
-  readonly remoteId: string;
-  readonly text: string;
-  /** Of the post that it answers. */
-  readonly parentId: string | null;
-};
-
-/** A real account on a real server, and another client's view of it. */
-export type TestAccount = {
-  readonly account: Account;
-  /** All posts of the account, oldest first. */
-  posts(): Promise<LivePost[]>;
-  /** The text that a browser shows at an address. */
-  textAt(url: string): Promise<string>;
-  /** The files of a post, as they are handed out, in order. */
-  filesOf(remoteId: string): Promise<Buffer[]>;
-};
-
-/** What the suite has to know of a network. */
-export type Bench = {
-  readonly network: Network;
-  makeAccount(t: ExecutionContext): Promise<TestAccount>;
-  /** The request that creates posts. */
-  readonly creates: Target;
-  /** The request that brings a file. */
-  readonly uploads: Target;
-  /** Longer than the network takes. */
-  readonly tooLong: string;
-  /** Of the right form, and of no account. */
-  readonly wrongCredentials: Json;
-  /** How the network says when it takes requests again. */
-  resetHeaders(resetAtMs: number): Record<string, string>;
-};
 
 /** The common suite: what every network does, seen from its own other clients. */
 export function passesAsNetwork(testIt: TestFn, bench: Bench): void {

@@ -1,6 +1,4 @@
-import type { Reply } from './client.ts';
-import { Contract } from './contract.ts';
-import { ourDocument } from './our-document.ts';
+import { Contract, ourDocument, type Reply } from './contract.ts';
 
 const prefix = '/api/v1';
 const notAllowed = ['components', 'responses', 'method_not_allowed'];

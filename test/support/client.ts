@@ -2,16 +2,11 @@ import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
 import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import { checkAnswer } from './check-answer.ts';
+import type { Reply } from './contract.ts';
 import { poll } from './poll.ts';
 import type { Punctual } from './punctual.ts';
 
-export type Reply = {
-  readonly status: number;
-  readonly headers: Headers;
-  // A test looks into answers as a program in another language would, without our types.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any;
-};
+export type { Reply } from './contract.ts';
 
 /** A program that uses the API with one workspace's key, and holds every answer against its route's schema. */
 export type Client = {

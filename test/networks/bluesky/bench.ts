@@ -4,7 +4,7 @@ import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { bluesky } from '../../../networks/bluesky/index.ts';
 import { blueskyAccount } from '../../support/accounts.ts';
 import { egressTo, openConnection } from '../connection.ts';
-import type { Bench } from '../suite.ts';
+import type { Bench } from '../bench.ts';
 
 const collection = 'app.bsky.feed.post';
 

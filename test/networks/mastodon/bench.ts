@@ -3,7 +3,7 @@ import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { mastodon } from '../../../networks/mastodon/index.ts';
 import { defaultScopes, mastodonAccount } from '../../support/accounts.ts';
 import { egressTo, openConnection } from '../connection.ts';
-import type { Bench } from '../suite.ts';
+import type { Bench } from '../bench.ts';
 
 /** An account of the test's own, connected with its token and opened for one try. */
 export async function connected(t: ExecutionContext, scopes = defaultScopes) {
