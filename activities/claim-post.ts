@@ -1,6 +1,6 @@
 import { ask } from '../db/ask.ts';
 import type { Em } from '../db/orm.ts';
-import { claimRestMs } from '../domain/claim-rest.ts';
+import { claimRestMs } from '../domain/pacing.ts';
 import { channelStatuses, isFinal, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
 import { endOpenChannels } from './end-open-channels.ts';

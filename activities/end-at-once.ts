@@ -4,8 +4,12 @@ import { presentPost, selectPost, type PostRow } from '../db/load-post-view.ts';
 import { newId } from '../db/new-id.ts';
 import { db, query } from '../db/query.ts';
 import { eventBody, eventTime, eventWithDeliveries } from '../db/record-event.ts';
-import { finalEventType, type EventType } from '../domain/events.ts';
-import { isFinal, statusOfBegunPost } from '../domain/post-status.ts';
+import {
+  type EventType,
+  finalEventType,
+  isFinal,
+  statusOfBegunPost,
+} from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
 import { endsIn, hasMovedOn, type Finalized, type FinalizeRequest } from './post-end.ts';

@@ -3,8 +3,12 @@ import { loadPostView } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { voidShares } from '../db/quota-shares.ts';
 import { recordEvent } from '../db/record-event.ts';
-import { finalEventType } from '../domain/events.ts';
-import { isFinal, statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
+import {
+  type ChannelStatus,
+  finalEventType,
+  isFinal,
+  statusOfBegunPost,
+} from '../domain/post-status.ts';
 import type { PostView } from '../domain/post-view.ts';
 import type { ActivityDeps } from './deps.ts';
 import { doubtForgotten, isForgotten } from './doubt-forgotten.ts';

@@ -1,8 +1,7 @@
 import { loadPostView } from './load-post-view.ts';
 import type { Em } from './orm.ts';
 import { recordEvent } from './record-event.ts';
-import { finalEventType } from '../domain/events.ts';
-import { statusOfBegunPost, type ChannelStatus } from '../domain/post-status.ts';
+import { type ChannelStatus, finalEventType, statusOfBegunPost } from '../domain/post-status.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 type At = { readonly publicUrl: string; readonly now: Date };

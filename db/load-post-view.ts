@@ -1,5 +1,5 @@
-import { linkOf } from '../domain/media-link.ts';
-import { viewPost, type ChannelFacts, type PostFacts, type PostView } from '../domain/post-view.ts';
+import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
+import { linkOf } from '../domain/links.ts';
 import { ask } from './ask.ts';
 import type { Em } from './orm.ts';
 

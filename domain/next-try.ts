@@ -1,5 +1,45 @@
 import { canRetryLater, type ChannelErrorCode } from './channel-error.ts';
-import { internalWaitMs, limitFloorMs, publishWaitMs, publishWindowMs } from './retry-delays.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Waits between a channel's tries, in milliseconds: 5 tries in all (spec/decisions, Publishing). */
+const publishWaitsMs = [30 * second, 2 * minute, 10 * minute, 30 * minute] as const;
+
+/** A channel's tries in all. */
+export const mostTries = publishWaitsMs.length + 1;
+
+/** A channel gives up this long after its post's time, in milliseconds. */
+export const publishWindowMs = 24 * hour;
+
+/** Waits after a fault on our side, in milliseconds: soon at first, and never longer than a repair should go unnoticed. */
+const internalWaits = { shortestMs: 30 * second, longestMs: 10 * minute };
+
+/** @returns milliseconds until the next try, or null when `triesMade` (1 or more) were all there are. */
+export function publishWaitMs(triesMade: number): number | null {
+  return publishWaitsMs[triesMade - 1] ?? null;
+}
+
+/**
+ * How long a fault on our side is left alone. Such tries are not counted, so the waits grow with the time that the post
+ * is late: half of it.
+ *
+ * @returns milliseconds until the next try.
+ */
+export function internalWaitMs(lateMs: number): number {
+  const { shortestMs, longestMs } = internalWaits;
+  return Math.min(Math.max(Math.floor(lateMs / 2), shortestMs), longestMs);
+}
+
+/**
+ * The shortest wait for a network that says it is busy, whatever time it names: such waits are not counted, and one that
+ * says "in a second" all day long would be asked each second. So it grows with the time that the post is late.
+ *
+ * @returns milliseconds, from a second to a minute.
+ */
+export const limitFloorMs = (lateMs: number): number =>
+  Math.min(Math.max(Math.floor(lateMs / 20), second), minute);
 
 export type Failure = {
   readonly code: ChannelErrorCode;
@@ -54,3 +94,37 @@ export const limitEndMs = (retryAtMs: number | undefined, dueAtMs: number, nowMs
 
 const uncountedWaitMs = (code: ChannelErrorCode, dueAtMs: number, nowMs: number): number =>
   code === 'internal' ? internalWaitMs(nowMs - dueAtMs) : unnamedRateLimitMs;
+
+/** A try that left a request open: the network may have the post. */
+export type Doubt = {
+  readonly code: ChannelErrorCode;
+  /** When the network said that it takes requests again: milliseconds since 1970. */
+  readonly retryAtMs: number | undefined;
+  /** Since the request began, in milliseconds. */
+  readonly openForMs: number;
+  /** Whether this try sent it, or only asked the network what became of it. */
+  readonly isSend: boolean;
+};
+
+/** Waits between looks, in milliseconds: as long again as the request is open, within these. */
+const [shortestMs, longestMs] = [30_000, 30 * 60_000];
+
+/**
+ * What follows a try after which nobody knows whether the network has the post: another look, whatever this one's error
+ * was. A look creates nothing, so it is no try; only a network that says that it cannot tell, and the end of the
+ * channel's day, end the doubt. The last look is made at that end.
+ */
+export function nextLook(
+  { code, retryAtMs = 0, openForMs, isSend }: Doubt,
+  dueAtMs: number,
+  nowMs: number,
+): NextTry {
+  const endMs = dueAtMs + publishWindowMs;
+  if (code === 'unconfirmed' || nowMs >= endMs) {
+    return { kind: 'give_up', code: 'unconfirmed' };
+  }
+
+  const waitMs = Math.min(Math.max(openForMs, shortestMs), longestMs);
+  const atMs = Math.min(Math.max(nowMs + waitMs, retryAtMs), endMs);
+  return { kind: 'retry', atMs, counts: isSend };
+}

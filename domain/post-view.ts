@@ -21,7 +21,7 @@ import {
   type ChannelStatus,
   type PostStatus,
 } from './post-status.ts';
-import { textsForChannel } from './texts-for-channel.ts';
+import { textsForChannel } from './texts.ts';
 
 export const videoFields = fields({
   title: { ...text, maxLength: 100 },

@@ -6,7 +6,7 @@ const minute = 60 * second;
  * gets as many as it takes; one that has not answered just now gets few, so that one that hangs keeps no worker from
  * the other servers of its network. A worker makes a hundred tries of a network at a time.
  */
-export const placesPerServer = { answering: 60, silent: 20 } as const;
+export const slotsPerServer = { answering: 60, silent: 20 } as const;
 
 /** For so long after an answer a server counts as answering, in milliseconds. */
 export const answeringMs = 2 * second;
@@ -30,9 +30,9 @@ const shortestLookMs = 200;
 const longestLookMs = 30 * second;
 
 /**
- * How long a try waits that found no place at a server. Nobody keeps a line. While the server answers, places come free
- * all the time, and the wait is a quarter of the post's lateness; while it hangs, it grows with the silence. Behind a
- * pause all who wait are spread out, since the first of them is the one that looks: the longer a post is late the wider,
+ * How long a try waits that found no slot at a server. There is no queue. While the server answers, slots come free
+ * all the time, and the wait is a quarter of the post's lateness; while it hangs, it grows with the time without an answer. Behind a
+ * pause all that wait are spread out, since the first of them is the one that looks: the longer a post is late the wider,
  * so that thousands that wait for a dead server cost little.
  *
  * @param random From 0 up to 1.

@@ -2,7 +2,7 @@ import { pino, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
-/** The token in a file's link (`domain/media-link.ts`) is a credential, whatever message quotes the link. */
+/** The token in a file's link (`domain/post-view.ts`) is a credential, whatever message quotes the link. */
 const withoutLinks = (line: string): string =>
   line.replaceAll(/\/files\/[0-9A-Za-z]{32}(?![0-9A-Za-z])/gv, '/files/…');
 

@@ -1,4 +1,4 @@
-import { errorOfStatus, type DeliveryError } from '../domain/delivery-error.ts';
+import { errorOfStatus, type DeliveryError } from '../domain/webhook-deliveries.ts';
 import type { SigningSecrets } from '../domain/signing-secrets.ts';
 import type { Egress } from './egress/egress.ts';
 import { EgressError } from './egress/egress-error.ts';

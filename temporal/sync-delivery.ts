@@ -3,7 +3,7 @@ import type { Priority } from '@temporalio/common';
 import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { turnWeight } from '../domain/turn-weight.ts';
+import { fairnessWeight } from '../domain/webhook-deliveries.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { deliveryWorkflowId, replay, webhooksQueue } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
@@ -78,5 +78,5 @@ async function fairnessOf(
          where next_attempt_at is null or next_attempt_at <= clock_timestamp()) as waiting
       from deliveries d where d.id = ${deliveryId} and d.workspace_id = ${workspaceId}`,
   );
-  return row ? { fairnessKey: row.endpoint_id, fairnessWeight: turnWeight(row.waiting) } : {};
+  return row ? { fairnessKey: row.endpoint_id, fairnessWeight: fairnessWeight(row.waiting) } : {};
 }

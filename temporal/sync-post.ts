@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { dueAt } from '../db/due-at.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { wakeDelayMs } from '../domain/wake-time.ts';
+import { wakeDelayMs } from '../domain/pacing.ts';
 import type { Logger } from '../runtime/logger.ts';
 import {
   cancel,

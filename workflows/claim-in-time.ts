@@ -1,6 +1,6 @@
 import { sleep } from '@temporalio/workflow';
 import type { Claim } from '../activities/claim-post.ts';
-import { calmAfterMs } from '../domain/claim-rest.ts';
+import { calmAfterMs } from '../domain/pacing.ts';
 import type { PublishPostInput } from './messages.ts';
 import { claimPost } from './own-steps.ts';
 import type { Schedule } from './schedule.ts';

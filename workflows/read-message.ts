@@ -1,5 +1,5 @@
 import { log } from '@temporalio/workflow';
-import { parseInstant } from '../domain/parse-instant.ts';
+import { parseInstant } from '../domain/due-time.ts';
 
 // A signal may be typed into Temporal's Web UI. A handler that throws fails the workflow's task again and again, and a
 // time that is none would wake it at once: so what is not as our own processes send it is ignored.

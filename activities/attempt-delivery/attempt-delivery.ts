@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { longestWaitMs, mostInterrupted, placeWaitMs } from '../../domain/delivery-waits.ts';
+import { longestWaitMs, mostInterrupted, slotWaitMs } from '../../domain/webhook-deliveries.ts';
 import { secretsOf } from '../../domain/signing-secrets.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { sendWebhook, type WebhookResult } from '../../runtime/webhook-request.ts';
@@ -64,7 +64,7 @@ async function whyNotNow(
     return notNow('too_early', `Nothing was sent: the next attempt is in ${waitMs} ms`, waitMs);
   }
 
-  const lookMs = placeWaitMs(await howBusy(deps, delivery), Math.random());
+  const lookMs = slotWaitMs(await howBusy(deps, delivery), Math.random());
   const message = 'Nothing was sent: the endpoint has as many requests under way as it gets';
   return notNow('endpoint_busy', message, lookMs);
 }

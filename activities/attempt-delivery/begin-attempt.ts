@@ -1,5 +1,5 @@
 import { ask } from '../../db/ask.ts';
-import { longestWaitMs, mostInterrupted } from '../../domain/delivery-waits.ts';
+import { longestWaitMs, mostInterrupted } from '../../domain/webhook-deliveries.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { LoadedDelivery } from './load-delivery.ts';
 import { leavePlace, takePlace } from './places.ts';

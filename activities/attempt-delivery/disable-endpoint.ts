@@ -1,6 +1,5 @@
 import { ask } from '../../db/ask.ts';
-import type { DeliveryError } from '../../domain/delivery-error.ts';
-import { disableAfterMs } from '../../domain/endpoint-health.ts';
+import { type DeliveryError, disableAfterMs } from '../../domain/webhook-deliveries.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { LoadedDelivery } from './load-delivery.ts';
 

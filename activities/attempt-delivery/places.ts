@@ -1,6 +1,9 @@
 import { ask } from '../../db/ask.ts';
-import { restPerHungMs, type BusyEndpoint } from '../../domain/delivery-waits.ts';
-import { placesPerEndpoint } from '../../domain/endpoint-health.ts';
+import {
+  type BusyEndpoint,
+  slotsPerEndpoint,
+  restPerHungMs,
+} from '../../domain/webhook-deliveries.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { LoadedDelivery } from './load-delivery.ts';
 
@@ -96,6 +99,6 @@ export async function makePlaces(
     `insert into endpoint_places (endpoint_id, place, workspace_id)
      select w.id, place, w.workspace_id from webhook_endpoints w, generate_series(0, $3::int - 1) as place
      where w.id = $1 and w.workspace_id = $2 on conflict do nothing`,
-    [endpointId, workspaceId, placesPerEndpoint],
+    [endpointId, workspaceId, slotsPerEndpoint],
   );
 }

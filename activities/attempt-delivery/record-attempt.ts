@@ -1,6 +1,6 @@
 import { ask } from '../../db/ask.ts';
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
-import { deliveryWaitMs, retryAfterMs } from '../../domain/delivery-waits.ts';
+import { deliveryWaitMs, retryAfterMs } from '../../domain/webhook-deliveries.ts';
 import type { WebhookResult } from '../../runtime/webhook-request.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { BegunAttempt } from './begin-attempt.ts';

@@ -1,4 +1,4 @@
-import { lateAfterMs, lateSpacingMs, mostCounted } from '../../domain/late-posts.ts';
+import { lateAfterMs, lateSpacingMs, mostCounted } from '../../domain/pacing.ts';
 import { serverWaitMs } from '../../domain/server-health.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { parkedMessage } from './park.ts';

@@ -1,6 +1,6 @@
 import { ask } from '../../db/ask.ts';
 import type { Em } from '../../db/orm.ts';
-import { postAddress } from '../../domain/post-address.ts';
+import { postAddress } from '../../domain/links.ts';
 import type { SentPart } from '../../networks/network.ts';
 import type { Entry } from './ledger.ts';
 import type { PublishTarget } from './target.ts';

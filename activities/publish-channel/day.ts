@@ -1,4 +1,4 @@
-import { publishWindowMs } from '../../domain/retry-delays.ts';
+import { publishWindowMs } from '../../domain/next-try.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishTarget } from './target.ts';
 

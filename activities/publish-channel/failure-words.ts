@@ -1,5 +1,4 @@
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { whatFollowsInDoubt, whatToDo } from '../../domain/what-follows.ts';
+import { type ChannelErrorCode, adviceInDoubt, finalAdvice } from '../../domain/channel-error.ts';
 import { isOpen, type Entry } from './ledger.ts';
 
 // What a post's owner reads of a try that failed.
@@ -17,8 +16,8 @@ export function describe(message: string, entries: readonly Entry[]): string {
 
 /** Nobody knows yet whether the network has it. @param atMs When it is asked again. */
 export const inDoubt = (message: string, code: ChannelErrorCode, atMs: number): string =>
-  `The network was asked to publish, and whether it has the post is not known yet. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}${whatFollowsInDoubt(atMs)}`;
+  `The network was asked to publish, and whether it has the post is not known yet. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}${adviceInDoubt(atMs)}`;
 
 /** Nobody will find out any more but a person. */
 export const unconfirmed = (message: string): string =>
-  `The network may or may not have this post: it was asked to publish, and what became of that could not be found out. (${message}) ${whatToDo.unconfirmed}`;
+  `The network may or may not have this post: it was asked to publish, and what became of that could not be found out. (${message}) ${finalAdvice.unconfirmed}`;

@@ -1,4 +1,4 @@
-import { mostTries } from '../../domain/retry-delays.ts';
+import { mostTries } from '../../domain/next-try.ts';
 import { NetworkError, type SentPart } from '../../networks/network.ts';
 import { isDayOver } from './day.ts';
 import type { Try } from './find-step.ts';

@@ -1,10 +1,8 @@
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { nextLook } from '../../domain/next-look.ts';
-import { limitEndMs, nextTry, type NextTry } from '../../domain/next-try.ts';
+import { type ChannelErrorCode, failureAdvice } from '../../domain/channel-error.ts';
+import { limitEndMs, nextLook, nextTry, type NextTry } from '../../domain/next-try.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { Em } from '../../db/orm.ts';
 import { endCancelled } from '../../db/end-anew.ts';
-import { whatFollows } from '../../domain/what-follows.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { describe, inDoubt, unconfirmed } from './failure-words.ts';
 import { isOpen, type Entry } from './ledger.ts';
@@ -154,7 +152,7 @@ async function recordEnd(
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
     [
       status,
-      isInDoubt ? unconfirmed(message) : `${message} ${whatFollows(code, null)}`,
+      isInDoubt ? unconfirmed(message) : `${message} ${failureAdvice(code, null)}`,
       isInDoubt ? 'unconfirmed' : code,
       target.postChannelId,
       target.workspaceId,
@@ -188,7 +186,7 @@ async function recordRetry(
     `update post_channels set status = 'retrying', error = ?, error_code = ?, retry_at = ?, tries = tries + ?
      where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
     [
-      isInDoubt ? inDoubt(message, code, atMs) : `${message} ${whatFollows(code, atMs)}`,
+      isInDoubt ? inDoubt(message, code, atMs) : `${message} ${failureAdvice(code, atMs)}`,
       code,
       new Date(atMs),
       counts ? 1 : 0,

@@ -1,5 +1,5 @@
 import { ask } from '../../db/ask.ts';
-import { whatFollows } from '../../domain/what-follows.ts';
+import { failureAdvice } from '../../domain/channel-error.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Wait } from './admit.ts';
 import { lockPost, statusOf } from './begin.ts';
@@ -29,7 +29,7 @@ export async function recordWait(
       target.postId,
       target.workspaceId,
       target.revision,
-      `${message} ${whatFollows(code, atMs)}`,
+      `${message} ${failureAdvice(code, atMs)}`,
       new Date(atMs),
       target.postChannelId,
       code,

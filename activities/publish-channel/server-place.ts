@@ -1,5 +1,5 @@
 import { ask } from '../../db/ask.ts';
-import { answeringMs, failuresToPause, placesPerServer } from '../../domain/server-health.ts';
+import { answeringMs, failuresToPause, slotsPerServer } from '../../domain/server-health.ts';
 import { NetworkError, type ServerEvidence } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
@@ -31,7 +31,7 @@ export const takePlace = `room as materialized (
         then case when circuit.open_until <= clock_timestamp() then 1 else 0 end
         when exists (select 1 from server_places a
           where ${ofServer('a')} and a.answered_at > clock_timestamp() - interval '${answeringMs} milliseconds')
-        then ${placesPerServer.answering} else ${placesPerServer.silent} end as places,
+        then ${slotsPerServer.answering} else ${slotsPerServer.silent} end as places,
       (select count(*) from server_places own
         where ${ofServer('own')} and own.workspace_id = $2 and own.post_channel_id <> $1 and ${isHeld('own')}) as own
     from post_channels pc
@@ -106,7 +106,7 @@ export async function makePlaces(
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id,
        generate_series(0, $3::int - 1) as place
      where pc.id = $1 and pc.workspace_id = $2 on conflict do nothing`,
-    [postChannelId, workspaceId, placesPerServer.answering],
+    [postChannelId, workspaceId, slotsPerServer.answering],
   );
 }
 

@@ -1,4 +1,4 @@
-import { mostCounted, waitForTurnMs, type Queue } from '../../domain/late-posts.ts';
+import { mostCounted, waitForTurnMs, type Queue } from '../../domain/pacing.ts';
 import { ask } from '../../db/ask.ts';
 import type { Em } from '../../db/orm.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,8 +1,8 @@
 import { ask } from '../../db/ask.ts';
-import { lateAfterMs } from '../../domain/late-posts.ts';
+import { lateAfterMs } from '../../domain/pacing.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { isFinal, type ChannelStatus, type PostStatus } from '../../domain/post-status.ts';
-import { textsForChannel } from '../../domain/texts-for-channel.ts';
+import { textsForChannel } from '../../domain/texts.ts';
 import type { PartMedia } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import {

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
 import { text } from '../../domain/json-schema.ts';
-import { parseInstant } from '../../domain/parse-instant.ts';
+import { parseInstant } from '../../domain/due-time.ts';
 
 /** The last row of a page: a list goes on after it. Lists are ordered by time and, where that is equal, by id. */
 export type Cursor = { readonly createdAt: Date; readonly id: string };

@@ -1,6 +1,6 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { fields } from '../../domain/json-schema.ts';
-import { isText } from '../../domain/is-text.ts';
+import { isText } from '../../domain/texts.ts';
 import { parser } from '../../runtime/parser.ts';
 import type { QuerySpec } from './route.ts';
 

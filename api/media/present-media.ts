@@ -1,5 +1,5 @@
 import type { MediaFile } from '../../db/entities/media-file.ts';
-import { linkOf } from '../../domain/media-link.ts';
+import { linkOf } from '../../domain/links.ts';
 
 export type MediaView = {
   readonly id: string;

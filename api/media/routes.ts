@@ -1,6 +1,6 @@
 import { MediaFile } from '../../db/entities/media-file.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isText } from '../../domain/is-text.ts';
+import { isText } from '../../domain/texts.ts';
 import type { ApiDeps } from '../deps.ts';
 import { cursorQuery } from '../http/cursor.ts';
 import type { Route } from '../http/route.ts';

@@ -1,4 +1,4 @@
-import type { EventType } from '../../domain/events.ts';
+import type { EventType } from '../../domain/post-status.ts';
 import { mastodonChannel } from '../channels/examples.ts';
 import { record, text, uuid } from '../../domain/json-schema.ts';
 import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';

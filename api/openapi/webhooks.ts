@@ -1,4 +1,4 @@
-import type { EventType } from '../../domain/events.ts';
+import type { EventType } from '../../domain/post-status.ts';
 import { dateTime, record, uuid } from '../../domain/json-schema.ts';
 import { sentEvents } from './events.ts';
 import { jsonContent } from './operation.ts';

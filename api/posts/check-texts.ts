@@ -1,5 +1,5 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
-import { isText } from '../../domain/is-text.ts';
+import { isText } from '../../domain/texts.ts';
 import { longestTexts, type EditPostBody } from './schemas.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isText } from '../../domain/is-text.ts';
+import { isText } from '../../domain/texts.ts';
 import { sha256Hex } from '../../runtime/token.ts';
 import type { CreatePostBody } from './schemas.ts';
 

@@ -1,6 +1,6 @@
 import type { Channel } from '../../db/entities/channel.ts';
 import { AppError } from '../../domain/errors.ts';
-import { textsForChannel } from '../../domain/texts-for-channel.ts';
+import { textsForChannel } from '../../domain/texts.ts';
 import type { MediaFacts, Rules, ValidationResult } from '../../networks/content-rules.ts';
 import type { PostContent } from './post-content.ts';
 

@@ -1,6 +1,6 @@
 import type { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Em } from '../../db/orm.ts';
-import { textsForChannel } from '../../domain/texts-for-channel.ts';
+import { textsForChannel } from '../../domain/texts.ts';
 import type { Rules } from '../../networks/content-rules.ts';
 import type { Judgement } from './judge-post.ts';
 import type { PostContent } from './post-content.ts';

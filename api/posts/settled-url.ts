@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import { isText } from '../../domain/is-text.ts';
-import { postAddress } from '../../domain/post-address.ts';
+import { isText } from '../../domain/texts.ts';
+import { postAddress } from '../../domain/links.ts';
 
 const maxLength = 2048;
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import { eventTypes, type EventType } from '../../domain/events.ts';
-import { isText } from '../../domain/is-text.ts';
+import { eventTypes, type EventType } from '../../domain/post-status.ts';
+import { isText } from '../../domain/texts.ts';
 import { normalUrl } from '../../runtime/egress/target.ts';
 import type { ApiDeps } from '../deps.ts';
 

@@ -1,5 +1,5 @@
 import { deliveryStatuses } from '../../db/entities/delivery.ts';
-import { eventTypes } from '../../domain/events.ts';
+import { eventTypes } from '../../domain/post-status.ts';
 import type { ApiDeps } from '../deps.ts';
 import { cursorQuery } from '../http/cursor.ts';
 import type { Route } from '../http/route.ts';

@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import type { Em } from '../../db/orm.ts';
-import type { EventType } from '../../domain/events.ts';
+import type { EventType } from '../../domain/post-status.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
 import type { DeliveryView } from './delivery-view.ts';
 import { loadDeliveries } from './load-deliveries.ts';

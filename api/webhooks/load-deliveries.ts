@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import type { Em } from '../../db/orm.ts';
-import type { EventType } from '../../domain/events.ts';
+import type { EventType } from '../../domain/post-status.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Cursor } from '../http/cursor.ts';
 import type { DeliveryView } from './delivery-view.ts';

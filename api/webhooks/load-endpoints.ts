@@ -1,8 +1,8 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { DisabledReason } from '../../domain/endpoint-health.ts';
-import type { EventType } from '../../domain/events.ts';
+import type { DisabledReason } from '../../domain/webhook-deliveries.ts';
+import type { EventType } from '../../domain/post-status.ts';
 import { presentEndpoint, type EndpointView } from './present-endpoint.ts';
 
 type Row = {

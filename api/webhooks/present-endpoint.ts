@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
-import type { DisabledReason } from '../../domain/endpoint-health.ts';
-import type { EventType } from '../../domain/events.ts';
+import type { DisabledReason } from '../../domain/webhook-deliveries.ts';
+import type { EventType } from '../../domain/post-status.ts';
 import { secretsOf, type StoredSecrets } from '../../domain/signing-secrets.ts';
 
 export type LastDelivery = {

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { parseInstant } from '../../domain/parse-instant.ts';
+import { parseInstant } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { beginRound } from './begin-round.ts';
 import { mustBeEnabled } from './load-endpoints.ts';

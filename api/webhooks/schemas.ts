@@ -1,7 +1,6 @@
 import { deliveryStatuses } from '../../db/entities/delivery.ts';
-import { deliveryErrors } from '../../domain/delivery-error.ts';
-import { disabledReasons } from '../../domain/endpoint-health.ts';
-import { eventTypes } from '../../domain/events.ts';
+import { deliveryErrors, disabledReasons } from '../../domain/webhook-deliveries.ts';
+import { eventTypes } from '../../domain/post-status.ts';
 import { dateTime, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 import { shownAttempts } from './load-deliveries.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { placesPerEndpoint } from '../../domain/endpoint-health.ts';
+import { slotsPerEndpoint } from '../../domain/webhook-deliveries.ts';
 import { median } from '../quantile.ts';
 import { askReceiver, type Received } from './ask-receiver.ts';
 import { punctual } from './contenders.ts';
@@ -42,9 +42,9 @@ export async function measureIsolation(world: World): Promise<boolean> {
     within('told of while it hangs', meanwhile),
     verdict(
       say,
-      `the endpoint that hangs held ${mostSilent} requests at most; it gets ${placesPerEndpoint}`,
+      `the endpoint that hangs held ${mostSilent} requests at most; it gets ${slotsPerEndpoint}`,
       // Had none hung, nothing would have stood in the way.
-      mostSilent > 0 && mostSilent <= placesPerEndpoint,
+      mostSilent > 0 && mostSilent <= slotsPerEndpoint,
     ),
   ].every(Boolean);
 }

@@ -1,4 +1,4 @@
-import { parseInstant } from '../../domain/parse-instant.ts';
+import { parseInstant } from '../../domain/due-time.ts';
 import { UsageError } from '../command.ts';
 
 const unitsMs: Readonly<Record<string, number>> = {

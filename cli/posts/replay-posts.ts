@@ -1,8 +1,11 @@
 import { retryPost } from '../../api/posts/retry-post.ts';
-import { canRetryLater, channelErrorCodes } from '../../domain/channel-error.ts';
-import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import {
+  canRetryLater,
+  type ChannelErrorCode,
+  channelErrorCodes,
+} from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
-import { lateSpacingMs } from '../../domain/late-posts.ts';
+import { lateSpacingMs } from '../../domain/pacing.ts';
 import { UsageError, type CommandAnswer, type CommandDeps } from '../command.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
 import { failedPosts, type FailedPost, type Window } from './failed-posts.ts';

@@ -17,7 +17,7 @@ export const DeliveryAttemptSchema = defineEntity({
     createdAt: instant(),
     durationMs: p.integer(),
     responseStatus: p.integer().strictNullable(),
-    /** A coarse code; see domain/delivery-error.ts. */
+    /** A coarse code; see domain/webhook-deliveries.ts. */
     error: p.text().strictNullable(),
     /** Begun, and nothing is known of its end: then it is not shown. */
     underWay: p.boolean().default(false),

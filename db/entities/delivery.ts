@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { DeliveryError } from '../../domain/delivery-error.ts';
+import type { DeliveryError } from '../../domain/webhook-deliveries.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { Event } from './event.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
@@ -45,7 +45,7 @@ export const DeliverySchema = defineEntity({
     syncedRound: p.integer().default(1),
     /** Attempts of the rounds before this one. */
     attemptsBefore: p.integer().default(0),
-    /** Why it failed without an attempt; null otherwise. A code of domain/delivery-error.ts. */
+    /** Why it failed without an attempt; null otherwise. A code of domain/webhook-deliveries.ts. */
     error: p.text().$type<DeliveryError>().strictNullable(),
     nextAttemptAt: instant().strictNullable(),
     /** When the sweep last asked Temporal about its workflow. */

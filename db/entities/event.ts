@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { EventType } from '../../domain/events.ts';
+import type { EventType } from '../../domain/post-status.ts';
 import { Channel } from './channel.ts';
 import { createdAt, id } from './columns.ts';
 import { Post } from './post.ts';

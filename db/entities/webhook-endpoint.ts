@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { DisabledReason } from '../../domain/endpoint-health.ts';
-import type { EventType } from '../../domain/events.ts';
+import type { DisabledReason } from '../../domain/webhook-deliveries.ts';
+import type { EventType } from '../../domain/post-status.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { Workspace } from './workspace.ts';
 

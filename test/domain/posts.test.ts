@@ -1,18 +1,17 @@
 import test from 'ava';
-import { canRetryLater, channelErrorCodes } from '../../domain/channel-error.ts';
-import { finalEventType, type EventType } from '../../domain/events.ts';
-import { nextTry, type NextTry } from '../../domain/next-try.ts';
+import { canRetryLater, channelErrorCodes, failureAdvice } from '../../domain/channel-error.ts';
 import {
+  type ChannelStatus,
   channelStatuses,
+  type EventType,
+  finalEventType,
   isFinal,
+  type PostStatus,
   statusOfBegunPost,
   summarize,
-  type ChannelStatus,
-  type PostStatus,
 } from '../../domain/post-status.ts';
+import { nextTry, type NextTry, publishWaitMs, publishWindowMs } from '../../domain/next-try.ts';
 import { viewPost, type ChannelFacts, type PostFacts } from '../../domain/post-view.ts';
-import { publishWaitMs, publishWindowMs } from '../../domain/retry-delays.ts';
-import { whatFollows } from '../../domain/what-follows.ts';
 
 const dueAtMs = Date.UTC(2026, 4, 1, 10);
 const second = 1000;
@@ -150,13 +149,13 @@ test('a channel has 5 tries in all, and a day', (t) => {
 
 test('whatever ended a channel, its owner reads what can be done', (t) => {
   for (const code of channelErrorCodes) {
-    t.regex(whatFollows(code, null), /(?:[Rr]etry|make a new post|settle)[^.]*\.$/v, code);
+    t.regex(failureAdvice(code, null), /(?:[Rr]etry|make a new post|settle)[^.]*\.$/v, code);
   }
 });
 
 test('while it is tried again by itself, its owner reads when', (t) => {
   for (const code of channelErrorCodes) {
-    const said = whatFollows(code, Date.UTC(2026, 4, 1, 12));
+    const said = failureAdvice(code, Date.UTC(2026, 4, 1, 12));
     t.is(said, 'It is tried again by itself at 2026-05-01T12:00:00.000Z.', code);
   }
 });

@@ -1,10 +1,13 @@
 import test from 'ava';
-import { errorOfStatus } from '../../domain/delivery-error.ts';
-import { deliveryWaitMs, placeWaitMs, retryAfterMs } from '../../domain/delivery-waits.ts';
-import { dueTime, type DueTimeRequest } from '../../domain/due-time.ts';
+import {
+  deliveryWaitMs,
+  errorOfStatus,
+  slotWaitMs,
+  retryAfterMs,
+} from '../../domain/webhook-deliveries.ts';
+import { dueTime, type DueTimeRequest, parseInstant } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
-import { lateSpacingMs, mostCounted, waitForTurnMs } from '../../domain/late-posts.ts';
-import { parseInstant } from '../../domain/parse-instant.ts';
+import { lateSpacingMs, mostCounted, waitForTurnMs } from '../../domain/pacing.ts';
 
 test('an RFC 3339 time with Z or an offset is the instant it names', (t) => {
   const times: [string, string][] = [
@@ -237,7 +240,7 @@ test('a Retry-After is read as seconds or as an HTTP date, and anything else is 
 
 test('who finds no free place of an endpoint looks again within the time in which all who wait get theirs; of very many ten look in a second', (t) => {
   const waits = (waiting: number, heldMs: number, hung = 1) =>
-    [0, almostOne].map((random) => placeWaitMs({ waiting, heldMs, hung }, random));
+    [0, almostOne].map((random) => slotWaitMs({ waiting, heldMs, hung }, random));
   t.deepEqual(waits(100, 0), [100, 300]); // Taken just now: nobody knows whether it hangs.
   t.deepEqual(waits(5, 20), [100, 300]);
   t.deepEqual(waits(100, 200), [100, 5100]); // 4 at a time, 0.2 s each.

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { seedPosts, type SeededPost } from '../../bench/whole/seed-posts.ts';
 import { tellPosts } from '../../bench/whole/tell-posts.ts';
 import { createApiKey } from '../../cli/workspaces.ts';
-import { wakeBurst, wakeDelayMs, wakesPerSecond } from '../../domain/wake-time.ts';
+import { wakeBurst, wakeDelayMs, wakesPerSecond } from '../../domain/pacing.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { clientFor } from '../support/client.ts';

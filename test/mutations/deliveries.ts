@@ -67,10 +67,10 @@ export const deliveryMutations: readonly Mutation[] = [
       'await record()',
     ],
   ]),
-  ...mutationsOf('domain/endpoint-health.ts', webhooks, [
-    ['an endpoint has five places', 'placesPerEndpoint = 4', 'placesPerEndpoint = 5'],
+  ...mutationsOf('domain/webhook-deliveries.ts', webhooks, [
+    ['an endpoint has five slots', 'slotsPerEndpoint = 4', 'slotsPerEndpoint = 5'],
   ]),
-  ...mutationsOf('domain/delivery-error.ts', webhooks, [
+  ...mutationsOf('domain/webhook-deliveries.ts', webhooks, [
     [
       'a redirect is a delivery',
       'status >= 200 && status <= 299',

@@ -4,7 +4,7 @@ const domain = ['test/domain'];
 
 /** When a post is due, tried again or given up; what its channels make of it; how long deliveries wait. */
 export const domainMutations: readonly Mutation[] = [
-  ...mutationsOf('domain/retry-delays.ts', domain, [
+  ...mutationsOf('domain/next-try.ts', domain, [
     [
       'the first wait between tries is left out',
       'publishWaitsMs[triesMade - 1]',
@@ -42,7 +42,7 @@ export const domainMutations: readonly Mutation[] = [
       'pastTolerance = 6 * minute',
     ],
   ]),
-  ...mutationsOf('domain/parse-instant.ts', domain, [
+  ...mutationsOf('domain/due-time.ts', domain, [
     ['24:00 is an hour', "number('hour') <= 23", "number('hour') <= 24"],
   ]),
   ...mutationsOf('domain/post-status.ts', domain, [
@@ -58,7 +58,7 @@ export const domainMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf(
-    'domain/events.ts',
+    'domain/post-status.ts',
     ['test/domain', 'test/activities', 'test/api/posts'],
     [
       [
@@ -71,14 +71,14 @@ export const domainMutations: readonly Mutation[] = [
   ...mutationsOf('domain/post-view.ts', domain, [
     ['a published channel shows what the post says now', 'channel.sentText ??', ''],
   ]),
-  ...mutationsOf('domain/texts-for-channel.ts', domain, [
+  ...mutationsOf('domain/texts.ts', domain, [
     [
       'a body wins over a thread',
       'post.thread ?? (post.body === null ? [] : [post.body])',
       'post.body === null ? (post.thread ?? []) : [post.body]',
     ],
   ]),
-  ...mutationsOf('domain/delivery-waits.ts', domain, [
+  ...mutationsOf('domain/webhook-deliveries.ts', domain, [
     ['a delivery comes earlier than its step', '(1 + jitter * random)', '(1 - jitter * random)'],
     [
       'a receiver puts us off for as long as it likes',
@@ -87,7 +87,7 @@ export const domainMutations: readonly Mutation[] = [
     ],
     ['Retry-After is read as milliseconds', 'Number(text) * 1000', 'Number(text)'],
   ]),
-  ...mutationsOf('domain/late-posts.ts', domain, [
+  ...mutationsOf('domain/pacing.ts', domain, [
     [
       'a late post waits one turn too long',
       'gapMs + ahead * lateSpacingMs',

@@ -139,7 +139,7 @@ export const ledgerMutations: readonly Mutation[] = [
     ['what is late by more than a day is sent after a look', 'isDayOver(deps, target)', 'false'],
     ['a network that swallows everything is sent to all day', 'target.tries >= mostTries', 'false'],
   ]),
-  ...mutationsOf('domain/next-look.ts', activities, [
+  ...mutationsOf('domain/next-try.ts', activities, [
     ['looks are tries', 'counts: isSend', 'counts: true'],
     [
       'a look is made after the end of the day',
@@ -178,8 +178,8 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/publish-channel/server-place.ts', activities, [
     [
       'a server that hangs is sent as much as one that answers',
-      'else ${placesPerServer.silent} end',
-      'else ${placesPerServer.answering} end',
+      'else ${slotsPerServer.silent} end',
+      'else ${slotsPerServer.answering} end',
     ],
     [
       'a crowd of one workspace holds all places of a server',

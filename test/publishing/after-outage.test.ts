@@ -1,5 +1,5 @@
 import type { Orm } from '../../db/orm.ts';
-import { lateSpacingMs } from '../../domain/late-posts.ts';
+import { lateSpacingMs } from '../../domain/pacing.ts';
 import { startRelay } from '../../worker/relay.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';

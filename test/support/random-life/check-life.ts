@@ -1,5 +1,9 @@
-import { finalEventType } from '../../../domain/events.ts';
-import { isFinal, type ChannelStatus, type PostStatus } from '../../../domain/post-status.ts';
+import {
+  type ChannelStatus,
+  finalEventType,
+  isFinal,
+  type PostStatus,
+} from '../../../domain/post-status.ts';
 import type { PostSteps } from '../post-steps.ts';
 import type { ModelWorkflow } from './model-workflow.ts';
 import type { MoodyNetwork } from './moody-network.ts';

@@ -1,4 +1,4 @@
-import { textsForChannel } from '../../../domain/texts-for-channel.ts';
+import { textsForChannel } from '../../../domain/texts.ts';
 import type { Step } from '../../../networks/network.ts';
 import type { PostRow } from './check-life.ts';
 import type { LifeWorld } from './life-world.ts';

@@ -1,4 +1,29 @@
-import { placesPerEndpoint } from './endpoint-health.ts';
+/** Why an attempt to deliver failed. Coarse: it tells a receiver's owner where to look and nothing of our inside. */
+export const deliveryErrors = [
+  'blocked_destination',
+  'dns_error',
+  'connection_refused',
+  'connection_reset',
+  'timeout',
+  'tls_error',
+  'invalid_response',
+  'redirect',
+  'http_error',
+  // Nothing was sent: the endpoint is disabled.
+  'endpoint_disabled',
+  // Workers of ours died over it, or could not write down what came of it.
+  'interrupted',
+] as const;
+export type DeliveryError = (typeof deliveryErrors)[number];
+
+/** Only 2xx is a delivery. A redirect is not followed: it would carry body and signature elsewhere. */
+export function errorOfStatus(status: number): DeliveryError | null {
+  if (status >= 200 && status <= 299) {
+    return null;
+  }
+
+  return status >= 300 && status <= 399 ? 'redirect' : 'http_error';
+}
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -55,7 +80,17 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return atMs > nowMs ? atMs - nowMs : null;
 }
 
-/** Between two looks for a place, in milliseconds: the shortest, if many places come free, and the longest of a few. */
+/** An endpoint that took nothing for so long is disabled, in milliseconds: at the next delivery that fails for good. */
+export const disableAfterMs = 5 * 24 * 3_600_000;
+
+/** How many requests may be under way to one endpoint at a time, over all workers. */
+export const slotsPerEndpoint = 4;
+
+/** `failing`: by the service, as nothing was taken for five days. `requested`: by its owner. */
+export const disabledReasons = ['failing', 'requested'] as const;
+export type DisabledReason = (typeof disabledReasons)[number];
+
+/** Between two looks for a slot, in milliseconds: the shortest, if many slots come free, and the longest of a few. */
 const [shortestLookMs, longestLookMs] = [200, 60_000];
 
 /** Of very many that wait, one looks so often, in milliseconds: and a look costs some 30 of CPU time in all. */
@@ -68,33 +103,43 @@ const oneLookOfAllMs = 250;
 const oneRequestMs = 500;
 
 /**
- * After a request without an answer its place rests for so long, in milliseconds, for each endpoint that hangs, less the
+ * After a request without an answer its slot rests for so long, in milliseconds, for each endpoint that hangs, less the
  * time that the request took: few requests go to many that hang, and one that hangs alone waits for nothing.
  */
-export const restPerHungMs = placesPerEndpoint * oneRequestMs;
+export const restPerHungMs = slotsPerEndpoint * oneRequestMs;
 
-/** An endpoint that has no free place. */
+/** An endpoint that has no free slot. */
 export type BusyEndpoint = {
   /** How many of its deliveries are due and not over. */
   readonly waiting: number;
-  /** For how long the place that was taken first has been held, in milliseconds. */
+  /** For how long the slot that was taken first has been held, in milliseconds. */
   readonly heldMs: number;
   /** How many endpoints hang, over all workspaces. */
   readonly hung: number;
 };
 
 /**
- * How long a delivery waits that found all places of its endpoint taken. Nobody keeps a line, but all who wait look
- * about as often as a place comes free: one that answers soon is soon looked at again, and a thousand that wait for
+ * How long a delivery waits that found all slots of its endpoint taken. There is no queue, but all that wait look
+ * about as often as a slot comes free: one that answers soon is soon looked at again, and a thousand that wait for
  * one that hangs do not keep a worker busy with looking. Endpoints that hang share what looking may cost.
  *
- * @param random From 0 up to 1. Looks are spread evenly: who comes right behind a request finds its place.
+ * @param random From 0 up to 1. Looks are spread evenly: one that comes right behind a request finds its slot.
  * @returns milliseconds.
  */
-export function placeWaitMs({ waiting, heldMs, hung }: BusyEndpoint, random: number): number {
-  const turnMs = (waiting * heldMs) / placesPerEndpoint;
+export function slotWaitMs({ waiting, heldMs, hung }: BusyEndpoint, random: number): number {
+  const turnMs = (waiting * heldMs) / slotsPerEndpoint;
   const lookMs = Math.max(oneLookMs, oneLookOfAllMs * (hung - 1));
   const longestMs = Math.max(longestLookMs, 2 * lookMs * waiting); // Half of it passes on average.
   const withinMs = Math.min(Math.max(turnMs, shortestLookMs), longestMs);
   return Math.ceil(shortestLookMs / 2 + withinMs * random);
 }
+
+/**
+ * The weight of a delivery's endpoint in Temporal's fairness: how many turns it gets where deliveries of several wait for a worker: the fewer wait for it, the
+ * more, as all but the first few would only find its slots taken. It is 1 while no more wait than there are slots.
+ *
+ * @param waiting How many of the endpoint's deliveries are due and not over.
+ * @returns above 0 and at most 1.
+ */
+export const fairnessWeight = (waiting: number): number =>
+  slotsPerEndpoint / Math.max(waiting, slotsPerEndpoint);

@@ -18,3 +18,6 @@ export function textsForChannel(post: Texts, override: string | null, threads: b
   const texts = post.thread ?? (post.body === null ? [] : [post.body]);
   return threads || texts.length < 2 ? [...texts] : [texts.join('\n\n')];
 }
+
+/** Whether every program can take it as text: PostgreSQL holds no NUL, and half a surrogate pair is no character. */
+export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
