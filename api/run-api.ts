@@ -21,7 +21,7 @@ import { surviveRejections } from '../runtime/survive.ts';
 import { untilStopped } from '../runtime/until-stopped.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
-import { mustBeNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
+import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
 import type { ApiDeps } from './deps.ts';
 import { readiness } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
@@ -55,7 +55,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   };
   const migrated = insist('the database', prepare, log);
   const lookAtTemporal = async (): Promise<void> =>
-    mustBeNamespaceOf(temporal.client, await installationId(orm)).catch(fatal);
+    assertNamespaceOf(temporal.client, await installationId(orm)).catch(fatal);
   void migrated.then(() => insist('Temporal', lookAtTemporal, log));
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);

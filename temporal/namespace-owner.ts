@@ -14,12 +14,12 @@ export class OtherDatabaseError extends Error {
 }
 
 /**
- * Whether the namespace is free or this database's, as far as its sweep says; a namespace without workers has none.
+ * That the namespace is free or this database's, by the schedule of its sweep; a namespace without workers has none.
  *
  * @param installation Which database this is.
  * @throws OtherDatabaseError @throws ServiceError when Temporal is away.
  */
-export async function mustBeNamespaceOf(client: Client, installation: string): Promise<void> {
+export async function assertNamespaceOf(client: Client, installation: string): Promise<void> {
   const handle = client.schedule.getHandle(sweepScheduleId);
   const found = await underDeadline(client, () => handle.describe()).catch((error: unknown) => {
     if (error instanceof ScheduleNotFoundError) {
@@ -28,11 +28,11 @@ export async function mustBeNamespaceOf(client: Client, installation: string): P
 
     throw error;
   });
-  mustBeOwner(client, found?.action.memo?.['installation'], installation);
+  assertOwner(client, found?.action.memo?.['installation'], installation);
 }
 
 /** @throws OtherDatabaseError */
-export function mustBeOwner(client: Client, owner: unknown, installation: string): void {
+export function assertOwner(client: Client, owner: unknown, installation: string): void {
   if (owner !== undefined && owner !== installation) {
     throw new OtherDatabaseError(client.options.namespace);
   }

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { TypedSearchAttributes } from '@temporalio/common';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { repeat } from '../runtime/repeat.ts';
 import { searchAttributeKeys } from '../workflows/search-attributes.ts';
 import { underDeadline, type Temporal } from './connect.ts';
 import { hasGrpcCode } from './grpc-errors.ts';
@@ -29,25 +30,11 @@ export async function keepSearchable(
   log: Logger,
   everyMs = 60_000,
 ): Promise<() => Promise<void>> {
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  const look = async (): Promise<void> => {
-    isOver ||= (await ensure(temporal, log)) !== 'unanswered';
-    if (!isOver) {
-      timer = setTimeout(next, everyMs);
-    }
-  };
-  let running = look();
-  const next = (): void => {
-    running = look();
-  };
-
-  await running;
-  return async () => {
-    isOver = true;
-    clearTimeout(timer);
-    await running;
-  };
+  const { first, stop } = repeat(async () =>
+    (await ensure(temporal, log)) === 'unanswered' ? everyMs : null,
+  );
+  await first;
+  return stop;
 }
 
 async function ensure(

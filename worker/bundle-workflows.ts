@@ -1,5 +1,10 @@
+import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  type WorkerDeploymentOptions,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
 
 const ours = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
 
@@ -22,3 +27,16 @@ const quietBundler = {
   error: (message: string) => process.stderr.write(`${message}\n`),
 };
 function ignore(): void {}
+
+/**
+ * Which workflow code a worker runs: Temporal stores it with each step, so that people see it, and can reset what
+ * a bad version did (`temporal workflow reset --type BuildId`). The name that Temporal's SDK would choose by itself is
+ * 95 characters long, and each sleeping post would keep it twice.
+ */
+export const deploymentOf = ({ code }: WorkflowBundleWithSourceMap): WorkerDeploymentOptions => ({
+  useWorkerVersioning: false,
+  version: {
+    deploymentName: 'punctual',
+    buildId: createHash('sha256').update(code).digest('hex').slice(0, 12),
+  },
+});

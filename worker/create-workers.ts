@@ -1,13 +1,16 @@
 import {
+  NativeConnection,
   Worker,
-  type NativeConnection,
   type WorkerOptions,
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
+import { insist } from '../runtime/insist.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { temporalOptions } from '../temporal/connect.ts';
 import { postsQueue, publishQueue, webhooksQueue } from '../workflows/messages.ts';
-import { deploymentOf } from './deployment.ts';
+import { deploymentOf } from './bundle-workflows.ts';
 
 type Place = {
   readonly connection: NativeConnection;
@@ -22,25 +25,54 @@ type Place = {
 
 export type WorkerSettings = Place & { readonly deps: ActivityDeps };
 
-/** The product's workers. */
-export const createWorkers = ({ deps, ...place }: WorkerSettings): Promise<Worker[]> =>
+export type ConnectedWorkers = {
+  readonly connection: NativeConnection;
+  readonly workers: readonly Worker[];
+};
+
+/**
+ * Creates the product's workers, as soon as Temporal lets it. A queue whose worker could not be created stays taken on its
+ * connection for ever, so each retry opens another connection; the ones before stay open, and unused.
+ */
+export function createWorkersWhenReady(
+  settings: WorkerSettings,
+  log: Logger,
+): Promise<ConnectedWorkers> {
+  const { connectionOptions } = temporalOptions();
+  let { connection } = settings;
+  let isSpent = false;
+  return insist(
+    'Temporal',
+    async () => {
+      if (isSpent) {
+        connection = await NativeConnection.connect(connectionOptions);
+      }
+
+      isSpent = true;
+      return { connection, workers: await createWorkers({ ...settings, connection }) };
+    },
+    log,
+  );
+}
+
+const createWorkers = ({ deps, ...place }: WorkerSettings): Promise<Worker[]> =>
   pollQueues(place, createActivities(deps), Object.keys(deps.networks));
 
 const workflowSettings = {
   // Sleeping posts need no cache; what is cached is what is in flight.
   maxCachedWorkflows: 300,
-  // They take turns on one thread anyway. More of them at once would wait inside this worker, each with what had
-  // happened when it was handed out; at Temporal they wait with all that happens meanwhile, so the ends of several
+  // They run one after the other on one thread anyway. More of them at once would wait inside this worker, each with the
+  // events from when it was handed out; at Temporal they wait with all that happens meanwhile, so the ends of several
   // channels are one task, not one each (docs/benchmarks.md).
   maxConcurrentWorkflowTaskExecutions: 6,
-  // What one worker has in its cache waits for that worker in a queue of its own, which knows no turns. When the
-  // worker is busy for longer than this, it comes to the queue of all, where each workspace has its turn.
+  // What one worker has in its cache waits for that worker in a queue of its own, which knows no fairness. When the
+  // worker is busy for longer than this, it comes to the queue of all, which is fair to each workspace.
   stickyQueueScheduleToStartTimeout: '1 second',
 } as const;
 
 /**
- * One worker for posts and our own quick steps, one for webhooks, with a thread each for their workflows, and one per
- * network, all with the same activities: a queue decides only what waits for what.
+ * One worker for posts and the sweep, one for webhooks, with a thread each for their workflows, and one for each network,
+ * all with the same activities: a queue decides only what waits for what.
  */
 export function pollQueues(
   { connection, namespace, bundle, shutdownGraceMs }: Place,

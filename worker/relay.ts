@@ -1,13 +1,14 @@
 import type { Client } from '@temporalio/client';
-import { ask } from '../db/ask.ts';
+import { sql } from 'kysely';
 import type { Em, Orm } from '../db/orm.ts';
+import { query } from '../db/query.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { repeat } from '../runtime/repeat.ts';
 import { sideBySide } from '../runtime/side-by-side.ts';
-import { isTemporalAway } from '../temporal/grpc-errors.ts';
 import { deadlineMs } from '../temporal/connect.ts';
-import { heldBackRows, type HeldBack } from './held-back.ts';
-import { outboxes, type Outbox } from './outboxes.ts';
+import { isTemporalAway } from '../temporal/grpc-errors.ts';
+import { outboxes, type Outbox } from './outbox.ts';
 
 export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly log: Logger };
 
@@ -17,7 +18,7 @@ const intervalMs = 1000;
 /** How many rows of an outbox are claimed in one go. */
 const batchSize = 50;
 
-/** How many rows are told of at once. */
+/** How many rows are synced at once. */
 const width = 10;
 
 /**
@@ -28,127 +29,143 @@ const width = 10;
 const relaysAtOnce = 4;
 
 /**
- * Repeats to Temporal what the API could not tell it: some rows of every outbox. Several workers share the work by
- * claims on the rows.
+ * Syncs some rows of every outbox: those that the API could not sync. Several workers share the work by claims on the
+ * rows.
  *
- * @returns how many rows Temporal was told of.
+ * @returns how many rows were synced.
  */
 export async function relayOnce(deps: RelayDeps, look: Partial<Look> = {}): Promise<number> {
-  const { heldBack = heldBackRows(), graceMs = 0 } = look;
-  let told = 0;
+  const { backoff = retryBackoff(), graceMs = 0 } = look;
+  let synced = 0;
   for (const outbox of outboxes) {
-    const seen = await relayOutbox(deps, outbox, { heldBack, graceMs });
-    told += seen.told;
-    if (seen.isAway) {
+    const relayed = await relayOutbox(deps, outbox, { backoff, graceMs });
+    synced += relayed.synced;
+    if (relayed.isAway) {
       break; // The next outbox would only wait for it as long again.
     }
   }
 
-  return told;
+  return synced;
 }
 
 type Look = {
   /** Rows that Temporal did not take before. None unless given. */
-  readonly heldBack: HeldBack;
-  /** How long rows are left to whoever changed them, in milliseconds. Not at all unless given. */
+  readonly backoff: RetryBackoff;
+  /** How long rows are left to the process that changed them, in milliseconds. Not at all unless given. */
   readonly graceMs: number;
 };
 
-type Seen = {
-  readonly told: number;
+type Relayed = {
+  readonly synced: number;
   /** Temporal took nothing. */
   readonly isAway: boolean;
 };
 
-function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Seen> {
+type Failure = { readonly id: string; readonly error: unknown };
+
+function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Relayed> {
   const { orm, client, log } = deps;
-  const { heldBack, graceMs } = look;
+  const { backoff, graceMs } = look;
   return orm.em.fork().transactional(async (em) => {
-    let told = 0;
-    const unheard: { id: string; error: unknown }[] = [];
-    const isAway = (): boolean => told === 0 && unheard.some(({ error }) => isTemporalAway(error));
-    const rows = (await hasPlace(em, outbox))
-      ? await outbox.take(em, { limit: batchSize, except: heldBack.ids(), graceMs })
+    let synced = 0;
+    const failures: Failure[] = [];
+    const isAway = (): boolean =>
+      synced === 0 && failures.some(({ error }) => isTemporalAway(error));
+    const rows = (await takeSlot(em, outbox))
+      ? await outbox.claim(em, { limit: batchSize, except: backoff.ids(), graceMs })
       : [];
-    await sideBySide(rows, width, async ({ id, tell }) => {
+    await sideBySide(rows, width, async ({ id, sync }) => {
       if (isAway()) {
         return; // Let go of the row and come back later.
       }
 
       try {
-        await tell(client, orm.em.fork());
-        told += 1;
-        heldBack.release(id);
+        await sync(client, orm.em.fork());
+        synced += 1;
+        backoff.release(id);
       } catch (error) {
-        unheard.push({ id, error });
-        heldBack.add(id, isTemporalAway(error) ? 'away' : 'refused');
+        failures.push({ id, error });
+        backoff.add(id, isTemporalAway(error) ? 'away' : 'refused');
       }
     });
-    report(log, outbox, unheard);
-    return { told, isAway: isAway() };
+    report(log, outbox, failures);
+    return { synced, isAway: isAway() };
   });
 }
 
-/** Takes one of the outbox's places until the transaction ends, unless others have all of them. */
-async function hasPlace(em: Em, { name }: Outbox): Promise<boolean> {
-  const places = await ask<object>(
+/** @returns whether one of the outbox's slots is this relay's until the transaction ends. */
+async function takeSlot(em: Em, { name }: Outbox): Promise<boolean> {
+  const slots = await query(
     em,
-    `select from generate_series(1, ${relaysAtOnce}) as place
-     where pg_try_advisory_xact_lock(hashtext('relay of ' || $1), place) limit 1`,
-    [name],
+    sql`select from generate_series(1, ${sql.lit(relaysAtOnce)}) as slot
+      where pg_try_advisory_xact_lock(hashtext('relay of ' || ${name}::text), slot) limit 1`,
   );
-  return places.length > 0;
+  return slots.length > 0;
 }
 
 /** Each row that Temporal refuses has a line of its own; an outage has one a look. */
-function report(
-  log: Logger,
-  { name }: Outbox,
-  unheard: readonly { readonly id: string; readonly error: unknown }[],
-): void {
-  const refused = unheard.filter(({ error }) => !isTemporalAway(error));
+function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): void {
+  const refused = failures.filter(({ error }) => !isTemporalAway(error));
   for (const { id, error } of refused) {
-    log.warn(
-      { [name]: id, error: describeError(error) },
-      `Temporal could not be told of a ${name}`,
-    );
+    log.warn({ [name]: id, error: describeError(error) }, `Temporal refused to sync a ${name}`);
   }
 
-  const first = unheard.find(({ error }) => isTemporalAway(error));
+  const first = failures.find(({ error }) => isTemporalAway(error));
   if (first) {
     log.warn(
       { [name]: first.id, error: describeError(first.error) },
-      `Temporal did not answer: it is told of this ${name} and others later`,
+      `Temporal did not answer: this ${name} and others are synced later`,
     );
   }
 }
 
 /** Runs the relay until the returned function is called, which resolves when the last look is over. */
 export function startRelay(deps: RelayDeps): () => Promise<void> {
-  const heldBack = heldBackRows();
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  const look = async (): Promise<void> => {
-    let told = 0;
+  const backoff = retryBackoff();
+  return repeat(async () => {
     try {
-      // As long as the API itself tries: told twice, a post is published no sooner, and its workflow wakes for nothing.
-      told = await relayOnce(deps, { heldBack, graceMs: deadlineMs });
+      // The grace is as long as the API itself tries: synced twice, a post is published no sooner, and its workflow wakes
+      // for nothing.
+      const synced = await relayOnce(deps, { backoff, graceMs: deadlineMs });
+      return synced > 0 ? 0 : intervalMs;
     } catch (error) {
       deps.log.warn({ error: describeError(error) }, 'the outbox could not be read');
+      return intervalMs;
     }
+  }).stop;
+}
 
-    if (!stopped) {
-      timer = setTimeout(next, told > 0 ? 0 : intervalMs);
-    }
-  };
-  let running = look();
-  const next = (): void => {
-    running = look();
-  };
+/** Rows that Temporal did not take. Each waits for a while before its next sync, so that it holds up no other. */
+export type RetryBackoff = {
+  /** Those whose wait is not over. */
+  readonly ids: () => string[];
+  /** @param why `refused`: it is this row that Temporal does not take. `away`: it may be Temporal. */
+  readonly add: (id: string, why: 'refused' | 'away') => void;
+  readonly release: (id: string) => void;
+};
 
-  return async () => {
-    stopped = true;
-    clearTimeout(timer);
-    await running;
+/** In milliseconds. After an outage nothing waits longer than the shortest of them. */
+const firstWaitMs = 1000;
+const longestWaitMs = 60_000;
+
+/** How many rows are remembered; a row beyond is synced as if it never failed. */
+const maxRows = 10_000;
+
+/** @param now A clock in milliseconds. */
+export function retryBackoff(now: () => number = Date.now): RetryBackoff {
+  const rows = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
+  return {
+    ids: () => [...rows].flatMap(([id, { untilMs }]) => (untilMs > now() ? [id] : [])),
+    add: (id, why) => {
+      const before = rows.get(id)?.waitMs ?? firstWaitMs / 2;
+      const waitMs = why === 'away' ? firstWaitMs : Math.min(before * 2, longestWaitMs);
+      rows.delete(id);
+      rows.set(id, { untilMs: now() + waitMs, waitMs });
+      const [oldest] = rows.keys();
+      if (rows.size > maxRows && oldest !== undefined) {
+        rows.delete(oldest);
+      }
+    },
+    release: (id) => void rows.delete(id),
   };
 }

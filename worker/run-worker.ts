@@ -19,7 +19,7 @@ import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/search-attributes.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
-import { insistOnWorkers } from './insist-on-workers.ts';
+import { createWorkersWhenReady } from './create-workers.ts';
 import { keepSweepScheduled, untilOwned } from './sweep-schedule.ts';
 import { temporalLogger } from './temporal-logger.ts';
 import { startRelay } from './relay.ts';
@@ -69,7 +69,7 @@ export async function runWorker(
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await bundleWorkflows();
   const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
-  const { connection, workers } = await insistOnWorkers(settings, log);
+  const { connection, workers } = await createWorkersWhenReady(settings, log);
   const running = Promise.all(workers.map((worker) => worker.run()));
   polling = true;
   const stopRelay = startRelay({ orm, client: temporal.client, log });

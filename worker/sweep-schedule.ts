@@ -7,14 +7,15 @@ import {
 import { describeError } from '../runtime/describe-error.ts';
 import { insist } from '../runtime/insist.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { mustBeOwner } from '../temporal/namespace-owner.ts';
+import { repeat } from '../runtime/repeat.ts';
+import { assertOwner } from '../temporal/namespace-owner.ts';
 import { hasGrpcCode } from '../temporal/grpc-errors.ts';
 import { underDeadline } from '../temporal/connect.ts';
 import { postsQueue, sweepScheduleId } from '../workflows/messages.ts';
 
 const minuteMs = 60_000;
 
-/** Most posts are due at a full minute: 40 s later, and past its grace, each is looked at for the first time. */
+/** Most posts are due at a full minute: 40 s later, and past its grace, each is scanned for the first time. */
 const offsetMs = 40_000;
 
 /** @param installation Of the database that the sweep compares with Temporal. */
@@ -35,8 +36,8 @@ const wantedFor = (installation: string) => ({
 });
 
 /**
- * Sees to it that Temporal starts a sweep each minute, as this version wants it. What an operator paused stays paused.
- * The schedule says whose database the namespace belongs to.
+ * Creates the schedule by which Temporal starts a sweep each minute, or updates that of another version. What an operator
+ * paused stays paused. The schedule says which database the namespace belongs to.
  *
  * @throws ServiceError when Temporal is away. @throws OtherDatabaseError
  */
@@ -47,7 +48,7 @@ export async function ensureSweepSchedule(client: Client, installation: string):
   try {
     const found = await within(() => handle.describe());
     const owner = found.action.memo?.['installation'];
-    mustBeOwner(client, owner, installation);
+    assertOwner(client, owner, installation);
     if (owner === undefined || !isAsWanted(found)) {
       await within(() => handle.update(({ state }) => ({ ...wanted, state })));
     }
@@ -81,9 +82,7 @@ function unlessRunning(error: unknown): void {
   }
 }
 
-/**
- * Before this process polls: waits while Temporal is away, and for as long as the namespace is another database's.
- */
+/** Before this process polls: waits while Temporal is away, and while the namespace is another database's. */
 export async function untilOwned(client: Client, installation: string, log: Logger): Promise<void> {
   await insist(
     'Temporal',
@@ -98,8 +97,8 @@ export async function untilOwned(client: Client, installation: string, log: Logg
 }
 
 /**
- * Repeats it each minute, so that a Temporal that lost its data has the schedule again, until the returned function
- * is called. A failure is a line in the log and stops nothing.
+ * Ensures the schedule each minute, for a Temporal that lost its data, until the returned function is called. A failure
+ * is a line in the log and stops nothing.
  */
 export function keepSweepScheduled(
   client: Client,
@@ -107,30 +106,15 @@ export function keepSweepScheduled(
   log: Logger,
   everyMs = minuteMs,
 ): () => Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  const look = async (): Promise<void> => {
+  return repeat(async () => {
     try {
       await ensureSweepSchedule(client, installation);
+      return everyMs;
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the sweep could not be scheduled');
-      isOver ||= knowsNoSchedules(error);
+      return knowsNoSchedules(error) ? null : everyMs;
     }
-
-    if (!isOver) {
-      timer = setTimeout(next, everyMs);
-    }
-  };
-  let running = look();
-  const next = (): void => {
-    running = look();
-  };
-
-  return async () => {
-    isOver = true;
-    clearTimeout(timer);
-    await running;
-  };
+  }).stop;
 }
 
 const knowsNoSchedules = (error: unknown): boolean => hasGrpcCode(error, 'unimplemented');

@@ -2,6 +2,7 @@ import { channelErrorCodes, type ChannelErrorCode } from '../../domain/channel-e
 import { AppError } from '../../domain/errors.ts';
 import { networksOfPost } from '../../db/networks-of-post.ts';
 import type { Em } from '../../db/orm.ts';
+import { db } from '../../db/query.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { mustHavePlan } from './must-have-plan.ts';
@@ -58,7 +59,7 @@ export async function retryPost(
 
     const [changed] = await em.execute<{ revision: number; networks: string[] }[]>(
       `update posts set status = 'publishing', run = run + 1, retried_at = ?, revision = revision + 1, updated_at = ?
-       where id = ? and workspace_id = ? returning revision, ${networksOfPost} as networks`,
+       where id = ? and workspace_id = ? returning revision, ${networksOfPost.compile(db).sql} as networks`,
       [at, now, postId, workspaceId],
     );
     const { revision: raised = 0, networks: all = [] } = changed ?? {};

@@ -3,7 +3,7 @@ import { mutationsOf, type Mutation } from './mutation.ts';
 const webhooks = ['test/webhooks'];
 const temporal = ['test/temporal'];
 
-/** How an event gets to an endpoint, and what Temporal is told. */
+/** How an event gets to an endpoint, and what the sync does. */
 export const deliveryMutations: readonly Mutation[] = [
   ...mutationsOf(
     'activities/attempt-delivery/record-attempt.ts',
@@ -155,7 +155,7 @@ export const deliveryMutations: readonly Mutation[] = [
   ),
   ...mutationsOf('temporal/sync-post.ts', temporal, [
     [
-      'the outbox keeps a post that Temporal was told of',
+      'the outbox keeps a post that was synced',
       'greatest(synced_revision, ${revision}::int)',
       'least(synced_revision, ${revision}::int)',
     ],
@@ -165,17 +165,17 @@ export const deliveryMutations: readonly Mutation[] = [
       'if (error instanceof WorkflowNotFoundError)',
     ],
   ]),
-  ...mutationsOf('worker/outboxes.ts', temporal, [
+  ...mutationsOf('worker/outbox.ts', temporal, [
     [
-      'after an outage Temporal is told of the youngest posts first',
-      'order: `${dueAt} nulls first`',
-      'order: `${dueAt} desc nulls first`',
+      'after an outage the youngest posts are synced first',
+      'order: sql`${dueAt()} nulls first`',
+      'order: sql`${dueAt()} desc nulls first`',
     ],
   ]),
   ...mutationsOf('worker/relay.ts', temporal, [
     [
       'a post that Temporal refuses is never left alone',
-      "heldBack.add(id, isTemporalAway(error) ? 'away' : 'refused');",
+      "backoff.add(id, isTemporalAway(error) ? 'away' : 'refused');",
       '',
     ],
   ]),

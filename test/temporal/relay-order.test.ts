@@ -1,8 +1,7 @@
 import { Client, ServiceError, type WorkflowClientInterceptor } from '@temporalio/client';
 import ava from 'ava';
 import { createOrm } from '../../db/orm.ts';
-import { heldBackRows } from '../../worker/held-back.ts';
-import { relayOnce, startRelay, type RelayDeps } from '../../worker/relay.ts';
+import { relayOnce, retryBackoff, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { patience } from '../support/database.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -254,7 +253,7 @@ test.serial(
 /** Adds a row that was refused again and again. @returns how long it was left alone each time, in seconds. */
 function waitsOf(why: 'refused' | 'away', times: number): number[] {
   const clock = { ms: 0 };
-  const rows = heldBackRows(() => clock.ms);
+  const rows = retryBackoff(() => clock.ms);
   return Array.from({ length: times }, () => {
     rows.add('a', why);
     const from = clock.ms;
@@ -275,7 +274,7 @@ ava('a row is tried a second later, however often Temporal was away', (t) => {
 });
 
 ava('a row that Temporal took at last begins anew', (t) => {
-  const rows = heldBackRows(() => 0);
+  const rows = retryBackoff(() => 0);
   rows.add('a', 'refused');
   rows.add('b', 'refused');
   rows.release('a');
@@ -283,7 +282,7 @@ ava('a row that Temporal took at last begins anew', (t) => {
 });
 
 ava('of more than ten thousand refused rows those that waited longest are tried first', (t) => {
-  const rows = heldBackRows(() => 0);
+  const rows = retryBackoff(() => 0);
   for (let n = 0; n < 10_005; n += 1) {
     rows.add(String(n), 'refused');
   }

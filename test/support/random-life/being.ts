@@ -161,7 +161,7 @@ export class Being {
 
       const dueAt = at === null ? null : new Date(at).toISOString();
       const isSending = row.channels.some((it) => ['publishing', 'retrying'].includes(it.status));
-      const isUnfinished = status === 'draft' && isSending; // As `worker/outboxes.ts` reads it.
+      const isUnfinished = status === 'draft' && isSending; // As `worker/outbox.ts` reads it.
       const { workspaceId } = life;
       const postId = this.#post;
       await this.#hear({ workspaceId, postId, status, revision, dueAt, isUnfinished });
