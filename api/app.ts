@@ -18,7 +18,8 @@ import { filesRouter } from './media/serve-files.ts';
 import { openapiRouter } from './openapi/routes.ts';
 import { postRoutes } from './posts/routes.ts';
 import { boundAddresses } from './rate-limits/crowd.ts';
-import { webhookRoutes } from './webhooks/routes.ts';
+import { deliveryRoutes } from './webhooks/delivery-routes.ts';
+import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 
 /** Every call of the API. */
 export const allRoutes = (deps: ApiDeps): Route[] => [
@@ -27,7 +28,8 @@ export const allRoutes = (deps: ApiDeps): Route[] => [
   ...postRoutes(deps),
   ...mediaRoutes(deps),
   ...analyticsRoutes(deps),
-  ...webhookRoutes(deps),
+  ...endpointRoutes(deps),
+  ...deliveryRoutes(deps),
 ];
 
 export function createApp(deps: ApiDeps): Koa {

@@ -1,16 +1,10 @@
-import { deliveryStatuses } from '../../db/entities/delivery.ts';
-import { eventTypes } from '../../domain/post-status.ts';
 import type { ApiDeps } from '../deps.ts';
-import { cursorQuery } from '../http/cursor.ts';
-import type { Route } from '../http/route.ts';
-import { nullable, record, text } from '../../domain/json-schema.ts';
-import { maxBegun } from './begin-round.ts';
+import { route, type Route } from '../http/route.ts';
+import { dateTime, listOf, nullable, record, text } from '../../domain/json-schema.ts';
 import * as examples from './examples.ts';
-import { listDeliveries, maxPage, type DeliveriesQuery } from './list-deliveries.ts';
-import { maxReplayed } from './replay-budget.ts';
-import { replayDelivery } from './replay-delivery.ts';
-import { replayFailed } from './replay-failed.ts';
-import { deliverySchema, testedDeliverySchema } from './schemas.ts';
+import { listDeliveries } from './read-deliveries.ts';
+import { maxBegun, maxReplayed, replayDelivery, replayFailed } from './replay-deliveries.ts';
+import { deliveriesQuery, deliverySchema, testedDeliverySchema } from './schemas.ts';
 import { testEndpoint } from './test-endpoint.ts';
 
 const manyReplays = `A workspace replays at most ${maxReplayed} deliveries a minute; beyond that the answer is 429 \`rate_limited\`.`;
@@ -22,119 +16,104 @@ export const deliveryRoutes = (deps: ApiDeps): Route[] => [
   replayFailedCall(deps),
 ];
 
-const testCall = (deps: ApiDeps): Route => ({
-  method: 'post',
-  path: '/webhooks/{id}/test',
-  operationId: 'testWebhook',
-  tag: 'Webhooks',
-  summary: 'Send a webhook.test event now and show the response',
-  description:
-    'One attempt, no retries, whatever the endpoint subscribed to, also to one that is disabled. Answers when the receiver has, after at most 10 seconds. It counts neither for nor against the endpoint.',
-  answers: {
-    200: {
-      description: 'How the delivery went, also when the receiver failed.',
-      schema: record({ delivery: testedDeliverySchema }),
-      examples: { tested: examples.tested },
+const testCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/webhooks/{id}/test',
+    operationId: 'testWebhook',
+    tag: 'Webhooks',
+    summary: 'Send a webhook.test event now and show the response',
+    description:
+      'One attempt, no retries, whatever the endpoint subscribed to, also to one that is disabled. Answers when the receiver has, after at most 10 seconds. It counts neither for nor against the endpoint.',
+    answers: {
+      200: {
+        description: 'How the delivery went, also when the receiver failed.',
+        schema: record({ delivery: testedDeliverySchema }),
+        examples: { tested: examples.tested },
+      },
     },
-  },
-  errors: ['not_found'],
-  handle: async ({ caller, params: { id = '' } }) => {
-    const delivery = await testEndpoint(deps, caller.workspaceId, id);
-    return { status: 200, body: { delivery } };
-  },
-});
+    errors: ['not_found'],
+    handle: async ({ caller, params: { id = '' } }) => {
+      const delivery = await testEndpoint(deps, caller.workspaceId, id);
+      return { status: 200, body: { delivery } };
+    },
+  });
 
-const listCall = (deps: ApiDeps): Route => ({
-  method: 'get',
-  path: '/webhooks/{id}/deliveries',
-  operationId: 'listDeliveries',
-  tag: 'Webhooks',
-  summary: 'Deliveries to a webhook endpoint, newest first',
-  description:
-    'Each is kept for 30 days, unless the operator chose otherwise, and for as long as it is being tried.',
-  query: {
-    status: {
-      description: 'Only deliveries with this status.',
-      schema: { type: 'string', enum: [...deliveryStatuses] },
+const listCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/webhooks/{id}/deliveries',
+    operationId: 'listDeliveries',
+    tag: 'Webhooks',
+    summary: 'Deliveries to a webhook endpoint, newest first',
+    description:
+      'Each is kept for 30 days, unless the operator chose otherwise, and for as long as it is being tried.',
+    query: deliveriesQuery,
+    answers: {
+      200: {
+        description:
+          'A page of deliveries, with their newest attempts. `next_cursor` is null at the end.',
+        schema: record({
+          deliveries: listOf(deliverySchema),
+          next_cursor: nullable(text),
+        }),
+        examples: { page: examples.page },
+      },
     },
-    event_type: {
-      description: 'Only deliveries of such events.',
-      schema: { type: 'string', enum: [...eventTypes] },
-    },
-    limit: {
-      description: `How many at most. ${maxPage} when left out.`,
-      schema: { type: 'integer', minimum: 1, maximum: maxPage },
-    },
-    cursor: cursorQuery,
-  },
-  answers: {
-    200: {
-      description:
-        'A page of deliveries, with their newest attempts. `next_cursor` is null at the end.',
-      schema: record({
-        deliveries: { type: 'array', items: deliverySchema },
-        next_cursor: nullable(text),
-      }),
-      examples: { page: examples.page },
-    },
-  },
-  errors: ['invalid_request', 'not_found'],
-  handle: async ({ caller, params: { id = '' }, query }) => ({
-    status: 200,
-    body: await listDeliveries(
-      deps.orm.em.fork(),
-      caller.workspaceId,
-      id,
-      query as DeliveriesQuery,
-    ),
-  }),
-});
+    errors: ['invalid_request', 'not_found'],
+    handle: async ({ caller, params: { id = '' }, query }) => ({
+      status: 200,
+      body: await listDeliveries(deps.orm.em.fork(), caller.workspaceId, id, query),
+    }),
+  });
 
-const replayCall = (deps: ApiDeps): Route => ({
-  method: 'post',
-  path: '/webhooks/{id}/deliveries/{delivery}/replay',
-  operationId: 'replayDelivery',
-  tag: 'Webhooks',
-  summary: 'Deliver an event once more',
-  description: `The same event, byte for byte and under the same id, with up to six new attempts. Their numbers go on. ${manyReplays}`,
-  answers: {
-    202: {
-      description: 'The delivery, which is pending again.',
-      schema: record({ delivery: deliverySchema }),
-      examples: { replayed: examples.replayed },
+const replayCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/webhooks/{id}/deliveries/{delivery}/replay',
+    operationId: 'replayDelivery',
+    tag: 'Webhooks',
+    summary: 'Deliver an event once more',
+    description: `The same event, byte for byte and under the same id, with up to six new attempts. Their numbers go on. ${manyReplays}`,
+    answers: {
+      202: {
+        description: 'The delivery, which is pending again.',
+        schema: record({ delivery: deliverySchema }),
+        examples: { replayed: examples.replayed },
+      },
     },
-  },
-  errors: ['not_found', 'delivery_not_final', 'webhook_disabled'],
-  handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }) => {
-    const delivery = await replayDelivery(deps, caller.workspaceId, id, deliveryId);
-    return { status: 202, body: { delivery } };
-  },
-});
+    errors: ['not_found', 'delivery_not_final', 'webhook_disabled'],
+    handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }) => {
+      const delivery = await replayDelivery(deps, caller.workspaceId, id, deliveryId);
+      return { status: 202, body: { delivery } };
+    },
+  });
 
-const replayFailedCall = (deps: ApiDeps): Route => ({
-  method: 'post',
-  path: '/webhooks/{id}/replay',
-  operationId: 'replayFailedDeliveries',
-  tag: 'Webhooks',
-  summary: 'Deliver once more what has failed since a time',
-  description: `Every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts; also those that a disabled endpoint missed. What is pending or delivered is left alone, so calling again is safe. One call takes at most ${maxBegun}, the oldest first: call again until it answers 0. ${manyReplays}`,
-  query: {
-    since: {
-      description: 'RFC 3339 with Z or an offset.',
-      required: true,
-      schema: { type: 'string', format: 'date-time' },
+const replayFailedCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/webhooks/{id}/replay',
+    operationId: 'replayFailedDeliveries',
+    tag: 'Webhooks',
+    summary: 'Deliver once more what has failed since a time',
+    description: `Every failed delivery whose \`created_at\` is not before \`since\`, each with up to six new attempts; also those that a disabled endpoint missed. What is pending or delivered is left alone, so calling again is safe. One call takes at most ${maxBegun}, the oldest first: call again until it answers 0. ${manyReplays}`,
+    query: {
+      since: {
+        description: 'RFC 3339 with Z or an offset.',
+        required: true,
+        schema: dateTime,
+      },
     },
-  },
-  answers: {
-    202: {
-      description: 'How many deliveries are pending again.',
-      schema: record({ replaying: { type: 'integer', minimum: 0, maximum: maxBegun } }),
-      examples: { replaying: examples.replaying },
+    answers: {
+      202: {
+        description: 'How many deliveries are pending again.',
+        schema: record({ replaying: { type: 'integer', minimum: 0, maximum: maxBegun } }),
+        examples: { replaying: examples.replaying },
+      },
     },
-  },
-  errors: ['invalid_request', 'not_found', 'webhook_disabled'],
-  handle: async ({ caller, params: { id = '' }, query }) => ({
-    status: 202,
-    body: { replaying: await replayFailed(deps, caller.workspaceId, id, query['since']) },
-  }),
-});
+    errors: ['invalid_request', 'not_found', 'webhook_disabled'],
+    handle: async ({ caller, params: { id = '' }, query }) => ({
+      status: 202,
+      body: { replaying: await replayFailed(deps, caller.workspaceId, id, query.since) },
+    }),
+  });

@@ -1,14 +1,10 @@
 import type { ApiDeps } from '../deps.ts';
-import type { Route } from '../http/route.ts';
-import { record, uuid } from '../../domain/json-schema.ts';
+import { route, type Route } from '../http/route.ts';
+import { listOf, record, uuid } from '../../domain/json-schema.ts';
 import { location } from '../http/shared-schemas.ts';
-import { createEndpoint } from './create-endpoint.ts';
-import { deleteEndpoint } from './delete-endpoint.ts';
-import { editEndpoint } from './edit-endpoint.ts';
 import * as examples from './examples.ts';
-import { loadDeliveries } from './load-deliveries.ts';
-import { loadEndpoint, loadEndpoints } from './load-endpoints.ts';
-import { presentEndpoint } from './present-endpoint.ts';
+import { loadDeliveries } from './read-deliveries.ts';
+import { loadEndpoint, loadEndpoints, presentEndpoint } from './read-endpoints.ts';
 import { rotateSecret } from './rotate-secret.ts';
 import {
   createdEndpointSchema,
@@ -16,9 +12,8 @@ import {
   deliverySchema,
   editEndpointSchema,
   endpointSchema,
-  type CreateEndpointBody,
-  type EditEndpointBody,
 } from './schemas.ts';
+import { createEndpoint, deleteEndpoint, editEndpoint } from './write-endpoints.ts';
 
 /** How many deliveries `GET /webhooks/{id}` shows. */
 const newest = 100;
@@ -32,149 +27,153 @@ export const endpointRoutes = (deps: ApiDeps): Route[] => [
   rotateCall(deps),
 ];
 
-const listCall = (deps: ApiDeps): Route => ({
-  method: 'get',
-  path: '/webhooks',
-  operationId: 'listWebhooks',
-  tag: 'Webhooks',
-  summary: 'All webhook endpoints',
-  answers: {
-    200: {
-      description: 'The endpoints, oldest first, each with its newest delivery.',
-      schema: record({ webhooks: { type: 'array', items: endpointSchema } }),
-      examples: { all: examples.all },
+const listCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/webhooks',
+    operationId: 'listWebhooks',
+    tag: 'Webhooks',
+    summary: 'All webhook endpoints',
+    answers: {
+      200: {
+        description: 'The endpoints, oldest first, each with its newest delivery.',
+        schema: record({ webhooks: listOf(endpointSchema) }),
+        examples: { all: examples.all },
+      },
     },
-  },
-  errors: [],
-  handle: async ({ caller: { workspaceId } }) => {
-    const webhooks = await loadEndpoints(deps.orm.em.fork(), workspaceId, deps.now());
-    return { status: 200, body: { webhooks } };
-  },
-});
+    errors: [],
+    handle: async ({ caller: { workspaceId } }) => {
+      const webhooks = await loadEndpoints(deps.orm.em.fork(), workspaceId, deps.now());
+      return { status: 200, body: { webhooks } };
+    },
+  });
 
-const createCall = (deps: ApiDeps): Route => ({
-  method: 'post',
-  path: '/webhooks',
-  operationId: 'createWebhook',
-  tag: 'Webhooks',
-  summary: 'Register a webhook endpoint',
-  body: createEndpointSchema,
-  bodyExamples: examples.newEndpoints,
-  answers: {
-    201: {
-      description: 'The endpoint, with its signing secret. The secret is not shown again.',
-      schema: record({ webhook: createdEndpointSchema }),
-      headers: { Location: location },
-      examples: { created: examples.created },
+const createCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/webhooks',
+    operationId: 'createWebhook',
+    tag: 'Webhooks',
+    summary: 'Register a webhook endpoint',
+    body: createEndpointSchema,
+    bodyExamples: examples.newEndpoints,
+    answers: {
+      201: {
+        description: 'The endpoint, with its signing secret. The secret is not shown again.',
+        schema: record({ webhook: createdEndpointSchema }),
+        headers: { Location: location },
+        examples: { created: examples.created },
+      },
     },
-  },
-  errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'webhook_limit_reached'],
-  handle: async ({ caller, body }) => {
-    const request = body as CreateEndpointBody; // Checked against createEndpointSchema.
-    const { endpoint, secret } = await createEndpoint(deps, caller.workspaceId, request);
-    const webhook = { ...presentEndpoint(endpoint, null, deps.now()), secret };
-    return {
-      status: 201,
-      body: { webhook },
-      headers: { Location: `/api/v1/webhooks/${endpoint.id}` },
-    };
-  },
-});
+    errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'webhook_limit_reached'],
+    handle: async ({ caller, body }) => {
+      const { endpoint, secret } = await createEndpoint(deps, caller.workspaceId, body);
+      const webhook = { ...presentEndpoint(endpoint, null, deps.now()), secret };
+      return {
+        status: 201,
+        body: { webhook },
+        headers: { Location: `/api/v1/webhooks/${endpoint.id}` },
+      };
+    },
+  });
 
-const readCall = (deps: ApiDeps): Route => ({
-  method: 'get',
-  path: '/webhooks/{id}',
-  operationId: 'getWebhook',
-  tag: 'Webhooks',
-  summary: 'A webhook endpoint with its newest deliveries',
-  answers: {
-    200: {
-      description: `The endpoint and its newest ${newest} deliveries, each with its newest attempts. Older ones: \`GET /webhooks/{id}/deliveries\`.`,
-      schema: record({
-        webhook: endpointSchema,
-        deliveries: { type: 'array', items: deliverySchema },
-      }),
-      examples: { withDeliveries: examples.withDeliveries },
+const readCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/webhooks/{id}',
+    operationId: 'getWebhook',
+    tag: 'Webhooks',
+    summary: 'A webhook endpoint with its newest deliveries',
+    answers: {
+      200: {
+        description: `The endpoint and its newest ${newest} deliveries, each with its newest attempts. Older ones: \`GET /webhooks/{id}/deliveries\`.`,
+        schema: record({
+          webhook: endpointSchema,
+          deliveries: listOf(deliverySchema),
+        }),
+        examples: { withDeliveries: examples.withDeliveries },
+      },
     },
-  },
-  errors: ['not_found'],
-  handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-    const em = deps.orm.em.fork();
-    const webhook = await loadEndpoint(em, workspaceId, deps.now(), id);
-    const deliveries = await loadDeliveries(em, workspaceId, id, { limit: newest });
-    return { status: 200, body: { webhook, deliveries } };
-  },
-});
+    errors: ['not_found'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
+      const em = deps.orm.em.fork();
+      const webhook = await loadEndpoint(em, workspaceId, deps.now(), id);
+      const deliveries = await loadDeliveries(em, workspaceId, id, { limit: newest });
+      return { status: 200, body: { webhook, deliveries } };
+    },
+  });
 
-const editCall = (deps: ApiDeps): Route => ({
-  method: 'patch',
-  path: '/webhooks/{id}',
-  operationId: 'updateWebhook',
-  tag: 'Webhooks',
-  summary: 'Change a webhook endpoint',
-  description:
-    'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` count for what happens from now on. `"enabled": true` enables an endpoint that was disabled, and gives it five days again; what it missed comes by `POST /webhooks/{id}/replay`.',
-  body: editEndpointSchema,
-  bodyExamples: examples.edits,
-  answers: {
-    200: {
-      description: 'The endpoint as it is now.',
-      schema: record({ webhook: endpointSchema }),
-      examples: { edited: examples.edited },
+const editCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'patch',
+    path: '/webhooks/{id}',
+    operationId: 'updateWebhook',
+    tag: 'Webhooks',
+    summary: 'Change a webhook endpoint',
+    description:
+      'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` count for what happens from now on. `"enabled": true` enables an endpoint that was disabled, and gives it five days again; what it missed comes by `POST /webhooks/{id}/replay`.',
+    body: editEndpointSchema,
+    bodyExamples: examples.edits,
+    answers: {
+      200: {
+        description: 'The endpoint as it is now.',
+        schema: record({ webhook: endpointSchema }),
+        examples: { edited: examples.edited },
+      },
     },
-  },
-  errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'not_found'],
-  handle: async ({ caller, params: { id = '' }, body }) => {
-    const request = body as EditEndpointBody; // Checked against editEndpointSchema.
-    const webhook = await editEndpoint(deps, caller.workspaceId, id, request);
-    return { status: 200, body: { webhook } };
-  },
-});
+    errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'not_found'],
+    handle: async ({ caller, params: { id = '' }, body }) => {
+      const webhook = await editEndpoint(deps, caller.workspaceId, id, body);
+      return { status: 200, body: { webhook } };
+    },
+  });
 
-const deleteCall = (deps: ApiDeps): Route => ({
-  method: 'delete',
-  path: '/webhooks/{id}',
-  operationId: 'deleteWebhook',
-  tag: 'Webhooks',
-  summary: 'Delete a webhook endpoint',
-  description:
-    'With it go its deliveries: nothing is sent any more, apart from a request that is on its way already.',
-  answers: {
-    200: {
-      description: 'It is deleted, and its pending deliveries have ended.',
-      schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
-      examples: { deleted: examples.deleted },
+const deleteCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'delete',
+    path: '/webhooks/{id}',
+    operationId: 'deleteWebhook',
+    tag: 'Webhooks',
+    summary: 'Delete a webhook endpoint',
+    description:
+      'With it go its deliveries: nothing is sent any more, apart from a request that is on its way already.',
+    answers: {
+      200: {
+        description: 'It is deleted, and its pending deliveries have ended.',
+        schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
+        examples: { deleted: examples.deleted },
+      },
     },
-  },
-  errors: ['not_found'],
-  handle: async ({ caller, params: { id = '' } }) => {
-    await deleteEndpoint(deps, caller.workspaceId, id);
-    return { status: 200, body: { ok: true, id } };
-  },
-});
+    errors: ['not_found'],
+    handle: async ({ caller, params: { id = '' } }) => {
+      await deleteEndpoint(deps, caller.workspaceId, id);
+      return { status: 200, body: { ok: true, id } };
+    },
+  });
 
-const rotateCall = (deps: ApiDeps): Route => ({
-  method: 'post',
-  path: '/webhooks/{id}/rotate',
-  operationId: 'rotateWebhookSecret',
-  tag: 'Webhooks',
-  summary: 'Replace the signing secret',
-  description: [
-    'For 24 hours `Service-Signature` is still made with the present secret, and `Service-Signature-Next` with the',
-    'new one, while `webhook-signature` carries both; from `rotates_at` on, the new one signs alone. Called again',
-    'before that, it replaces the new secret with a newer one and the 24 hours begin anew; the present one stays.',
-    'To be rid of a secret at once, register the URL again and delete this endpoint.',
-  ].join(' '),
-  answers: {
-    200: {
-      description: 'The endpoint, with its new signing secret. The secret is not shown again.',
-      schema: record({ webhook: createdEndpointSchema }),
-      examples: { rotated: examples.rotated },
+const rotateCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/webhooks/{id}/rotate',
+    operationId: 'rotateWebhookSecret',
+    tag: 'Webhooks',
+    summary: 'Replace the signing secret',
+    description: [
+      'For 24 hours `Service-Signature` is still made with the present secret, and `Service-Signature-Next` with the',
+      'new one, while `webhook-signature` carries both; from `rotates_at` on, the new one signs alone. Called again',
+      'before that, it replaces the new secret with a newer one and the 24 hours begin anew; the present one stays.',
+      'To be rid of a secret at once, register the URL again and delete this endpoint.',
+    ].join(' '),
+    answers: {
+      200: {
+        description: 'The endpoint, with its new signing secret. The secret is not shown again.',
+        schema: record({ webhook: createdEndpointSchema }),
+        examples: { rotated: examples.rotated },
+      },
     },
-  },
-  errors: ['not_found'],
-  handle: async ({ caller, params: { id = '' } }) => {
-    const { endpoint, secret } = await rotateSecret(deps, caller.workspaceId, id);
-    return { status: 200, body: { webhook: { ...endpoint, secret } } };
-  },
-});
+    errors: ['not_found'],
+    handle: async ({ caller, params: { id = '' } }) => {
+      const { endpoint, secret } = await rotateSecret(deps, caller.workspaceId, id);
+      return { status: 200, body: { webhook: { ...endpoint, secret } } };
+    },
+  });

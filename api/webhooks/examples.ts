@@ -1,6 +1,5 @@
 import type { Examples } from '../http/route.ts';
-import type { DeliveryView } from './delivery-view.ts';
-import type { EndpointView } from './present-endpoint.ts';
+import type { DeliveryView, EndpointView } from './schemas.ts';
 
 const delivery: DeliveryView = {
   id: '0192f0d8-4e1a-7b6c-8f93-1d5a7c2e9b48',

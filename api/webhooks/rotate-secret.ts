@@ -1,10 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
 import { WebhookEndpoint } from '../../db/entities/webhook-endpoint.ts';
-import { rotationOverlapMs, secretsOf } from '../../domain/signing-secrets.ts';
+import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
+import { rotationOverlapMs, secretsOf, type KeptSecret } from '../../domain/signing-secrets.ts';
+import { newSigningSecret } from '../../runtime/token.ts';
 import type { ApiDeps } from '../deps.ts';
-import { loadEndpoint, unknownEndpoint } from './load-endpoints.ts';
-import { newSecret } from './new-secret.ts';
-import type { EndpointView } from './present-endpoint.ts';
+import { loadEndpoint, unknownEndpoint } from './read-endpoints.ts';
+import type { EndpointView } from './schemas.ts';
 
 /**
  * Makes a new signing secret, which signs beside the present one for 24 hours and alone from then on.
@@ -41,4 +42,14 @@ export async function rotateSecret(
     return loadEndpoint(em, workspaceId, now, id);
   });
   return { endpoint, secret };
+}
+
+/** A new signing secret of this endpoint: itself, to be shown once, and what is kept of it. */
+export function newSecret(
+  { sealer }: ApiDeps,
+  endpointId: string,
+): { readonly secret: string; readonly kept: KeptSecret } {
+  const secret = newSigningSecret();
+  const sealed = sealer.seal(secret, signingSecretPurpose(endpointId));
+  return { secret, kept: { sealed, hint: `whsec_…${secret.slice(-4)}` } };
 }

@@ -1,10 +1,27 @@
 import { deliveryStatuses } from '../../db/entities/delivery.ts';
 import { deliveryErrors, disabledReasons } from '../../domain/webhook-deliveries.ts';
 import { eventTypes } from '../../domain/post-status.ts';
-import { dateTime, nullable, record, text, uuid } from '../../domain/json-schema.ts';
-import { shownAttempts } from './load-deliveries.ts';
+import {
+  count,
+  dateTime,
+  fields,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  orNull,
+  record,
+  text,
+  uuid,
+  type Value,
+} from '../../domain/json-schema.ts';
+import { cursorQuery } from '../http/cursor.ts';
+import type { QueryOf } from '../http/route.ts';
 
-const status = { type: 'string', enum: [...deliveryStatuses] };
+/** Of a delivery, and kept when it is replayed: an answer has a size, however often a caller replays. */
+export const shownAttempts = 50;
+
+const status = oneOf(deliveryStatuses);
 const responseStatus = {
   ...nullable({ type: 'integer' }),
   description: 'HTTP status, if any came.',
@@ -14,10 +31,18 @@ const deliveryError = {
   description: `Why it failed: ${deliveryErrors.join(', ')}. There may be more codes one day.`,
 };
 
+const lastDelivery = record({
+  status,
+  response_status: responseStatus,
+  error: deliveryError,
+  created_at: dateTime,
+});
+export type LastDelivery = Value<typeof lastDelivery>;
+
 const endpointFields = {
   id: uuid,
   url: text,
-  events: { type: 'array', items: { type: 'string', enum: [...eventTypes] } },
+  events: listOf(oneOf(eventTypes)),
   description: text,
   secret_hint: text,
   next_secret_hint: {
@@ -26,10 +51,10 @@ const endpointFields = {
       'While the secret is being replaced: of the new one, which signs alone from `rotates_at` on.',
   },
   rotates_at: nullable(dateTime),
-  enabled: { type: 'boolean', description: 'Whether events are sent to it.' },
+  enabled: { ...flag, description: 'Whether events are sent to it.' },
   disabled_at: nullable(dateTime),
   disabled_reason: {
-    anyOf: [{ type: 'string', enum: [...disabledReasons] }, { type: 'null' }],
+    ...orNull(oneOf(disabledReasons)),
     description:
       '`failing`: it took nothing for five days, so it was disabled. `requested`: by a PATCH. What it misses counts as failed, with the error `endpoint_disabled`, and can be replayed once it is enabled.',
   },
@@ -38,46 +63,39 @@ const endpointFields = {
     description: 'The first failed request after which none was taken; null while the newest was.',
   },
   created_at: dateTime,
-  last_delivery: {
-    anyOf: [
-      record({
-        status,
-        response_status: responseStatus,
-        error: deliveryError,
-        created_at: dateTime,
-      }),
-      { type: 'null' },
-    ],
-  },
+  last_delivery: orNull(lastDelivery),
 };
 
 export const endpointSchema = record(endpointFields);
+export type EndpointView = Value<typeof endpointSchema>;
 
 export const createdEndpointSchema = record({
   ...endpointFields,
-  secret: { type: 'string', description: 'Signs every request. Shown only here.' },
+  secret: { ...text, description: 'Signs every request. Shown only here.' },
 });
+
+const attempt = record({
+  number: { type: 'integer', minimum: 1 },
+  created_at: dateTime,
+  duration_ms: count,
+  response_status: responseStatus,
+  error: deliveryError,
+});
+
+const newest = {
+  type: 'array',
+  maxItems: shownAttempts,
+  description: `The newest ${shownAttempts}, in order. One that is under way is not among them.`,
+};
 
 const deliveryFields = {
   id: uuid,
   event_id: uuid,
   event_type: text,
   status,
-  attempts: {
-    type: 'array',
-    maxItems: shownAttempts,
-    description: `The newest ${shownAttempts}, in order. One that is under way is not among them.`,
-    items: record({
-      number: { type: 'integer', minimum: 1 },
-      created_at: dateTime,
-      duration_ms: { type: 'integer', minimum: 0 },
-      response_status: responseStatus,
-      error: deliveryError,
-    }),
-  },
+  attempts: { ...newest, ...listOf(attempt) },
   attempt_count: {
-    type: 'integer',
-    minimum: 0,
+    ...count,
     description: 'How many attempts have ended, also those that are not shown any more.',
   },
   response_status: responseStatus,
@@ -87,6 +105,7 @@ const deliveryFields = {
 };
 
 export const deliverySchema = record(deliveryFields);
+export type DeliveryView = Value<typeof deliverySchema>;
 
 export const testedDeliverySchema = record({
   ...deliveryFields,
@@ -96,49 +115,47 @@ export const testedDeliverySchema = record({
       "The first 2 KB of the receiver's answer as text, with U+FFFD for what is none; null when there was none.",
   },
 });
+export type TestedDelivery = Value<typeof testedDeliverySchema>;
 
 const url = {
-  type: 'string',
+  ...text,
   description:
     'A public https URL. It is kept in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment.',
 };
-const events = { type: 'array', items: text, description: `Any of ${eventTypes.join(', ')}.` };
+const events = { ...listOf(text), description: `Any of ${eventTypes.join(', ')}.` };
 const maxDescription = 500;
 
-export const createEndpointSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['url', 'events'],
-  properties: { url, events, description: { type: 'string', maxLength: maxDescription } },
-};
+export const createEndpointSchema = fields(
+  { url, events, description: { ...text, maxLength: maxDescription } },
+  ['url', 'events'],
+);
+export type CreateEndpointBody = Value<typeof createEndpointSchema>;
 
-export type CreateEndpointBody = {
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly description?: string;
-};
-
-export const editEndpointSchema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    url,
-    events,
-    description: {
-      type: ['string', 'null'],
-      maxLength: maxDescription,
-      description: 'Null clears it.',
-    },
-    enabled: {
-      type: 'boolean',
-      description: 'False: nothing is sent to it, until true. What it misses can be replayed.',
-    },
+export const editEndpointSchema = fields({
+  url,
+  events,
+  description: {
+    ...nullable(text),
+    maxLength: maxDescription,
+    description: 'Null clears it.',
   },
-};
+  enabled: {
+    ...flag,
+    description: 'False: nothing is sent to it, until true. What it misses can be replayed.',
+  },
+});
+export type EditEndpointBody = Value<typeof editEndpointSchema>;
 
-export type EditEndpointBody = {
-  readonly url?: string;
-  readonly events?: readonly string[];
-  readonly description?: string | null;
-  readonly enabled?: boolean;
-};
+/** Of a page of deliveries, when the caller names no other number, and at most. */
+export const maxPage = 100;
+
+export const deliveriesQuery = {
+  status: { description: 'Only deliveries with this status.', schema: status },
+  event_type: { description: 'Only deliveries of such events.', schema: oneOf(eventTypes) },
+  limit: {
+    description: `How many at most. ${maxPage} when left out.`,
+    schema: { type: 'integer', minimum: 1, maximum: maxPage },
+  },
+  cursor: cursorQuery,
+} as const;
+export type DeliveriesQuery = QueryOf<typeof deliveriesQuery>;

@@ -8,14 +8,9 @@ import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { secretsOf } from '../../domain/signing-secrets.ts';
 import { sendWebhook, type WebhookResult } from '../../runtime/webhook-request.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { DeliveryView } from './delivery-view.ts';
-import { loadDelivery } from './load-deliveries.ts';
-import { unknownEndpoint } from './load-endpoints.ts';
-
-export type TestedDelivery = DeliveryView & {
-  /** The first 2 KB of the receiver's answer; null when there was none. */
-  readonly response_body: string | null;
-};
+import { loadDelivery } from './read-deliveries.ts';
+import { unknownEndpoint } from './read-endpoints.ts';
+import type { DeliveryView, TestedDelivery } from './schemas.ts';
 
 /**
  * Sends a `webhook.test` event to the endpoint now, whatever it subscribed to: one attempt, and no other. It is

@@ -89,17 +89,15 @@ export const apiMutations: readonly Mutation[] = [
       'if (details.length < 2)',
     ],
   ]),
-  ...mutationsOf('api/webhooks/create-endpoint.ts', webhooks, [
-    ['a workspace has eleven endpoints', '>= maxEndpoints)', '> maxEndpoints)'],
-  ]),
-  ...mutationsOf('api/webhooks/delete-endpoint.ts', isolation, [
+  ...mutationsOf('api/webhooks/write-endpoints.ts', isolation, [
     [
       'an endpoint of another workspace is deleted',
       'nativeDelete(WebhookEndpoint, { id, workspaceId })',
       'nativeDelete(WebhookEndpoint, { id })',
     ],
   ]),
-  ...mutationsOf('api/webhooks/edit-endpoint.ts', webhooks, [
+  ...mutationsOf('api/webhooks/write-endpoints.ts', webhooks, [
+    ['a workspace has eleven endpoints', '>= maxEndpoints)', '> maxEndpoints)'],
     [
       'an endpoint that is enabled again has what is left of five days',
       'disabledReason: null, failingSince: null',
@@ -112,28 +110,26 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf(
-    'api/webhooks/load-deliveries.ts',
+    'api/webhooks/read-deliveries.ts',
     [...isolation, ...webhooks],
     [
       [
         'a delivery of another endpoint is found',
-        'where d.endpoint_id = ? and d.workspace_id = ?',
-        'where (d.endpoint_id = ? or true) and d.workspace_id = ?',
+        'where d.endpoint_id = ${endpointId} and d.workspace_id',
+        'where (d.endpoint_id = ${endpointId} or true) and d.workspace_id',
       ],
     ],
   ),
-  ...mutationsOf('api/webhooks/begin-round.ts', webhooks, [
+  ...mutationsOf('api/webhooks/replay-deliveries.ts', webhooks, [
     [
       'a replay begins with the attempts that were made',
       '(select coalesce(max(number), 0) from delivery_attempts a',
       '(select 0 * coalesce(max(number), 0) from delivery_attempts a',
     ],
-  ]),
-  ...mutationsOf('api/webhooks/replay-failed.ts', webhooks, [
     [
       'what is older than the given time is replayed',
-      'created_at >= ?',
-      "created_at >= ?::timestamptz - interval '1 day'",
+      'created_at >= ${readSince(since)}',
+      "created_at >= ${readSince(since)}::timestamptz - interval '1 day'",
     ],
     ['a failed test call comes again', "e.type = 'webhook.test'", "e.type = 'webhook.tests'"],
   ]),

@@ -3,17 +3,20 @@ import type { Em, Orm } from '../../db/orm.ts';
 
 export type Query = { readonly sql: string; readonly values: readonly unknown[] };
 
-/** An entity manager that keeps what it is asked. */
+/** An entity manager that keeps the statements which `query` runs. */
 export function watched(em: Em): { em: Em; queries: Query[] } {
   const queries: Query[] = [];
-  const execute = em.execute.bind(em);
-  const kept = Object.assign(em, {
-    execute: (sql: string, values: unknown[] = []) => {
-      queries.push({ sql, values });
-      return execute(sql, values);
-    },
-  });
-  return { em: kept as Em, queries };
+  const kysely = em.getKysely.bind(em);
+  const getKysely = () => {
+    const inner = kysely();
+    const executeQuery: typeof inner.executeQuery = (statement, options) => {
+      const { sql, parameters } = 'sql' in statement ? statement : statement.compile();
+      queries.push({ sql, values: parameters });
+      return inner.executeQuery(statement, options);
+    };
+    return { executeQuery };
+  };
+  return { em: Object.assign(em, { getKysely }) as unknown as Em, queries };
 }
 
 /** How PostgreSQL runs a query. */

@@ -1,7 +1,7 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import type { DeliveryView } from '../../api/webhooks/load-deliveries.ts';
+import type { DeliveryView } from '../../api/webhooks/schemas.ts';
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import type { Answer } from './answers.ts';

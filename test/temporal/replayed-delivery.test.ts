@@ -1,7 +1,8 @@
 import { Worker } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
+import { sql } from 'kysely';
 import { createActivities } from '../../activities/index.ts';
-import { beginRound } from '../../api/webhooks/begin-round.ts';
+import { beginRound } from '../../api/webhooks/replay-deliveries.ts';
 import { sideBySide } from '../../runtime/side-by-side.ts';
 import { syncDelivery } from '../../temporal/sync-delivery.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
@@ -52,7 +53,7 @@ const relayed = (): Promise<number> =>
 const beginUntold = ({ workspaceId }: Subscription, id: string): Promise<unknown> =>
   relay()
     .orm.em.fork()
-    .transactional((em) => beginRound(em, workspaceId, { which: 'id = ?', values: [id] }));
+    .transactional((em) => beginRound(em, workspaceId, sql`id = ${id}`));
 
 const handleOf = (deliveryId: string) =>
   relay().client.workflow.getHandle(deliveryWorkflowId(deliveryId));
@@ -149,11 +150,11 @@ test.serial(
     const { runId } = await handle.describe();
 
     t.is((await mine.replay(deliveryId)).status, 202);
-    const sql = 'select id from deliveries where id = ? and synced_round < round';
+    const unsynced = 'select id from deliveries where id = ? and synced_round < round';
     await poll(
       async () => {
         await relayOnce(relay()); // Where the API gave up.
-        return relay().orm.em.fork().execute<unknown[]>(sql, [deliveryId]);
+        return relay().orm.em.fork().execute<unknown[]>(unsynced, [deliveryId]);
       },
       (untold) => untold.length === 0,
     );

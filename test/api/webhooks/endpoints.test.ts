@@ -1,6 +1,6 @@
 import test from 'ava';
-import { loadDelivery } from '../../../api/webhooks/load-deliveries.ts';
-import { loadEndpoints } from '../../../api/webhooks/load-endpoints.ts';
+import { loadDelivery } from '../../../api/webhooks/read-deliveries.ts';
+import { loadEndpoints } from '../../../api/webhooks/read-endpoints.ts';
 import type { Em } from '../../../db/orm.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { planOf, watched } from '../../support/query-plan.ts';

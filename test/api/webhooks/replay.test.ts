@@ -1,5 +1,6 @@
 import test from 'ava';
-import { beginRound } from '../../../api/webhooks/begin-round.ts';
+import { sql } from 'kysely';
+import { beginRound } from '../../../api/webhooks/replay-deliveries.ts';
 import { status, type Answer } from '../../support/answers.ts';
 import { planOf, watched } from '../../support/query-plan.ts';
 import { isSignedWith } from '../../support/receiver.ts';
@@ -12,8 +13,8 @@ const hour = 60 * minute;
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 const since = '2027-03-01T09:00:00.000Z';
 const at = (ms: number): Date => new Date(Date.parse(since) + ms);
-const execute = (sql: string, values: unknown[]): Promise<unknown> =>
-  api.punctual.orm.em.fork().execute(sql, values);
+const execute = (statement: string, values: unknown[]): Promise<unknown> =>
+  api.punctual.orm.em.fork().execute(statement, values);
 
 /** An endpoint, and what replays its deliveries. A test makes the attempts itself, as Temporal would have them made. */
 async function endpoint(answer?: Answer) {
@@ -55,10 +56,9 @@ test.serial('what has failed is found by an index', async (t) => {
   const { orm } = api.punctual;
   await storeMany(orm, client.workspaceId, 3000);
   const { em, queries } = watched(orm.em.fork());
-  await beginRound(em, client.workspaceId, {
-    which: `endpoint_id = ? and created_at >= ? and status = 'failed'`,
-    values: [webhookId, new Date('2026-01-03T00:00:00Z')],
-  });
+  const begin = new Date('2026-01-03T00:00:00Z');
+  const which = sql`endpoint_id = ${webhookId} and created_at >= ${begin} and status = 'failed'`;
+  await beginRound(em, client.workspaceId, which);
   const plan = await planOf(orm, queries[1]);
   t.regex(plan, /Index Scan using deliveries_by_status on deliveries/v);
   t.false(plan.includes('Sort'), plan);

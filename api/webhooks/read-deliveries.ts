@@ -1,0 +1,118 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { EventType } from '../../domain/post-status.ts';
+import { encodeCursor, readCursor, type Cursor } from '../http/cursor.ts';
+import { assertExists } from './read-endpoints.ts';
+import { maxPage, shownAttempts, type DeliveriesQuery, type DeliveryView } from './schemas.ts';
+
+/**
+ * A page of an endpoint's deliveries, newest first.
+ *
+ * @throws AppError `not_found`, or `invalid_request` for a cursor that no page gave.
+ */
+export async function listDeliveries(
+  em: Em,
+  workspaceId: string,
+  endpointId: string,
+  { status, event_type: eventType, limit = maxPage, cursor }: DeliveriesQuery,
+): Promise<{ deliveries: DeliveryView[]; next_cursor: string | null }> {
+  await assertExists(em, workspaceId, endpointId);
+  const after = readCursor(cursor);
+  // One more than asked for tells whether there is a next page.
+  const filter = { status, eventType, after, limit: limit + 1 };
+  const found = await loadDeliveries(em, workspaceId, endpointId, filter);
+  const deliveries = found.slice(0, limit);
+  const last = found.length > limit ? deliveries.at(-1) : undefined;
+  return {
+    deliveries,
+    next_cursor: last ? encodeCursor({ createdAt: new Date(last.created_at), id: last.id }) : null,
+  };
+}
+
+/** Which deliveries of an endpoint: all conditions hold together. */
+type DeliveryFilter = {
+  readonly limit: number;
+  readonly id?: string | undefined;
+  readonly status?: DeliveryView['status'] | undefined;
+  readonly eventType?: EventType | undefined;
+  /** Only what is older. */
+  readonly after?: Cursor | undefined;
+};
+
+type Row = Pick<DeliveryView, 'id' | 'event_id' | 'event_type' | 'status' | 'error'> & {
+  readonly next_attempt_at: Date | null;
+  readonly created_at: Date;
+  /** Newest first, as the index has them. Times inside of JSON are texts, as PostgreSQL writes them. */
+  readonly attempts: DeliveryView['attempts'] | null;
+};
+
+/**
+ * An endpoint's deliveries with their newest attempts, newest first. One statement, however many there are: of two, the
+ * second would show an attempt whose outcome the first did not know yet.
+ */
+export async function loadDeliveries(
+  em: Em,
+  workspaceId: string,
+  endpointId: string,
+  filter: DeliveryFilter,
+): Promise<DeliveryView[]> {
+  const deliveries = await query<Row>(
+    em,
+    sql`select d.id, d.event_id, e.type as event_type, d.status, d.error, d.next_attempt_at, d.created_at,
+       (select json_agg(json_build_object(
+          'number', a.number, 'created_at', a.created_at, 'duration_ms', a.duration_ms,
+          'response_status', a.response_status, 'error', a.error))
+        from (
+          select * from delivery_attempts
+          where delivery_id = d.id and workspace_id = d.workspace_id and not under_way
+          order by number desc limit ${sql.lit(shownAttempts)}) a) as attempts
+     from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
+     where d.endpoint_id = ${endpointId} and d.workspace_id = ${workspaceId} ${conditionsOf(filter)}
+     order by d.created_at desc, d.id desc limit ${filter.limit}`,
+  );
+  return deliveries.map(present);
+}
+
+function conditionsOf({ id, status, eventType, after }: DeliveryFilter): RawBuilder<unknown> {
+  const none = sql``;
+  return sql`${id === undefined ? none : sql`and d.id = ${id}`}
+    ${status === undefined ? none : sql`and d.status = ${status}`}
+    ${eventType === undefined ? none : sql`and e.type = ${eventType}`}
+    ${after === undefined ? none : sql`and (d.created_at, d.id) < (${after.createdAt}, ${after.id})`}`;
+}
+
+/** One delivery. @throws AppError `not_found` */
+export async function loadDelivery(
+  em: Em,
+  workspaceId: string,
+  endpointId: string,
+  id: string,
+): Promise<DeliveryView> {
+  const [delivery] = await loadDeliveries(em, workspaceId, endpointId, { limit: 1, id });
+  if (!delivery) {
+    throw new AppError('not_found', `There is no delivery "${id}" of this webhook endpoint.`);
+  }
+
+  return delivery;
+}
+
+function present(delivery: Row): DeliveryView {
+  const attempts = delivery.attempts?.toReversed() ?? [];
+  const last = attempts.at(-1);
+  return {
+    id: delivery.id,
+    event_id: delivery.event_id,
+    event_type: delivery.event_type,
+    status: delivery.status,
+    attempts: attempts.map((attempt) =>
+      Object.assign(attempt, { created_at: new Date(attempt.created_at).toISOString() }),
+    ),
+    attempt_count: last?.number ?? 0, // They are numbered without gaps.
+    response_status: last?.response_status ?? null,
+    error: delivery.error ?? last?.error ?? null,
+    next_attempt_at: delivery.next_attempt_at?.toISOString() ?? null,
+    created_at: delivery.created_at.toISOString(),
+  };
+}

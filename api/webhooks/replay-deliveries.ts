@@ -1,0 +1,171 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Em } from '../../db/orm.ts';
+import { db, query } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import { parseInstant } from '../../domain/due-time.ts';
+import type { DeliveryToSync } from '../../temporal/sync-delivery.ts';
+import type { ApiDeps } from '../deps.ts';
+import { loadDelivery } from './read-deliveries.ts';
+import { assertEnabled } from './read-endpoints.ts';
+import { shownAttempts, type DeliveryView } from './schemas.ts';
+
+/**
+ * Sends the event of a delivery once more, the same bytes under the same event id: a new round of six attempts.
+ * It is committed before Temporal is notified; a request that is lost the relay repeats.
+ *
+ * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while it is still being tried.
+ */
+export async function replayDelivery(
+  deps: ApiDeps,
+  workspaceId: string,
+  endpointId: string,
+  id: string,
+): Promise<DeliveryView> {
+  const { delivery, begun } = await deps.orm.em.fork().transactional(async (em) => {
+    const before = await loadDelivery(em, workspaceId, endpointId, id);
+    if (before.status !== 'pending') {
+      await assertEnabled(em, workspaceId, endpointId);
+    }
+
+    const rounds = await beginRound(
+      em,
+      workspaceId,
+      sql`endpoint_id = ${endpointId} and id = ${id} and status in ('delivered', 'failed')`,
+    );
+    return { begun: rounds, delivery: await loadDelivery(em, workspaceId, endpointId, id) };
+  });
+  if (begun.length === 0) {
+    const message = 'This delivery is still being tried. It can be replayed when that has ended.';
+    throw new AppError('delivery_not_final', message);
+  }
+
+  begun.forEach(deps.syncDelivery);
+  return delivery;
+}
+
+/** How many the API syncs right after the commit. The relay syncs the others, so that there is room for other callers. */
+const syncedAtOnce = 20;
+
+/**
+ * Replays the failed deliveries of an endpoint whose events are no older than `since`, at most `maxBegun` at once.
+ * Those on their way already are left alone, so a second call begins nothing twice; so are test calls, which somebody
+ * made to look and who has seen the answer.
+ *
+ * The endpoint is locked before its deliveries, as its deletion locks them.
+ *
+ * @param since RFC 3339.
+ * @returns how many deliveries are being sent again.
+ * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing or no such time.
+ */
+export async function replayFailed(
+  deps: ApiDeps,
+  workspaceId: string,
+  endpointId: string,
+  since: unknown,
+): Promise<number> {
+  const begun = await deps.orm.em.fork().transactional(async (em) => {
+    await assertEnabled(em, workspaceId, endpointId);
+    return beginRound(
+      em,
+      workspaceId,
+      sql`endpoint_id = ${endpointId} and created_at >= ${readSince(since)} and status = 'failed' and not exists (
+        select from events e where e.id = event_id and e.workspace_id = deliveries.workspace_id
+          and e.type = 'webhook.test')`,
+    );
+  });
+  begun.slice(0, syncedAtOnce).forEach(deps.syncDelivery);
+  return begun.length;
+}
+
+function readSince(since: unknown): Date {
+  const instant = typeof since === 'string' ? parseInstant(since) : null;
+  if (!instant) {
+    const what = since === undefined ? 'is missing' : 'is no such time';
+    const message = `${what}: give RFC 3339 with Z or an offset, such as 2027-03-01T09:00:00Z`;
+    const details = [{ path: '?since', message }];
+    throw new AppError('invalid_request', `?since ${message}.`, { details });
+  }
+
+  return new Date(Math.max(0, instant.getTime())); // PostgreSQL knows no year 0.
+}
+
+/** More than that are begun by asking again, so that no statement runs long and nobody waits for its locks. */
+export const maxBegun = 1000;
+
+/**
+ * Begins a new round of six attempts for each of these deliveries of a workspace, the oldest first and at most
+ * `maxBegun`, or as many as it may replay in this minute. Numbers of attempts go on, and those that are shown no more
+ * are removed. Locks in that order, so that two of these wait for each other rather than each for the other; the one
+ * that waited finds them pending, and passes them over.
+ *
+ * @param which A condition in SQL. It must leave out what is pending.
+ * @returns what to sync after the commit.
+ * @throws AppError `rate_limited`
+ */
+export async function beginRound(
+  em: Em,
+  workspaceId: string,
+  which: RawBuilder<unknown>,
+): Promise<DeliveryToSync[]> {
+  const left = await replaysLeft(em, workspaceId);
+  const rows = await query<{ id: string; round: number }>(
+    em,
+    sql`with final as materialized (
+       select id from deliveries where workspace_id = ${workspaceId} and ${which}
+       order by created_at, id limit ${Math.min(maxBegun, left)} for update),
+     unshown as (
+       delete from delivery_attempts a using final where a.delivery_id = final.id and a.workspace_id = ${workspaceId}
+         and a.number <= (select max(number) - ${sql.lit(shownAttempts)} from delivery_attempts newest
+           where newest.delivery_id = final.id and newest.workspace_id = a.workspace_id))
+     update deliveries d set status = 'pending', error = null, round = d.round + 1, next_attempt_at = clock_timestamp(),
+       attempts_before = (select coalesce(max(number), 0) from delivery_attempts a
+         where a.delivery_id = d.id and a.workspace_id = d.workspace_id)
+     from final where d.id = final.id and d.workspace_id = ${workspaceId} returning d.id, d.round`,
+  );
+  await countReplays(em, workspaceId, rows.length);
+  return rows.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
+}
+
+/** Deliveries of a workspace that may be replayed in a minute: each is a workflow, and up to six requests. */
+export const maxReplayed = 2000;
+
+const windowMs = 60_000;
+
+/**
+ * How many deliveries this workspace may replay now. Until the transaction ends nobody else replays any of it, so that
+ * the limit holds however many ask at once. The window begins with the first replay after the last one ended.
+ *
+ * @throws AppError `rate_limited` when there are none left.
+ */
+async function replaysLeft(em: Em, workspaceId: string): Promise<number> {
+  const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+  const [row] = await query<{ points: number; ends_in_ms: number }>(
+    em,
+    sql`insert into rate_limits as r (key, points, expire) values (${keyOf(workspaceId)}, 0, ${now} + ${sql.lit(windowMs)})
+     on conflict (key) do update set
+       points = case when r.expire > ${now} then r.points else 0 end,
+       expire = case when r.expire > ${now} then r.expire else excluded.expire end
+     returning points, (expire - ${now})::int as ends_in_ms`,
+  );
+  const left = maxReplayed - (row?.points ?? 0);
+  if (left <= 0) {
+    const retryAfter = Math.max(Math.ceil((row?.ends_in_ms ?? windowMs) / 1000), 1);
+    const message = `More than ${maxReplayed} deliveries of this workspace replayed in a minute. Go on in ${retryAfter} s.`;
+    throw new AppError('rate_limited', message, { retryAfter });
+  }
+
+  return left;
+}
+
+/** Counts what was begun, in the transaction that asked how many are left. */
+async function countReplays(em: Em, workspaceId: string, count: number): Promise<void> {
+  await query(
+    em,
+    db
+      .updateTable('rate_limits')
+      .set((eb) => ({ points: eb('points', '+', count) }))
+      .where('key', '=', keyOf(workspaceId)),
+  );
+}
+
+const keyOf = (workspaceId: string): string => `replays:${workspaceId}`;
