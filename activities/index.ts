@@ -6,7 +6,7 @@ import { finalizePost } from './finalize-post.ts';
 import { heartbeating } from './heartbeating.ts';
 import type { FinalizeRequest } from './post-end.ts';
 import { publishChannel } from './publish-channel/publish-channel.ts';
-import type { PublishRequest } from './publish-channel/target.ts';
+import type { PublishRequest } from './publish-channel/job.ts';
 import { sweep } from './sweep/sweep.ts';
 import { withoutInside } from './without-inside.ts';
 

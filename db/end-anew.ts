@@ -1,7 +1,7 @@
+import { type ChannelStatus, finalEventType, statusOfBegunPost } from '../domain/post-status.ts';
 import { loadPostView } from './load-post-view.ts';
 import type { Em } from './orm.ts';
 import { recordEvent } from './record-event.ts';
-import { type ChannelStatus, finalEventType, statusOfBegunPost } from '../domain/post-status.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 type At = { readonly publicUrl: string; readonly now: Date };

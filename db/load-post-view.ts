@@ -1,5 +1,5 @@
-import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import { linkOf } from '../domain/links.ts';
+import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import { ask } from './ask.ts';
 import type { Em } from './orm.ts';
 

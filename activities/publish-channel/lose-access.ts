@@ -1,10 +1,11 @@
-import { Channel } from '../../db/entities/channel.ts';
+import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import type { NextTry } from '../../domain/next-try.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { Setback } from './setback.ts';
-import type { PublishTarget } from './target.ts';
+import type { PublishFailure } from './classify-error.ts';
+import type { PublishJob } from './job.ts';
 
 /**
  * The network no longer accepts this channel's access: it needs reconnecting, and its owner hears of it once,
@@ -17,25 +18,26 @@ import type { PublishTarget } from './target.ts';
 export async function loseAccess(
   em: Em,
   deps: ActivityDeps,
-  { workspaceId, channelId }: PublishTarget,
+  { workspaceId, channelId }: PublishJob,
   error: string,
   starts: 'workflow' | 'outbox',
 ): Promise<string[]> {
-  const changed = await em.execute<{ id: string }[]>(
-    `update channels set state = 'needs_reconnect', error = ?, sealed_session = null, updated_at = ?
-     where id = ? and workspace_id = ? and state = 'connected' returning id`,
-    [error, deps.now(), channelId, workspaceId],
+  const [channel] = await query(
+    em,
+    sql<{ id: string; platform: string; handle: string }>`
+      update channels set state = 'needs_reconnect', error = ${error}, sealed_session = null, updated_at = ${deps.now()}
+      where id = ${channelId} and workspace_id = ${workspaceId} and state = 'connected'
+      returning id, platform, handle`,
   );
-  if (changed.length === 0) {
+  if (!channel) {
     return [];
   }
 
-  const { id, platform, handle } = await em.findOneOrFail(Channel, { id: channelId, workspaceId });
   return recordEvent(em, {
     workspaceId,
     channelId,
     type: 'channel.needs_reconnect',
-    data: { channel: { id, platform, handle, error } },
+    data: { channel: { ...channel, error } },
     ...(starts === 'outbox' && { byOutbox: true }),
   });
 }
@@ -46,8 +48,8 @@ const newAccessWaitMs = 1000;
 /** What follows where the network refused an access that the channel no longer has. */
 export const withNewAccess = (
   deps: ActivityDeps,
-): { readonly setback: Setback; readonly next: NextTry } => ({
-  setback: {
+): { readonly failure: PublishFailure; readonly next: NextTry } => ({
+  failure: {
     code: 'network_unavailable',
     message: 'The account was connected again while the network refused its old access.',
     limit: 'channel',
@@ -61,12 +63,13 @@ export const withNewAccess = (
  */
 export async function isReconnected(
   em: Em,
-  { workspaceId, channelId, account }: PublishTarget,
+  { workspaceId, channelId, account }: PublishJob,
 ): Promise<boolean> {
-  const [channel] = await em.execute<{ is_reconnected: boolean }[]>(
-    `select sealed_credentials <> ? as is_reconnected from channels
-     where id = ? and workspace_id = ? for no key update`,
-    [account.sealedCredentials, channelId, workspaceId],
+  const [channel] = await query(
+    em,
+    sql<{ is_reconnected: boolean }>`
+      select sealed_credentials <> ${account.sealedCredentials} as is_reconnected from channels
+      where id = ${channelId} and workspace_id = ${workspaceId} for no key update`,
   );
   return channel?.is_reconnected ?? false;
 }
@@ -74,13 +77,14 @@ export async function isReconnected(
 /** Deliveries about this channel that no attempt was made of yet: a try that lost its result finds them here. */
 export async function waitingReconnectDeliveries(
   deps: ActivityDeps,
-  { workspaceId, channelId }: PublishTarget,
+  { workspaceId, channelId }: PublishJob,
 ): Promise<string[]> {
-  const rows = await deps.orm.em.fork().execute<{ id: string }[]>(
-    `select d.id from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
-     where e.channel_id = ? and d.workspace_id = ? and d.status = 'pending'
-       and not exists (select 1 from delivery_attempts a where a.delivery_id = d.id)`,
-    [channelId, workspaceId],
+  const rows = await query(
+    deps.orm.em.fork(),
+    sql<{ id: string }>`
+      select d.id from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
+      where e.channel_id = ${channelId} and d.workspace_id = ${workspaceId} and d.status = 'pending'
+        and not exists (select 1 from delivery_attempts a where a.delivery_id = d.id)`,
   );
   return rows.map(({ id }) => id);
 }

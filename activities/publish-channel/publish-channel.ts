@@ -1,21 +1,19 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { isWhole, type Entry } from '../../db/ledger/entries.ts';
+import { isOpen } from '../../db/ledger/part-states.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
+import { type ChannelStatus, isFinal } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { admit, type Wait } from './admit.ts';
-import { begin } from './begin.ts';
-import { dayEndMs, isDayOver } from './day.ts';
-import { createIntent } from './intent.ts';
-import { isOpen, isWhole, type Entry } from './ledger.ts';
+import { classifyError, StoppedError, type PublishFailure } from './classify-error.ts';
+import { createIntent, openConnection } from './connection.ts';
+import { dayEndMs, isDayOver, type PublishJob, type PublishRequest } from './job.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';
-import { openConnection } from './open-connection.ts';
+import { checkPacing, recordWait, type Wait } from './pacing.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
-import { recordPublished } from './record-published.ts';
-import { recordWait } from './record-wait.ts';
+import { recordSuccess } from './record-success.ts';
 import { sendThread } from './send-thread.ts';
-import { atServer, giveBack } from './server-place.ts';
-import { setbackOf, StoppedError, type Setback } from './setback.ts';
-import { loadTarget, type PublishRequest, type PublishTarget } from './target.ts';
+import { atServer, giveBack } from './server-slots.ts';
+import { loadAndStart, startAttempt } from './start-attempt.ts';
 
 /** Temporal calls again after this at the soonest, in milliseconds. */
 const shortestDelayMs = 100;
@@ -44,92 +42,92 @@ export async function publishChannel(
   deps: ActivityDeps,
   request: PublishRequest,
 ): Promise<ChannelOutcome> {
-  const target = await loadTarget(deps, request);
-  if (!target) {
+  const job = await loadAndStart(deps, request);
+  if (!job) {
     return { status: 'draft', deliveryIds: [] };
   }
 
-  if (isFinal(target.status)) {
+  if (isFinal(job.status)) {
     // An earlier try ended it, and its answer was lost on the way to Temporal.
-    const deliveryIds = await waitingReconnectDeliveries(deps, target);
-    return { status: target.status, code: target.errorCode, deliveryIds };
+    const deliveryIds = await waitingReconnectDeliveries(deps, job);
+    return { status: job.status, code: job.errorCode, deliveryIds };
   }
 
-  if (!target.isPublishing && !target.isFinishing) {
-    return notTried(deps, target);
+  if (!job.isPublishing && !job.isFinishing) {
+    return notTried(deps, job);
   }
 
-  const wait = await mustWait(deps, target);
-  if (wait && wait.atMs <= dayEndMs(target)) {
-    if (await recordWait(deps, target, wait)) {
+  const wait = await waitFor(deps, job);
+  if (wait && wait.atMs <= dayEndMs(job)) {
+    if (await recordWait(deps, job, wait)) {
       throw tryAgain(deps, wait.code, wait.atMs);
     }
 
     return { status: 'draft', deliveryIds: [] };
   }
 
-  const ledger = await begin(deps, target);
+  const ledger = await startAttempt(deps, job);
   if (ledger === null) {
-    return notTried(deps, target);
+    return notTried(deps, job);
   }
 
-  if (wait || (isDayOver(deps, target) && !ledger.some(isOpen) && !isWhole(ledger))) {
-    await giveBack(deps, target);
+  if (wait || (isDayOver(deps, job) && !ledger.some(isOpen) && !isWhole(ledger))) {
+    await giveBack(deps, job);
     const message = wait?.message ?? 'Nobody came to it in time.';
-    return fail(deps, target, { code: 'too_late', message, limit: 'channel' }, ledger);
+    return fail(deps, job, { code: 'too_late', message, limit: 'channel' }, ledger);
   }
 
   try {
-    await atServer(deps, target, () => publish(deps, target, ledger));
+    await atServer(deps, job, () => publish(deps, job, ledger));
     return { status: 'published', code: null, deliveryIds: [] };
   } catch (error) {
     if (error instanceof StoppedError) {
-      return { status: await recordStopped(deps, target), deliveryIds: [] };
+      return { status: await recordStopped(deps, job), deliveryIds: [] };
     }
 
-    return fail(deps, target, setbackOf(deps, target, error), ledger);
+    return fail(deps, job, classifyError(deps, job, error), ledger);
   }
 }
 
-async function notTried(deps: ActivityDeps, target: PublishTarget): Promise<ChannelOutcome> {
-  await giveBack(deps, target);
+async function notTried(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
+  await giveBack(deps, job);
   return { status: 'draft', deliveryIds: [] };
 }
 
 /** What keeps a try from beginning now. Once the channel's day is over, all that is left is a look at what is in doubt. */
-async function mustWait(deps: ActivityDeps, target: PublishTarget): Promise<Wait | null> {
-  if (target.begun || isDayOver(deps, target)) {
+async function waitFor(deps: ActivityDeps, job: PublishJob): Promise<Wait | null> {
+  if (job.startedWith || isDayOver(deps, job)) {
     return null;
   }
 
-  const wait = await admit(deps, target);
-  return wait && target.isInDoubt ? { ...wait, atMs: Math.min(wait.atMs, dayEndMs(target)) } : wait;
+  const wait = await checkPacing(deps, job);
+  return wait && job.isInDoubt ? { ...wait, atMs: Math.min(wait.atMs, dayEndMs(job)) } : wait;
 }
 
 async function publish(
   deps: ActivityDeps,
-  target: PublishTarget,
+  job: PublishJob,
   ledger: readonly Entry[],
 ): Promise<void> {
-  const network = deps.networks[target.platform];
+  const network = deps.networks[job.platform];
   if (!network) {
-    throw new Error(`This worker knows no network "${target.platform}".`);
+    throw new Error(`This worker knows no network "${job.platform}".`);
   }
 
   const intent = createIntent(deps);
-  const connection = openConnection(deps, target, intent);
-  const live = await sendThread({ deps, target, network, connection, intent }, ledger);
-  await recordPublished(deps, target, live);
+  const connection = openConnection(deps, job, intent);
+  const live = await sendThread({ deps, job, network, connection, intent }, ledger);
+  await recordSuccess(deps, job, live);
 }
 
 /** @param ledger As the try began. @returns the channel's end, if this is it. */
 async function fail(
   deps: ActivityDeps,
-  target: PublishTarget,
-  setback: Setback,
+  job: PublishJob,
+  failure: PublishFailure,
   ledger: readonly Entry[],
 ): Promise<ChannelOutcome> {
-  const recorded = await recordFailure(deps, target, setback, ledger);
+  const recorded = await recordFailure(deps, job, failure, ledger);
   if (recorded.kind === 'final') {
     const { status, code, deliveryIds } = recorded;
     return { status, code, deliveryIds };

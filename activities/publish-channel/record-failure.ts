@@ -1,16 +1,25 @@
-import { type ChannelErrorCode, failureAdvice } from '../../domain/channel-error.ts';
-import { limitEndMs, nextLook, nextTry, type NextTry } from '../../domain/next-try.ts';
-import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
-import type { Em } from '../../db/orm.ts';
+import { sql } from 'kysely';
+import { failed, isUnderWay, retrying, unconfirmed, waiting } from '../../db/channel-status.ts';
 import { endCancelled } from '../../db/end-anew.ts';
+import { isWhole, type Entry } from '../../db/ledger/entries.ts';
+import { SupersededError } from '../../db/ledger/intents.ts';
+import { isOpen, isOut } from '../../db/ledger/part-states.ts';
+import { recordLimit } from '../../db/network-limits.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { type ChannelErrorCode, failureAdvice } from '../../domain/channel-error.ts';
+import { type NextTry, limitEndMs, nextLook, nextTry } from '../../domain/next-try.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { describe, inDoubt, unconfirmed } from './failure-words.ts';
-import { isOpen, type Entry } from './ledger.ts';
-import { lockLedger } from './lock-ledger.ts';
+import {
+  describePart,
+  inDoubtText,
+  unconfirmedText,
+  type PublishFailure,
+} from './classify-error.ts';
+import type { PublishJob } from './job.ts';
 import { isReconnected, loseAccess, withNewAccess } from './lose-access.ts';
-import { park } from './park.ts';
-import { SupersededError, type Setback } from './setback.ts';
-import type { PublishTarget } from './target.ts';
+import { readJobEntries } from './reconcile.ts';
 
 export type Recorded =
   | { readonly kind: 'retry'; readonly atMs: number; readonly code: ChannelErrorCode }
@@ -22,7 +31,7 @@ export type Recorded =
       readonly deliveryIds: readonly string[];
     };
 
-type Failure = {
+type Told = {
   /** For the user: what happened. */
   readonly message: string;
   readonly code: ChannelErrorCode;
@@ -40,37 +49,36 @@ type Failure = {
  */
 export async function recordFailure(
   deps: ActivityDeps,
-  target: PublishTarget,
-  heard: Setback,
+  job: PublishJob,
+  heard: PublishFailure,
   known: readonly Entry[],
 ): Promise<Recorded> {
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
-    const { status, entries } = await lockLedger(em, deps, target);
-    const planned = whatNext(deps, target, heard, { known, entries });
+    const { status, entries } = await lockLedger(em, deps, job);
+    const planned = whatNext(deps, job, heard, { known, entries });
     const isInDoubt = entries.some(isOpen);
-    const isOut = entries.some((entry) => entry.state === 'sent' || isOpen(entry));
-    const isOld = heard.code === 'access_lost' && (await isReconnected(em, target));
-    const { setback, next } = isOld ? withNewAccess(deps) : { setback: heard, next: planned };
-    const failure = { message: describe(setback.message, entries), isInDoubt, code: setback.code };
-    const goesOn = status === 'publishing' || (status === 'draft' && isOut);
+    const isOld = heard.code === 'access_lost' && (await isReconnected(em, job));
+    const { failure: seen, next } = isOld ? withNewAccess(deps) : { failure: heard, next: planned };
+    const failure = { message: describePart(seen.message, entries), isInDoubt, code: seen.code };
+    const goesOn = status === 'publishing' || (status === 'draft' && entries.some(isOut));
     if (next.kind === 'retry' && !goesOn) {
-      const stopped = await stop(em, target, status);
+      const stopped = await stop(em, job, status);
       return { kind: 'final', status: stopped, code: null, deliveryIds: [] };
     }
 
-    const deliveryIds = await tellAll(em, deps, target, setback, next);
+    const deliveryIds = await recordForOthers(em, deps, job, seen, next);
     if (status === 'scheduled') {
-      const stopped = await stop(em, target, status);
+      const stopped = await stop(em, job, status);
       return { kind: 'final', status: stopped, code: null, deliveryIds };
     }
 
     if (next.kind === 'retry') {
-      await recordRetry(em, target, { ...next, ...failure });
-      return { kind: 'retry', atMs: next.atMs, code: setback.code };
+      await recordRetry(em, job, { ...next, ...failure });
+      return { kind: 'retry', atMs: next.atMs, code: seen.code };
     }
 
-    const end = await recordEnd(em, target, { ...failure, code: next.code });
-    await endCancelled(em, target, { publicUrl: deps.publicUrl, now: deps.now() });
+    const end = await recordEnd(em, job, { ...failure, code: next.code });
+    await endCancelled(em, job, { publicUrl: deps.publicUrl, now: deps.now() });
     return { kind: 'final', status: end, code: endCode(end, next.code), deliveryIds };
   });
 }
@@ -79,8 +87,8 @@ type Ledgers = { readonly known: readonly Entry[]; readonly entries: readonly En
 
 function whatNext(
   deps: ActivityDeps,
-  { tries, dueAt }: PublishTarget,
-  { code, retryAtMs }: Setback,
+  { tries, dueAt }: PublishJob,
+  { code, retryAtMs }: PublishFailure,
   { known, entries }: Ledgers,
 ): NextTry {
   const [dueAtMs, nowMs] = [dueAt.getTime(), deps.now().getTime()];
@@ -103,36 +111,32 @@ function whatNext(
  * @returns what its channel is.
  * @throws SupersededError when something has gone out since: the next try finishes that.
  */
-export const recordStopped = (deps: ActivityDeps, target: PublishTarget): Promise<ChannelStatus> =>
+export const recordStopped = (deps: ActivityDeps, job: PublishJob): Promise<ChannelStatus> =>
   deps.orm.em.fork().transactional(async (em) => {
-    const { status, entries } = await lockLedger(em, deps, target);
+    const { status, entries } = await lockLedger(em, deps, job);
     if (status === 'publishing' || entries.some(isOpen)) {
       throw new SupersededError('Another try is sending, or is to send what the post says now.');
     }
 
-    return stop(em, target, status);
+    return stop(em, job, status);
   });
 
 /** What a failure means for others: a limit holds for all posts that it was met for, and lost access is told of. */
-async function tellAll(
+async function recordForOthers(
   em: Em,
   deps: ActivityDeps,
-  target: PublishTarget,
-  { code, message, retryAtMs, limit }: Setback,
+  job: PublishJob,
+  { code, message, retryAtMs, limit }: PublishFailure,
   next: NextTry,
 ): Promise<readonly string[]> {
   if (code === 'rate_limited' && (next.kind === 'retry' || retryAtMs !== undefined)) {
-    await park(
-      em,
-      target,
-      limit,
-      new Date(limitEndMs(retryAtMs, target.dueAt.getTime(), deps.now().getTime())),
-    );
+    const endMs = limitEndMs(retryAtMs, job.dueAt.getTime(), deps.now().getTime());
+    await recordLimit(em, job, limit, new Date(endMs));
   }
 
   const starts = next.kind === 'retry' ? 'outbox' : 'workflow';
   return code === 'access_lost'
-    ? loseAccess(em, deps, target, `${message} Connect the channel again.`, starts)
+    ? loseAccess(em, deps, job, `${message} Connect the channel again.`, starts)
     : [];
 }
 
@@ -142,56 +146,95 @@ const endCode = (status: ChannelStatus, code: ChannelErrorCode | null): ChannelE
 /** Whatever the error was: while a request may have arrived, nobody can say that it failed. */
 async function recordEnd(
   em: Em,
-  target: PublishTarget,
-  { message, code, isInDoubt }: Failure,
+  job: PublishJob,
+  { message, code, isInDoubt }: Told,
 ): Promise<ChannelStatus> {
-  const status = isInDoubt ? 'unconfirmed' : 'failed';
-  await em.execute(
-    `update post_channels set status = ?, error = ?, error_code = ?, retry_at = null, url = null,
-       tries = tries + 1
-     where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
-    [
-      status,
-      isInDoubt ? unconfirmed(message) : `${message} ${failureAdvice(code, null)}`,
-      isInDoubt ? 'unconfirmed' : code,
-      target.postChannelId,
-      target.workspaceId,
-    ],
+  const error = isInDoubt ? unconfirmedText(message) : `${message} ${failureAdvice(code, null)}`;
+  const end = isInDoubt ? unconfirmed(error) : failed({ code, error });
+  await query(
+    em,
+    sql`update post_channels pc set ${end}, url = null, tries = tries + 1 where ${triedChannel(job)}`,
   );
-  return status;
+  return isInDoubt ? 'unconfirmed' : 'failed';
 }
 
 /** The post was cancelled, and perhaps scheduled anew. A send that is in doubt is looked for when that is due. */
-async function stop(
-  em: Em,
-  target: PublishTarget,
-  post: PostStatus | undefined,
-): Promise<ChannelStatus> {
+async function stop(em: Em, job: PublishJob, post: PostStatus | undefined): Promise<ChannelStatus> {
   const status = post === 'scheduled' ? 'scheduled' : 'draft';
-  await em.execute(
-    `update post_channels set status = ?, error = null, error_code = null, retry_at = null
-     where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
-    [status, target.postChannelId, target.workspaceId],
-  );
+  await query(em, sql`update post_channels pc set ${waiting(status)} where ${triedChannel(job)}`);
   return status;
 }
 
 async function recordRetry(
   em: Em,
-  target: PublishTarget,
-  retry: Failure & { readonly atMs: number; readonly counts: boolean },
+  job: PublishJob,
+  {
+    counts,
+    code,
+    atMs,
+    message,
+    isInDoubt,
+  }: Told & { readonly atMs: number; readonly counts: boolean },
 ): Promise<void> {
-  const { counts, code, atMs, message, isInDoubt } = retry;
-  await em.execute(
-    `update post_channels set status = 'retrying', error = ?, error_code = ?, retry_at = ?, tries = tries + ?
-     where id = ? and workspace_id = ? and status in ('publishing', 'retrying')`,
-    [
-      isInDoubt ? inDoubt(message, code, atMs) : `${message} ${failureAdvice(code, atMs)}`,
-      code,
-      new Date(atMs),
-      counts ? 1 : 0,
-      target.postChannelId,
-      target.workspaceId,
-    ],
+  const error = isInDoubt
+    ? inDoubtText(message, code, atMs)
+    : `${message} ${failureAdvice(code, atMs)}`;
+  await query(
+    em,
+    sql`update post_channels pc set ${retrying({ code, error }, new Date(atMs))}, tries = tries + ${counts ? 1 : 0}::int
+      where ${triedChannel(job)}`,
   );
+}
+
+/** The channel, unless another try has ended it. */
+const triedChannel = ({ workspaceId, postChannelId }: PublishJob) =>
+  sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}`;
+
+type Locked = {
+  /** Undefined: the post is gone. */
+  readonly status: PostStatus | undefined;
+  readonly entries: readonly Entry[];
+};
+
+/**
+ * The post and the ledger as they are while nobody changes them, for whoever ends or stops a try: another one may have
+ * gone on while it hung. The post is locked before its channel, as everybody locks them: a cancel or an intent comes
+ * before this or after it.
+ *
+ * @throws SupersededError when the post is being published anew, or another try has sent all of it: what became of this
+ *   one is of no consequence, and the next try finds the other's result.
+ */
+async function lockLedger(em: Em, deps: ActivityDeps, job: PublishJob): Promise<Locked> {
+  const { postId, postChannelId, workspaceId } = job;
+  const [post] = await query(
+    em,
+    sql<{ status: PostStatus; run: number }>`
+      select status, run from posts where id = ${postId} and workspace_id = ${workspaceId} for no key update`,
+  );
+  await query(
+    em,
+    sql`select id from post_channels where id = ${postChannelId} and workspace_id = ${workspaceId} for no key update`,
+  );
+  const entries = await readJobEntries(deps, job, em);
+  const isEarlier = post?.status === 'publishing' && post.run !== job.run;
+  if (isEarlier || (await isSent(em, deps, job, entries))) {
+    throw new SupersededError('Another try has sent it, or is to send what the post says now.');
+  }
+
+  return { status: post?.status, entries };
+}
+
+/** What a cancel lets finish is the thread as it was sent last. */
+async function isSent(
+  em: Em,
+  deps: ActivityDeps,
+  job: PublishJob,
+  entries: readonly Entry[],
+): Promise<boolean> {
+  if (!job.isFinishing) {
+    return entries.length >= job.texts.length && isWhole(entries);
+  }
+
+  const run = Math.max(0, ...entries.map((entry) => entry.run));
+  return isWhole(run === job.run ? entries : await readJobEntries(deps, { ...job, run }, em));
 }

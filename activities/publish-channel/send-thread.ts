@@ -1,12 +1,20 @@
-import { NetworkError, type SentPart, type Step } from '../../networks/network.ts';
+import { mediaOfPart, sentParts, type Entry } from '../../db/ledger/entries.ts';
+import {
+  addEntries,
+  asReady,
+  markSending,
+  newEntry,
+  SupersededError,
+} from '../../db/ledger/intents.ts';
+import { markNotTaken, markSent } from '../../db/ledger/marks.ts';
+import { query } from '../../db/query.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
-import { findSettled, findStep, settleOpen, type Try } from './find-step.ts';
-import { asReady, openLedger, readLedger, sentParts, type Entry } from './ledger.ts';
-import { markNotTaken, markSent } from './ledger-marks.ts';
-import { markSending } from './mark-sending.ts';
-import { mustGoOut } from './must-go-out.ts';
-import type { Live } from './record-published.ts';
-import { StoppedError, SupersededError } from './setback.ts';
+import { mostTries } from '../../domain/next-try.ts';
+import { NetworkError, type Part, type SentPart, type Step } from '../../networks/network.ts';
+import { StoppedError } from './classify-error.ts';
+import { isDayOver } from './job.ts';
+import { findSettled, findStep, readJobEntries, reconcileOpen, type Try } from './reconcile.ts';
+import type { Live } from './record-success.ts';
 
 /**
  * Brings every part of the thread onto the network, each exactly once. Starts at the ledger: what is sent stays sent, and
@@ -18,8 +26,8 @@ import { StoppedError, SupersededError } from './setback.ts';
  * @throws NetworkError when it could not; the ledger holds how far it came.
  */
 export async function sendThread(attempt: Try, known: readonly Entry[]): Promise<Live> {
-  const { deps, target, network } = attempt;
-  let entries = await prepare(attempt, await settleOpen(attempt, known));
+  const { deps, job, network } = attempt;
+  let entries = await prepare(attempt, await reconcileOpen(attempt, known));
   for (;;) {
     const sent = sentParts(entries);
     const remaining = entries.filter((entry) => entry.sent === null);
@@ -35,7 +43,10 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
       before: entries.filter(isSent),
     });
     if (created === null) {
-      entries = await prepare(attempt, await settleOpen(attempt, await readLedger(deps, target)));
+      entries = await prepare(
+        attempt,
+        await reconcileOpen(attempt, await readJobEntries(deps, job)),
+      );
       continue;
     }
 
@@ -45,7 +56,7 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
       return { sent: sentParts(entries), last };
     }
 
-    await markSent(deps, target, last);
+    await query(deps.orm.em.fork(), markSent(job.workspaceId, last, deps.now()));
   }
 }
 
@@ -56,20 +67,55 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
  * @throws StoppedError
  */
 async function prepare(attempt: Try, entries: readonly Entry[]): Promise<readonly Entry[]> {
-  const { deps, target } = attempt;
-  if (!target.isFinishing) {
-    return openLedger(deps, target, attempt, entries);
+  const { deps, job } = attempt;
+  if (!job.isFinishing) {
+    return prepareMissing(attempt, entries);
   }
 
   const run = Math.max(0, ...entries.map((entry) => entry.run));
-  const whole = run === target.run ? entries : await readLedger(deps, { ...target, run });
-  const isWhole = whole.length > 0 && whole.every(({ state }) => state === 'sent');
-  const isOther = run !== target.run || whole.some(({ text, part }) => text !== target.texts[part]);
-  if (isOther && !isWhole) {
+  const whole = run === job.run ? entries : await readJobEntries(deps, { ...job, run });
+  const isSentWhole = whole.length > 0 && whole.every(({ state }) => state === 'sent');
+  const isOther = run !== job.run || whole.some(({ text, part }) => text !== job.texts[part]);
+  if (isOther && !isSentWhole) {
     throw new StoppedError('The post was cancelled, and is another one by now.');
   }
 
   return whole;
+}
+
+/**
+ * The ledger with an entry for every part, before anything is sent. What the network prepares is computed once: of two
+ * tries that come here together the first to commit decides, and the other reads what it wrote.
+ */
+async function prepareMissing(
+  { deps, job, network, connection }: Try,
+  entries: readonly Entry[],
+): Promise<readonly Entry[]> {
+  const parts = new Set(entries.map(({ part }) => part));
+  const missing: (Part & { part: number })[] = [];
+  for (const [part, text] of job.texts.entries()) {
+    if (!parts.has(part)) {
+      const key = `${job.postChannelId}-${job.run}-${part}`;
+      missing.push({ part, key, text, media: mediaOfPart(job.media, part) });
+    }
+  }
+
+  if (missing.length === 0) {
+    return entries;
+  }
+
+  const before = entries.filter(({ part }) => part < (missing[0]?.part ?? 0));
+  const prepared = await network.prepare(connection, missing, deps.now().getTime(), before);
+  const added = missing.map((part, index) =>
+    newEntry(job.run, { ...part, data: prepared[index]?.data ?? null }),
+  );
+  if (entries.length === 0) {
+    return added;
+  }
+
+  return (await addEntries(deps.orm.em.fork(), job, added, deps.now()))
+    ? [...entries, ...added.map(asReady)].toSorted((a, b) => a.part - b.part)
+    : readJobEntries(deps, job);
 }
 
 type Progress = {
@@ -90,8 +136,29 @@ async function advance(attempt: Try, progress: Progress): Promise<readonly SentP
     return null;
   }
 
-  mustGoOut(attempt, sent);
+  assertGoesOut(attempt, sent);
   return sendStep(attempt, progress);
+}
+
+/**
+ * A look comes before this, a send after.
+ *
+ * @throws StoppedError when the post was cancelled, and nothing of it is out.
+ * @throws NetworkError when the channel's day is over, or its tries are used up.
+ */
+function assertGoesOut({ deps, job }: Try, sent: readonly SentPart[]): void {
+  if (job.isFinishing && sent.length === 0) {
+    throw new StoppedError('The post was cancelled, and nothing of it is on the network.');
+  }
+
+  if (isDayOver(deps, job)) {
+    throw new NetworkError('too_late', 'It was not on the network.', { taken: 'no' });
+  }
+
+  if (job.tries >= mostTries) {
+    const message = `The network was asked to publish ${mostTries} times, and does not show the post.`;
+    throw new NetworkError('network_unavailable', message, { taken: 'no' });
+  }
 }
 
 const isSent = ({ sent }: Entry): boolean => sent !== null;
@@ -112,12 +179,12 @@ async function sendStep(
   attempt: Try,
   { remaining, step: prepared, sent, before }: Progress,
 ): Promise<readonly SentPart[] | null> {
-  const { deps, target, network, connection, intent } = attempt;
+  const { deps, job, network, connection, intent } = attempt;
   const step = await renew(attempt, prepared, before);
   // Before the intent: while files are on their way no post can come of it, and what fails is certain.
   const files = await uploadFiles(attempt, { parts: step, sent });
   intent.begin();
-  const marked = await markSending(deps, target, { step, remaining });
+  const marked = await markSending(deps.orm.em.fork(), job, { step, remaining }, deps.now());
   try {
     return await network.send(connection, { parts: step, sent }, files);
   } catch (error) {
@@ -127,7 +194,7 @@ async function sendStep(
 
     if (error.taken === 'no') {
       const state = canRetryLater[error.code] ? 'ready' : 'refused';
-      if (!(await markNotTaken(deps, target, marked, state))) {
+      if (!(await markNotTaken(deps.orm.em.fork(), job.workspaceId, marked, state, deps.now()))) {
         throw new SupersededError('Another try took over while this one sent nothing.');
       }
 

@@ -1,6 +1,6 @@
 import { ask } from '../../db/ask.ts';
 import type { Em } from '../../db/orm.ts';
-import { lockClaims } from '../../db/lock-claims.ts';
+import { lockClaims } from '../../db/ledger/claims.ts';
 import { AppError } from '../../domain/errors.ts';
 
 type SettledChannel = {

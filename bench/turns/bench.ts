@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { takeTurn, type LatePost } from '../../activities/publish-channel/take-turn.ts';
+import { paceOverdue, type OverduePost } from '../../activities/publish-channel/pacing.ts';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';
 import { createSealer } from '../../runtime/sealer.ts';
@@ -53,7 +53,7 @@ async function measure(folder: string, stage: Stage, posts: number): Promise<boo
   for (let round = -warmUp; round < rounds; round += 1) {
     for (const { late, tookMs } of cases) {
       const beganMs = performance.now();
-      await takeTurn(deps, late);
+      await paceOverdue(deps, late);
       if (round >= 0) {
         tookMs.push(performance.now() - beganMs);
       }
@@ -87,7 +87,7 @@ type Crowd = {
 };
 
 /** Stores a workspace with a crowd. @returns its one late post of the first channel. */
-async function seed(orm: Orm, { ahead, elsewhere }: Crowd): Promise<LatePost> {
+async function seed(orm: Orm, { ahead, elsewhere }: Crowd): Promise<OverduePost> {
   const em = orm.em.fork();
   const stores = { orm, sealer: createSealer('0'.repeat(64)) };
   const plan = {

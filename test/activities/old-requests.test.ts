@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { writtenWithinMs } from '../../activities/publish-channel/intent.ts';
+import { writtenWithinMs } from '../../activities/publish-channel/connection.ts';
 import { timeoutMs } from '../../networks/ask.ts';
 import { bluesky } from '../../networks/bluesky/index.ts';
 import { networks } from '../../networks/index.ts';

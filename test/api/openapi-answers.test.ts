@@ -2,7 +2,7 @@ import test from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
 import { finalizePost } from '../../activities/finalize-post.ts';
 import { loseAccess } from '../../activities/publish-channel/lose-access.ts';
-import type { PublishTarget } from '../../activities/publish-channel/target.ts';
+import type { PublishJob } from '../../activities/publish-channel/job.ts';
 import { attempt } from '../support/attempt.ts';
 import { newClient, type Client, type Reply } from '../support/client.ts';
 import { Contract } from '../support/contract.ts';
@@ -205,7 +205,7 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
     deliveryIds.push(...(await finalizePost(deps, end)).deliveryIds);
   }
 
-  const target = { workspaceId, channelId: channels[0] } as PublishTarget;
+  const target = { workspaceId, channelId: channels[0] } as PublishJob;
   const lostAccess = await orm.em
     .fork()
     .transactional((em) =>

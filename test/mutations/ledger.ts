@@ -20,37 +20,37 @@ export const ledgerMutations: readonly Mutation[] = [
       ],
     ],
   ),
-  ...mutationsOf('activities/publish-channel/begin.ts', activities, [
+  ...mutationsOf('activities/publish-channel/start-attempt.ts', activities, [
     [
       'a try begins with what it had read before somebody changed the post',
-      ' and p.version = seen.version',
-      '',
+      'and p.version = seen.version and',
+      'and',
     ],
-    ['a try begins by a post that was cancelled in the meantime', ' for share)', ')'],
+    ['a try begins by a post that was cancelled in the meantime', ' for share)`', ')`'],
   ]),
-  ...mutationsOf('activities/publish-channel/mark-sending.ts', activities, [
+  ...mutationsOf('db/ledger/intents.ts', activities, [
     [
       'a limit that was met while a post prepared is no reason to wait for it',
-      'park && park.untilMs > now.getTime()',
-      'park && park.untilMs < now.getTime()',
+      'limit && limit.untilMs > now.getTime()',
+      'limit && limit.untilMs < now.getTime()',
     ],
     [
       'a try of a publishing that is over sends all the same',
-      ' and channel.run = $4',
-      ' and $4::int is not null',
+      ' and channel.run = ${run}',
+      ' and ${run}::int is not null',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/intent.ts', activities, [
+  ...mutationsOf('activities/publish-channel/connection.ts', activities, [
     ['a request is written however old its intent is', '<= writtenWithinMs', '<= Infinity'],
   ]),
-  ...mutationsOf('activities/publish-channel/find-step.ts', activities, [
+  ...mutationsOf('activities/publish-channel/reconcile.ts', activities, [
     [
       'a send is repeated while the post may still appear',
       'if (sendingForMs < network.appearsWithinMs)',
       'if (sendingForMs > network.appearsWithinMs)',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/claims.ts', activities, [
+  ...mutationsOf('db/ledger/claims.ts', activities, [
     [
       'two posts of equal text claim the same live one',
       '.filter((parts) => !has(false, parts))',
@@ -58,8 +58,8 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
     [
       'a post takes what a person settled as that of another',
-      ' or (a.remote_id is null and a.url = any($5::text[]))',
-      ' or (a.remote_id is null and a.url is null and a.url = any($5::text[]))',
+      'pp.remote_id is null and pp.url = any',
+      'pp.remote_id is null and pp.url is null and pp.url = any',
     ],
     [
       'a post takes what a person settled as that of another, of which a restored database had nothing',
@@ -72,29 +72,25 @@ export const ledgerMutations: readonly Mutation[] = [
       '...free.filter((parts) => parts.length === 0),',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/ledger-marks.ts', activities, [
+  ...mutationsOf('db/ledger/marks.ts', activities, [
     [
       'a try that hung undoes what another one has sent since',
-      'and a.sending_at is not distinct from sent.sending_at',
+      'and pp.sending_at is not distinct from sent.sending_at',
       'and true',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/ledger.ts', activities, [
+  ...mutationsOf('db/ledger/part-states.ts', activities, [
     [
       'a send of an earlier publishing that is in doubt is forgotten',
-      "or state in ('sent', 'sending'))",
-      "or state in ('sent'))",
+      "in ('sent', 'sending')",
+      "in ('sent')",
     ],
   ]),
   ...mutationsOf('activities/publish-channel/lose-access.ts', activities, [
     ['an old access that is refused loses the new one', '?? false', '&& false'],
-    [
-      'every post that meets a lost access tells of it again',
-      " and state = 'connected' returning id",
-      ' returning id',
-    ],
+    ['every post that meets a lost access tells of it again', " and state = 'connected'\n", '\n'],
   ]),
-  ...mutationsOf('activities/publish-channel/media.ts', activities, [
+  ...mutationsOf('activities/publish-channel/load-job.ts', activities, [
     [
       'a post goes out with a file that was deleted',
       'row.deleted_at === null ? await openStored(deps, row) : null',
@@ -102,11 +98,11 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
     ['files go out in the wrong order', 'order by pm.position', 'order by pm.position desc'],
   ]),
-  ...mutationsOf('activities/publish-channel/park.ts', activities, [
+  ...mutationsOf('db/network-limits.ts', activities, [
     [
       'a later answer shortens a limit',
-      'set parked_until = greatest(parked_until, ?) where',
-      'set parked_until = ? where',
+      'set parked_until = greatest(parked_until, ${until})',
+      'set parked_until = ${until}',
     ],
   ]),
   ...mutationsOf('activities/publish-channel/record-failure.ts', activities, [
@@ -118,26 +114,28 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
     [
       'a thread that was cancelled midway stops without a trace',
-      "status === 'publishing' || (status === 'draft' && isOut)",
+      "status === 'publishing' || (status === 'draft' && entries.some(isOut))",
       "status === 'publishing'",
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/ledger.ts', activities, [
-    ['a send without an answer has failed', "state === 'sending'", "state === 'unknown'"],
+  ...mutationsOf('db/ledger/part-states.ts', activities, [
+    ['a send without an answer has failed', "=> state === 'sending'", "=> state === 'refused'"],
+  ]),
+  ...mutationsOf('activities/publish-channel/send-thread.ts', activities, [
     [
       'what lengthens a thread stands by itself',
-      'deps.now().getTime(), before)',
-      'deps.now().getTime())',
+      'missing, deps.now().getTime(), before)',
+      'missing, deps.now().getTime())',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/must-go-out.ts', activities, [
+  ...mutationsOf('activities/publish-channel/send-thread.ts', activities, [
     [
       'what was cancelled is sent once it is certain that nothing came of it',
-      'target.isFinishing && sent.length === 0',
-      'target.isFinishing && sent.length < 0',
+      'job.isFinishing && sent.length === 0',
+      'job.isFinishing && sent.length < 0',
     ],
-    ['what is late by more than a day is sent after a look', 'isDayOver(deps, target)', 'false'],
-    ['a network that swallows everything is sent to all day', 'target.tries >= mostTries', 'false'],
+    ['what is late by more than a day is sent after a look', 'isDayOver(deps, job)', 'false'],
+    ['a network that swallows everything is sent to all day', 'job.tries >= mostTries', 'false'],
   ]),
   ...mutationsOf('domain/next-try.ts', activities, [
     ['looks are tries', 'counts: isSend', 'counts: true'],
@@ -155,7 +153,7 @@ export const ledgerMutations: readonly Mutation[] = [
       'if (open) {',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/record-published.ts', activities, [
+  ...mutationsOf('activities/publish-channel/record-success.ts', activities, [
     [
       'a post that came to light after its end tells nobody',
       "and status = 'publishing' returning id",
@@ -175,15 +173,15 @@ export const ledgerMutations: readonly Mutation[] = [
       'files.length > media.length',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/server-place.ts', activities, [
+  ...mutationsOf('activities/publish-channel/server-slots.ts', activities, [
     [
       'a server that hangs is sent as much as one that answers',
-      'else ${slotsPerServer.silent} end',
-      'else ${slotsPerServer.answering} end',
+      'else ${sql.lit(slotsPerServer.silent)} end',
+      'else ${sql.lit(slotsPerServer.answering)} end',
     ],
     [
       'a crowd of one workspace holds all places of a server',
-      '4 * room.own < ${share} * room.places',
+      '4 * room.own < ${share} * room.slots',
       'room.own >= 0',
     ],
     [
@@ -192,7 +190,7 @@ export const ledgerMutations: readonly Mutation[] = [
       's.taken_until is null or',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/server-circuit.ts', activities, [
+  ...mutationsOf('activities/publish-channel/server-slots.ts', activities, [
     ['every pause is as long as the first', 'power(2, least(', 'power(1, least('],
     [
       'a server that answers again is left alone all the same',
@@ -200,14 +198,14 @@ export const ledgerMutations: readonly Mutation[] = [
       'set failures = failures',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/setback.ts', activities, [
+  ...mutationsOf('activities/publish-channel/classify-error.ts', activities, [
     [
       'an outage of the database is told as a fault of the channel',
       '    isDatabaseAway(error) ||\n',
       '',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/take-turn.ts', activities, [
+  ...mutationsOf('activities/publish-channel/pacing.ts', activities, [
     [
       'a post that nobody comes back to holds up the others for hours',
       "interval '2 minutes'",
@@ -215,8 +213,8 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
     [
       'overdue posts go out in any order',
-      ', id) < ($4::timestamptz, $5::uuid)\n    limit 1) p',
-      ', id) <> ($4::timestamptz, $5::uuid)\n    limit 1) p',
+      ', id) < (${at}::timestamptz, ${postId}::uuid)\n    limit 1) p',
+      ', id) <> (${at}::timestamptz, ${postId}::uuid)\n    limit 1) p',
     ],
   ]),
   ...mutationsOf('activities/post-end.ts', activities, [

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../../activities/claim-post.ts';
 import { finalizePost } from '../../../activities/finalize-post.ts';
 import { publishChannel } from '../../../activities/publish-channel/publish-channel.ts';
-import { loadTarget } from '../../../activities/publish-channel/target.ts';
+import { loadAndStart } from '../../../activities/publish-channel/start-attempt.ts';
 import { attempt } from '../../support/attempt.ts';
 import type { Client, Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
@@ -199,7 +199,7 @@ async function wouldSend({ client, id }: DuePost, claimed: Claim): Promise<Texts
   const sent: Record<string, readonly string[]> = {};
   for (const { postChannelId, channelId } of claimed.targets) {
     const request = { workspaceId: client.workspaceId, postId: id, postChannelId };
-    sent[channelId] = (await loadTarget(api.punctual.deps, request))?.texts ?? [];
+    sent[channelId] = (await loadAndStart(api.punctual.deps, request))?.texts ?? [];
   }
 
   return sent;

@@ -1,14 +1,23 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { isOpen } from '../../db/ledger/part-states.ts';
 import { isDatabaseAway } from '../../db/is-away.ts';
-import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
+import type { Entry } from '../../db/ledger/entries.ts';
+import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
+import {
+  type ChannelErrorCode,
+  type LimitScope,
+  adviceInDoubt,
+  finalAdvice,
+} from '../../domain/channel-error.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { describeError } from '../../runtime/describe-error.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { PublishTarget } from './target.ts';
+import type { PublishJob } from './job.ts';
+import { limitMessage } from './pacing.ts';
 
 /** Why a try came to nothing, fit to be shown to the post's owner. */
-export type Setback = {
+export type PublishFailure = {
   readonly code: ChannelErrorCode;
   /** What happened, as a sentence. */
   readonly message: string;
@@ -17,11 +26,6 @@ export type Setback = {
   /** Of `rate_limited`: whom it holds for. */
   readonly limit: LimitScope;
 };
-
-/** Another try of the channel was faster, or ended it. That one says what became of it. */
-export class SupersededError extends Error {
-  override readonly name = 'SupersededError';
-}
 
 /** The post was cancelled, and a look said that nothing of it is out: it is not sent any more. */
 export class StoppedError extends Error {
@@ -38,9 +42,18 @@ const isConflict = (error: unknown): boolean =>
  *
  * @throws the error itself where nothing is to be written: Temporal tries again by its own policy.
  */
-export function setbackOf(deps: ActivityDeps, target: PublishTarget, error: unknown): Setback {
+export function classifyError(
+  deps: ActivityDeps,
+  { postId, channelId }: PublishJob,
+  error: unknown,
+): PublishFailure {
   if (error instanceof NetworkError) {
     return error;
+  }
+
+  if (error instanceof LimitedError) {
+    const { scope: limit, untilMs: retryAtMs } = error.limit;
+    return { code: 'rate_limited', message: limitMessage(error.limit), retryAtMs, limit };
   }
 
   const isTemporals = error instanceof ApplicationFailure || error instanceof CancelledFailure;
@@ -53,7 +66,6 @@ export function setbackOf(deps: ActivityDeps, target: PublishTarget, error: unkn
     throw error;
   }
 
-  const { postId, channelId } = target;
   const where = { workflow: activityInfo().workflowExecution?.workflowId, postId, channelId };
   deps.log.error(
     { ...where, error: describeError(error) },
@@ -64,3 +76,24 @@ export function setbackOf(deps: ActivityDeps, target: PublishTarget, error: unkn
 
 const internalMessage =
   "Something is wrong inside this service, not with the post and not on the network. Whoever runs the service finds the reason in the worker's log, under this post's id.";
+
+// What a post's owner reads of a try that failed.
+
+/** Says which part of a thread it was, and where those before it are. */
+export function describePart(message: string, entries: readonly Entry[]): string {
+  const live = entries.flatMap(({ sent }) => (sent === null ? [] : [sent.url]));
+  if (live.length === 0) {
+    return message;
+  }
+
+  const what = entries.some(isOpen) ? 'is in doubt' : 'did not go out';
+  return `Part ${live.length + 1} of ${entries.length} ${what}: ${message} (The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')})`;
+}
+
+/** Nobody knows yet whether the network has it. @param atMs When it is asked again. */
+export const inDoubtText = (message: string, code: ChannelErrorCode, atMs: number): string =>
+  `The network was asked to publish, and whether it has the post is not known yet. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}${adviceInDoubt(atMs)}`;
+
+/** Nobody will find out any more but a person. */
+export const unconfirmedText = (message: string): string =>
+  `The network may or may not have this post: it was asked to publish, and what became of that could not be found out. (${message}) ${finalAdvice.unconfirmed}`;

@@ -4,19 +4,20 @@ import {
   type Network,
   type SentPart,
 } from '../../networks/network.ts';
-import { lockClaims } from '../../db/lock-claims.ts';
+import { lockClaims, sameTextUnderWay, unclaimed } from '../../db/ledger/claims.ts';
+import { readEntries, sentParts, type Entry } from '../../db/ledger/entries.ts';
+import { markNotTaken, markSent } from '../../db/ledger/marks.ts';
+import { isOpen } from '../../db/ledger/part-states.ts';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { sameTextUnderWay, unclaimed } from './claims.ts';
-import type { Intent } from './intent.ts';
-import { isOpen, readLedger, sentParts, type Entry } from './ledger.ts';
-import { markNotTaken, markSent } from './ledger-marks.ts';
-import type { PublishTarget } from './target.ts';
+import type { Intent } from './connection.ts';
+import type { PublishJob } from './job.ts';
 
 /** What a try works with. */
 export type Try = {
   readonly deps: ActivityDeps;
-  readonly target: PublishTarget;
+  readonly job: PublishJob;
   readonly network: Network;
   readonly connection: Connection;
   readonly intent: Intent;
@@ -28,27 +29,41 @@ export type Try = {
  *
  * @returns the ledger without anything open.
  */
-export async function settleOpen(attempt: Try, known: readonly Entry[]): Promise<readonly Entry[]> {
-  const { deps, target, network } = attempt;
+export async function reconcileOpen(
+  attempt: Try,
+  known: readonly Entry[],
+): Promise<readonly Entry[]> {
+  const { deps, job, network } = attempt;
   let entries = known;
   for (let open = entries.filter(isOpen); open.length > 0; open = entries.filter(isOpen)) {
     const together = open.filter(({ run }) => run === open[0]?.run);
     const step = network.threads === 'atomic' ? together : together.slice(0, 1);
-    await settleStep(attempt, step, sentParts(entries));
+    await reconcileStep(attempt, step, sentParts(entries));
     // An intent of an earlier run that came to nothing leaves its part to this run.
-    entries = await readLedger(deps, target);
+    entries = await readJobEntries(deps, job);
   }
 
   return entries;
 }
+
+/** The ledger of a try's channel as it is now. */
+export const readJobEntries = (
+  deps: ActivityDeps,
+  job: PublishJob,
+  em: Em = deps.orm.em.fork(),
+): Promise<Entry[]> => readEntries(em, job, job.run, job.media);
 
 /**
  * Finds out what became of a step that an earlier try may have sent. Sends nothing.
  *
  * @param step As the ledger says just now: the look is about a moment after that, however late its answer comes.
  */
-async function settleStep(attempt: Try, step: readonly Entry[], sent: SentPart[]): Promise<void> {
-  const { deps, target, network } = attempt;
+async function reconcileStep(
+  attempt: Try,
+  step: readonly Entry[],
+  sent: SentPart[],
+): Promise<void> {
+  const { deps, job, network } = attempt;
   if (await findStep(attempt, step, sent)) {
     return;
   }
@@ -65,7 +80,7 @@ async function settleStep(attempt: Try, step: readonly Entry[], sent: SentPart[]
     );
   }
 
-  await markNotTaken(deps, target, step, 'ready');
+  await markNotTaken(deps.orm.em.fork(), job.workspaceId, step, 'ready', deps.now());
 }
 
 /** Somebody said that this part is live, and what follows needs its id on the network. Sends nothing. */
@@ -88,23 +103,23 @@ export async function findStep(
   step: readonly Entry[],
   sent: SentPart[],
 ): Promise<boolean> {
-  const { deps, target, network, connection } = attempt;
+  const { deps, job, network, connection } = attempt;
   const finding = await network.reconcile(connection, { parts: step, sent });
   if (finding.kind === 'absent') {
     return false;
   }
 
   return deps.orm.em.fork().transactional(async (em) => {
-    await lockClaims(em, target.channelId);
-    const possible = await unclaimed(em, target, step, finding.candidates);
+    await lockClaims(em, job.channelId);
+    const possible = await unclaimed(em, job, step, finding.candidates);
     const [ours] = possible;
     if (ours === undefined) {
       return false;
     }
 
-    await mustBeOurs(em, attempt, step, possible.length);
+    await assertOurs(em, attempt, step, possible.length);
     const live = step.map((entry, index) => ({ ...entry, sent: ours[index] ?? null }));
-    await markSent(deps, target, live, em);
+    await query(em, markSent(job.workspaceId, live, deps.now()));
     return true;
   });
 }
@@ -116,14 +131,14 @@ export async function findStep(
  * @param found How many there are that nobody has claimed.
  * @throws NetworkError
  */
-async function mustBeOurs(
+async function assertOurs(
   em: Em,
-  { deps, target, network }: Try,
+  { deps, job, network }: Try,
   step: readonly Entry[],
   found: number,
 ): Promise<void> {
   const search = { text: step[0]?.text ?? '', withinMs: network.appearsWithinMs };
-  const { count, youngestMs } = await sameTextUnderWay(em, target, search);
+  const { count, youngestMs } = await sameTextUnderWay(em, job, search);
   if (count >= found) {
     throw new NetworkError(
       'network_unavailable',

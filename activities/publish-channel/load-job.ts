@@ -1,0 +1,152 @@
+import type { Readable } from 'node:stream';
+import { sql } from 'kysely';
+import { dueAt } from '../../db/due-at.ts';
+import { countingRows, entriesOf, type Entry, type EntryRow } from '../../db/ledger/entries.ts';
+import { isOpen, isOut } from '../../db/ledger/part-states.ts';
+import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/network-limits.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import { textsForChannel } from '../../domain/texts.ts';
+import { NetworkError, type Json, type PartMedia } from '../../networks/network.ts';
+import { describeError } from '../../runtime/describe-error.ts';
+import type { ActivityDeps } from '../deps.ts';
+import type { PublishJob, PublishRequest } from './job.ts';
+import { circuitJoin, slotColumns, slotOf, type SlotRow } from './server-slots.ts';
+
+/** A file in {@link selectJob}. */
+type MediaRow = {
+  id: string;
+  name: string;
+  type: string;
+  size_bytes: number;
+  width: number | null;
+  height: number | null;
+  duration_ms: number | null;
+  storage_key: string;
+  deleted_at: string | null;
+};
+
+export type JobRow = LimitRow &
+  SlotRow & {
+    channel_id: string;
+    platform: string;
+    base_url: string;
+    remote_id: string;
+    handle: string;
+    settings: Json;
+    sealed_credentials: string;
+    sealed_session: string | null;
+    run: number;
+    revision: number;
+    tries: number;
+    post_status: PostStatus;
+    due_at: Date | null;
+    status: ChannelStatus;
+    error_code: ChannelErrorCode | null;
+    override: string | null;
+    body: string | null;
+    thread: readonly string[] | null;
+    media: readonly MediaRow[] | null;
+    has_started: boolean;
+    ledger: readonly EntryRow[] | null;
+  };
+
+/** The deleted ones too, as a post never goes out without a file that it was to have. */
+const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
+      'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
+      'storage_key', m.storage_key, 'deleted_at', m.deleted_at) order by pm.position)
+    from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
+    where pm.post_id = p.id and pm.workspace_id = p.workspace_id) as media`;
+
+/**
+ * The end of a statement: all that a try needs to know, for {@link jobOf}. Before it stand `slot` and `started`
+ * (`start-attempt.ts`).
+ */
+export const selectJob = (request: PublishRequest) => sql<JobRow>`
+  select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
+    p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
+    pc.body as override, p.body, p.thread, ${limitColumns}, ${slotColumns}, ${mediaColumn},
+    exists (select 1 from started) as has_started,
+    (select json_agg(ledger order by part) from (${countingRows(request, sql`p.run`)}) ledger) as ledger
+  from post_channels pc
+  join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+  join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+  ${limitJoins} ${circuitJoin}
+  where pc.id = ${request.postChannelId} and pc.post_id = ${request.postId} and pc.workspace_id = ${request.workspaceId}`;
+
+export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): PublishJob {
+  const threads = deps.networks[row.platform]?.rules.threads ?? true;
+  const texts = textsForChannel(row, row.override, threads);
+  const media = mediaOf(deps, row.media);
+  const ledger = entriesOf(media, row.ledger ?? []);
+  const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
+  return {
+    ...request,
+    channelId: row.channel_id,
+    platform: row.platform,
+    baseUrl: row.base_url,
+    run: row.run,
+    isPublishing: row.post_status === 'publishing',
+    isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(isOut),
+    isInDoubt: ledger.some(isOpen),
+    revision: row.revision,
+    tries: row.tries,
+    dueAt: row.due_at ?? firstSendOf(ledger) ?? deps.now(),
+    status: row.status,
+    errorCode: row.error_code,
+    texts: texts.length > 0 ? texts : [''],
+    media,
+    account: {
+      remoteId: row.remote_id,
+      handle: row.handle,
+      settings: row.settings,
+      sealedCredentials: row.sealed_credentials,
+      sealedSession: row.sealed_session,
+    },
+    limit: limitOf(row),
+    server: slotOf(row),
+    startedWith: row.has_started ? ledger : null,
+  };
+}
+
+function firstSendOf(ledger: readonly Entry[]): Date | undefined {
+  const times = ledger.flatMap(({ sendingAt }) => sendingAt ?? []);
+  return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
+}
+
+/** The files of a post. Whoever opens a deleted one fails. */
+const mediaOf = (deps: ActivityDeps, rows: readonly MediaRow[] | null): PartMedia[] =>
+  (rows ?? []).map((row) => ({
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    sizeBytes: row.size_bytes,
+    width: row.width,
+    height: row.height,
+    durationMs: row.duration_ms,
+    open: () => openFile(deps, row),
+  }));
+
+async function openFile(deps: ActivityDeps, row: MediaRow): Promise<Readable> {
+  const stream = row.deleted_at === null ? await openStored(deps, row) : null;
+  if (stream === null) {
+    const message = `The file "${row.name}" is no longer in the media library, and the post does not go out without it.`;
+    throw new NetworkError('media_refused', message, { taken: 'no' });
+  }
+
+  return stream;
+}
+
+/** The message is for the post's owner; what exactly is wrong with the storage is for the operator. */
+async function openStored({ storage, log }: ActivityDeps, row: MediaRow): Promise<Readable | null> {
+  const tell = (error: unknown) =>
+    log.warn({ file: row.id, error: describeError(error) }, 'a file cannot be read');
+  try {
+    const stream = await storage.open(row.storage_key);
+    return stream?.on('error', tell) ?? null;
+  } catch (error) {
+    tell(error);
+    const message = `The file "${row.name}" could not be read: the media storage of this service does not answer. Whoever runs it finds the reason in the worker's log.`;
+    throw new NetworkError('internal', message, { taken: 'no', cause: error });
+  }
+}

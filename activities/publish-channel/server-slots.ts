@@ -1,0 +1,197 @@
+import { sql, type RawBuilder } from 'kysely';
+import { isOpenChannel } from '../../db/channel-status.ts';
+import { isLimited, limitJoins } from '../../db/network-limits.ts';
+import { query } from '../../db/query.ts';
+import {
+  answeringMs,
+  failuresToPause,
+  pauses,
+  slotsPerServer,
+} from '../../domain/server-health.ts';
+import { NetworkError, type ServerEvidence } from '../../networks/network.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { heartbeating } from '../heartbeating.ts';
+import type { PublishJob, PublishRequest, ServerSlot } from './job.ts';
+
+/** How long a slot is held without a word, in seconds: a try that lives renews it with its heartbeats, every 5 s. */
+const heldFor = sql.raw("interval '15 seconds'");
+
+/**
+ * Of a server's slots, in quarters, what the tries of one workspace may hold: a crowd of posts leaves room for others.
+ * Those that begin at the same moment do not see each other, so it may be a few more.
+ */
+const share = sql.lit(3);
+
+const toPause = sql.lit(failuresToPause);
+
+/** Rows of a table that are of the server of the channel `c`. */
+const ofServer = (alias: string) =>
+  sql`${sql.ref(`${alias}.platform`)} = c.platform and ${sql.ref(`${alias}.base_url`)} = c.base_url`;
+const isHeld = (alias: string) => sql`${sql.ref(`${alias}.taken_until`)} > clock_timestamp()`;
+
+/**
+ * Part of a statement, as `slot`: takes a slot at the server of a channel, if the channel is open, no rate limit lasts,
+ * and the server has one. Slots are rows that nobody waits for, so a try that finds none hears so at once. A try that
+ * comes after a dead worker's takes over its slot.
+ */
+export const takeSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Date) => sql`
+  room as materialized (
+    select c.platform, c.base_url,
+      case when circuit.failures >= ${toPause}
+        then case when circuit.open_until <= clock_timestamp() then 1 else 0 end
+        when exists (select 1 from server_places a
+          where ${ofServer('a')} and a.answered_at > clock_timestamp() - ${sql.lit(answeringMs)} * interval '1 millisecond')
+        then ${sql.lit(slotsPerServer.answering)} else ${sql.lit(slotsPerServer.silent)} end as slots,
+      (select count(*) from server_places own
+        where ${ofServer('own')} and own.workspace_id = ${workspaceId}
+          and own.post_channel_id <> ${postChannelId} and ${isHeld('own')}) as own
+    from post_channels pc
+    join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+    left join server_circuits circuit on ${ofServer('circuit')}
+    ${limitJoins}
+    where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel} and not ${isLimited(now)}),
+  free as (
+    select s.platform, s.base_url, s.place
+    from room join server_places s on s.platform = room.platform and s.base_url = room.base_url
+    where s.place < room.slots and 4 * room.own < ${share} * room.slots
+      and (s.taken_until is null or not ${isHeld('s')} or s.post_channel_id = ${postChannelId})
+    order by s.post_channel_id = ${postChannelId} desc nulls last, s.place limit 1 for update of s skip locked),
+  slot as (
+    update server_places s set workspace_id = ${workspaceId}, post_channel_id = ${postChannelId},
+      taken_at = clock_timestamp(), taken_until = clock_timestamp() + ${heldFor}
+    from free where s.platform = free.platform and s.base_url = free.base_url and s.place = free.place
+    returning s.place)`;
+
+/**
+ * Of a statement that has the channel as `c` and {@link takeSlot} before it: the slot that was taken, and what a try
+ * without one waits for.
+ */
+export const slotColumns = sql`(select place from slot) as slot,
+  exists (select 1 from server_places s where ${ofServer('s')}) as has_slots,
+  circuit.failures >= ${toPause} as is_paused, circuit.failures,
+  (extract(epoch from circuit.open_until - clock_timestamp()) * 1000)::float8 as paused_for_ms,
+  case when not exists (select 1 from slot) then (
+    select (extract(epoch from clock_timestamp() - max(s.taken_at)) * 1000)::float8
+    from server_places s where ${ofServer('s')} and ${isHeld('s')}) end as newest_for_ms`;
+export const circuitJoin = sql`left join server_circuits circuit on ${ofServer('circuit')}`;
+
+export type SlotRow = {
+  slot: number | null;
+  has_slots: boolean;
+  is_paused: boolean | null;
+  failures: number | null;
+  paused_for_ms: number | null;
+  newest_for_ms: number | null;
+};
+
+export const slotOf = (row: SlotRow): ServerSlot => ({
+  slot: row.slot,
+  failures: row.failures ?? 0,
+  isPaused: row.is_paused ?? false,
+  pausedForMs: Math.max(row.paused_for_ms ?? 0, 0),
+  newestForMs: Math.max(row.newest_for_ms ?? 0, 0),
+});
+
+/** Makes the slots of the server of a channel that was never tried. Safe to repeat, and side by side. */
+export async function makeSlots(
+  deps: ActivityDeps,
+  { postChannelId, workspaceId }: PublishRequest,
+): Promise<void> {
+  await query(
+    deps.orm.em.fork(),
+    sql`insert into server_places (platform, base_url, place)
+      select c.platform, c.base_url, place
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id,
+        generate_series(0, ${slotsPerServer.answering}::int - 1) as place
+      where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} on conflict do nothing`,
+  );
+}
+
+/**
+ * Part of a statement: gives back the slot of a try, unless another has it by now. It waits for nobody, so that it may
+ * stand behind any lock: who has the row locked is taking it.
+ *
+ * @param answered Whether the server answered the try.
+ */
+export const giveSlotBack = (
+  { platform, baseUrl, server, postChannelId }: PublishJob,
+  answered: boolean,
+): RawBuilder<unknown> => sql`update server_places s
+  set taken_until = null, post_channel_id = null,
+    answered_at = ${answered ? sql`clock_timestamp()` : sql`s.answered_at`}
+  from (select platform, base_url, place from server_places
+    where platform = ${platform} and base_url = ${baseUrl} and place = ${server.slot}::int
+      and post_channel_id = ${postChannelId}::uuid for update skip locked) mine
+  where s.platform = mine.platform and s.base_url = mine.base_url and s.place = mine.place`;
+
+/** Part of a statement: the server answered, whatever it said. Of a server that is well there is no row to write. */
+export const closeCircuit = ({ platform, baseUrl }: PublishJob): RawBuilder<unknown> =>
+  sql`update server_circuits set failures = 0, pauses = 0, open_until = null
+    where platform = ${platform} and base_url = ${baseUrl} and failures > 0`;
+
+const failures = sql`circuit.failures + 1`;
+/** Tries that began before a pause and fail in it say nothing new, so many of them make one pause. */
+const begins = sql`${failures} >= ${toPause} and coalesce(circuit.open_until <= clock_timestamp(), true)`;
+const pauseMs = sql`least(${sql.lit(pauses.firstMs)} * power(2, least(circuit.pauses, 30)), ${sql.lit(pauses.longestMs)})`;
+
+/** Part of a statement: the server did not answer. As many times in a row as it takes, a pause begins; then each time. */
+const countFailure = ({ platform, baseUrl }: PublishJob): RawBuilder<unknown> =>
+  sql`insert into server_circuits as circuit (platform, base_url, failures, pauses)
+    values (${platform}, ${baseUrl}, 1, 0)
+    on conflict (platform, base_url) do update set failures = ${failures},
+      pauses = circuit.pauses + (${begins})::int,
+      open_until = case when ${begins} then clock_timestamp() + ${pauseMs} * interval '1 millisecond'
+        else circuit.open_until end`;
+
+/** Gives back the slot of a try that ended without a word about its server. */
+export const giveBack = (deps: ActivityDeps, job: PublishJob): Promise<void> =>
+  endAt(deps, job, undefined);
+
+/**
+ * Makes a try at its server. While it lasts it keeps its slot; if it fails, the slot is free and what the failure tells
+ * of the server is remembered before anything else. What it ends with otherwise gives the slot back (`recordSuccess`).
+ */
+export async function atServer<T>(
+  deps: ActivityDeps,
+  job: PublishJob,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await heartbeating(work, () => keepSlot(deps, job));
+  } catch (error) {
+    const heard = error instanceof NetworkError ? error.server : undefined;
+    // Left out, the slot is free after a while all the same.
+    await endAt(deps, job, heard).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function endAt(
+  deps: ActivityDeps,
+  job: PublishJob,
+  heard: ServerEvidence | undefined,
+): Promise<void> {
+  if (job.server.slot === null && heard === undefined) {
+    return;
+  }
+
+  const circuit = heard === 'answered' ? closeCircuit(job) : countFailure(job);
+  await query(
+    deps.orm.em.fork(),
+    sql`with slot as (${giveSlotBack(job, heard === 'answered')})
+      ${heard ? sql`, circuit as (${circuit})` : sql``} select 1`,
+  );
+}
+
+/** Another may have the slot by now, if this worker was silent for long. */
+async function keepSlot(
+  deps: ActivityDeps,
+  { platform, baseUrl, server, postChannelId }: PublishJob,
+): Promise<void> {
+  await query(
+    deps.orm.em.fork(),
+    sql`update server_places set taken_until = clock_timestamp() + ${heldFor}
+      where platform = ${platform} and base_url = ${baseUrl} and place = ${server.slot}::int
+        and post_channel_id = ${postChannelId}::uuid`,
+  );
+}

@@ -1,0 +1,46 @@
+import { sql, type RawBuilder } from 'kysely';
+import { postAddress } from '../../domain/links.ts';
+import type { Em } from '../orm.ts';
+import { query } from '../query.ts';
+import type { Entry } from './entries.ts';
+
+/** Part of a statement: records that the network has these parts. */
+export const markSent = (
+  workspaceId: string,
+  live: readonly Entry[],
+  now: Date,
+): RawBuilder<unknown> => sql`update post_parts pp
+  set state = 'sent', remote_id = live.remote_id, url = live.url, updated_at = ${now}
+  from unnest(${live.map(({ id }) => id)}::uuid[], ${live.map(({ sent }) => sent?.remoteId)}::text[],
+    ${live.map(({ sent }) => sent && postAddress(sent.url))}::text[]) as live (id, remote_id, url)
+  where pp.id = live.id and pp.workspace_id = ${workspaceId}`;
+
+/**
+ * Records that nothing came of a send, for certain: `ready` may be sent later, `refused` not. Only of this send: while a
+ * try hung, another may have sent again, and what became of that is not known here.
+ *
+ * @param step As it was when it was sent, or looked for.
+ * @returns false when another try has changed any of it since.
+ */
+export async function markNotTaken(
+  em: Em,
+  workspaceId: string,
+  step: readonly Entry[],
+  state: 'ready' | 'refused',
+  now: Date,
+): Promise<boolean> {
+  const marked = await query(
+    em,
+    sql`update post_parts pp set state = ${state}, sending_at = null, updated_at = ${now}
+      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt }) => sendingAt)}::timestamptz[])
+        as sent (id, sending_at)
+      where pp.id = sent.id and pp.workspace_id = ${workspaceId} and pp.state <> 'sent'
+        and pp.sending_at is not distinct from sent.sending_at
+      returning pp.id`,
+  );
+  return marked.length === step.length;
+}
+
+/** The text that went out first on the channel `pc`, as the ledger knows it: the post may have been edited since. */
+export const sentText = sql<string>`(select text from post_parts pp where pp.post_channel_id = pc.id
+  and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent' order by pp.run desc limit 1)`;

@@ -1,0 +1,63 @@
+import { sql } from 'kysely';
+import type { LimitScope } from '../domain/channel-error.ts';
+import type { Em } from './orm.ts';
+import { query } from './query.ts';
+
+/** A network's rate limit that was met: nothing that it holds for is tried before its end. All workers share it. */
+export type NetworkLimit = { readonly scope: LimitScope; readonly untilMs: number };
+
+/** What a statement that has the channel as `c` selects and joins for {@link limitOf}. */
+export const limitColumns = sql`c.parked_until as channel_limit, server.parked_until as server_limit,
+  network.parked_until as network_limit`;
+export const limitJoins = sql`
+  left join network_parks server on server.platform = c.platform and server.base_url = c.base_url
+  left join network_parks network on network.platform = c.platform and network.base_url = ''`;
+
+/** In such a statement: whether one of them lasts at this instant. */
+export const isLimited = (at: Date) =>
+  sql<boolean>`coalesce(greatest(c.parked_until, server.parked_until, network.parked_until) > ${at}, false)`;
+
+export type LimitRow = {
+  channel_limit: Date | null;
+  server_limit: Date | null;
+  network_limit: Date | null;
+};
+
+/** The limit that lasts longest, be it over or not; null when none was ever met. */
+export function limitOf(row: LimitRow): NetworkLimit | null {
+  const limits: NetworkLimit[] = [];
+  for (const scope of ['channel', 'server', 'network'] as const) {
+    const until = row[`${scope}_limit`];
+    if (until !== null) {
+      limits.push({ scope, untilMs: until.getTime() });
+    }
+  }
+
+  return limits.toSorted((a, b) => b.untilMs - a.untilMs)[0] ?? null;
+}
+
+type Limited = {
+  readonly workspaceId: string;
+  readonly channelId: string;
+  readonly platform: string;
+  readonly baseUrl: string;
+};
+
+/** Records a limit. One that lasts longer is never shortened: a later answer may know of another limit only. */
+export async function recordLimit(
+  em: Em,
+  { workspaceId, channelId, platform, baseUrl }: Limited,
+  scope: LimitScope,
+  until: Date,
+): Promise<void> {
+  await query(
+    em,
+    scope === 'channel'
+      ? sql`update channels set parked_until = greatest(parked_until, ${until})
+          where id = ${channelId} and workspace_id = ${workspaceId}`
+      : sql`insert into network_parks (platform, base_url, parked_until)
+          values (${platform}, ${scope === 'server' ? baseUrl : ''}, ${until})
+          on conflict (platform, base_url)
+            do update set parked_until = greatest(network_parks.parked_until, excluded.parked_until)`,
+  );
+}
