@@ -1,13 +1,15 @@
-import { ask } from '../../db/ask.ts';
+import { sql, type RawBuilder } from 'kysely';
+import { dueAt } from '../../db/due-at.ts';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { lookThrough, type LookedThrough, type Sweeping } from './look-through.ts';
-import { recordFinds } from './record-find.ts';
+import { recordFinds } from './record-finds.ts';
+import { scanRows, type Scanned, type Sweeping } from './scan-rows.ts';
 
-/** Which posts are looked at, by their time, and how often the same one. In milliseconds before and after now. */
+/** Which posts are scanned, by their time, and how often the same one. In milliseconds before and after now. */
 type Stretch = { readonly fromMs: number; readonly untilMs: number; readonly restMs: number };
 
-/** A post has so long after its time before somebody asks where it is. */
+/** A post has so long after its time before it is scanned. */
 const graceMs = 30_000;
 
 const overdue: Stretch = { fromMs: -Infinity, untilMs: -graceMs, restMs: 50_000 };
@@ -21,7 +23,7 @@ const publishingMs = 5 * 60_000;
 /** From a cancel, its workflow has so long to finish what was being sent, in milliseconds. */
 const finishingMs = 30_000;
 
-/** An overdue post that Temporal knows of is written down, and told of again, this often at most. */
+/** An overdue post that has a workflow is recorded, and synced once more, this often at most. */
 const foundRestMs = 10 * 60_000;
 
 type Row = {
@@ -33,10 +35,10 @@ type Row = {
   is_late: boolean;
 };
 
-export type PostFinds = LookedThrough & { readonly overdue: number };
+export type PostFinds = Scanned & { readonly overdue: number };
 
 /**
- * Looks for posts that nothing in Temporal would publish or finish, and for posts whose time has passed without a reason. However
+ * Finds posts that nothing in Temporal would publish or finish, and posts whose time has passed without a reason. However
  * many are overdue, those that sleep have their share of the sweep, and the other way round.
  *
  * @param shareMs How long each may take.
@@ -47,25 +49,26 @@ export async function sweepPosts(
   shareMs: number,
 ): Promise<PostFinds> {
   const finds = { looked: 0, unanswered: 0, lost: 0, overdue: 0, isCutShort: false };
-  const takes = [
-    (limit: number) => takePosts(deps, sweeping, overdue, limit),
-    (limit: number) => takePosts(deps, sweeping, ahead, limit),
-    (limit: number) => takeUnfinished(deps, sweeping, limit),
+  const claims = [
+    (limit: number) => claimPosts(deps, sweeping, overdue, limit),
+    (limit: number) => claimPosts(deps, sweeping, ahead, limit),
+    (limit: number) => claimUnfinished(deps, sweeping, limit),
   ];
-  for (const take of takes) {
-    const { looked, unanswered, lost, isCutShort } = await lookThrough<Row>({
+  for (const claim of claims) {
+    const { looked, unanswered, lost, isCutShort } = await scanRows<Row>({
       sweeping,
       untilMs: performance.now() + shareMs,
-      take,
-      letGo: (rows) => letGo(deps, rows),
+      claim,
+      release: (rows) => release(deps, rows),
       list: (ids) => deps.workflows.listPosts(ids),
-      ask: ({ id }) => deps.workflows.ofPost(id),
-      judge: async (row, state) => {
+      stateOf: ({ id }) => deps.workflows.ofPost(id),
+      check: async (row, state) => {
         if (state !== 'busy' && row.is_late) {
-          finds.overdue += await hurry(deps, row, state);
+          const found = await recordOverdue(deps, row, state);
+          finds.overdue += found; // Rows are checked side by side: not read before the await.
         }
       },
-      heal: (rows) => recordFinds(deps, 'workflow_gone', rows, putBack),
+      restart: (rows) => recordFinds(deps, 'workflow_gone', rows, returnToOutbox),
     });
     finds.looked += looked;
     finds.unanswered += unanswered;
@@ -76,120 +79,122 @@ export async function sweepPosts(
   return finds;
 }
 
-const dueAt = 'coalesce(p.retried_at, p.scheduled_at)';
-
 /**
- * Posts that should have a workflow, of all workspaces; those that were not looked at for longest first, so that ten
+ * Posts that should have a workflow, of all workspaces; those that were not scanned for longest first, so that ten
  * thousand posts that wait for a network hide no other, or once Temporal lost data those that are due first. What the
- * outbox holds is the relay's. Earlier versions left some of which Temporal was told of more than the database knows,
- * as it was failed over meanwhile; they are looked at like those that agree.
+ * outbox holds is the relay's. Earlier versions left some whose synced revision is above the row's, as the database was
+ * failed over meanwhile; they are scanned like those that agree.
  */
-async function takePosts(
+function claimPosts(
   { orm, now }: ActivityDeps,
   { beganAt, isAlarm }: Sweeping,
   { fromMs, untilMs, restMs }: Stretch,
   limit: number,
 ): Promise<Row[]> {
   const nowMs = now().getTime();
-  const at = (ms: number): Date | string => (ms === -Infinity ? '-infinity' : new Date(nowMs + ms));
-  return orm.em.fork().execute<Row[]>(
-    `with picked as materialized (
-       select p.id, p.checked_at from posts p
-       where p.status in ('scheduled', 'publishing') and p.synced_revision >= p.revision
-         and ${dueAt} >= ? and ${dueAt} < ? and (p.checked_at is null or p.checked_at < ?)
-       order by ${isAlarm ? '' : 'p.checked_at nulls first, '}${dueAt} limit ? for update skip locked)
-     update posts p set checked_at = ? from picked where p.id = picked.id
-     returning p.id, p.workspace_id, p.status, p.revision,
-       coalesce(picked.checked_at > greatest(${dueAt}, p.wakes_at) + interval '${graceMs} milliseconds', false)
-       and (p.status = 'scheduled' or p.updated_at < ?) as is_late`,
-    [at(fromMs), at(untilMs), isAlarm ? beganAt : at(-restMs), limit, at(0), at(-publishingMs)],
+  const at = (ms: number): Date => new Date(nowMs + ms);
+  const from = fromMs === -Infinity ? sql`'-infinity'` : sql`${at(fromMs)}`;
+  return query<Row>(
+    orm.em.fork(),
+    sql`with picked as materialized (
+        select p.id, p.checked_at from posts p
+        where p.status in ('scheduled', 'publishing') and p.synced_revision >= p.revision
+          and ${dueAt('p')} >= ${from}::timestamptz and ${dueAt('p')} < ${at(untilMs)}
+          and (p.checked_at is null or p.checked_at < ${isAlarm ? beganAt : at(-restMs)})
+        order by ${isAlarm ? sql`` : sql`p.checked_at nulls first, `}${dueAt('p')} limit ${sql.lit(limit)}
+        for update skip locked)
+      update posts p set checked_at = ${at(0)} from picked where p.id = picked.id
+      returning p.id, p.workspace_id, p.status, p.revision,
+        coalesce(picked.checked_at > greatest(${dueAt('p')}, p.wakes_at) + ${milliseconds(graceMs)}, false)
+        and (p.status = 'scheduled' or p.updated_at < ${at(-publishingMs)}) as is_late`,
   );
 }
 
 /** Posts that were cancelled in the middle of a send, and of which a cancel lets channels finish. */
-function takeUnfinished(
+function claimUnfinished(
   { orm, now }: ActivityDeps,
   { beganAt, isAlarm }: Sweeping,
   limit: number,
 ): Promise<Row[]> {
   const nowMs = now().getTime();
   const at = (ms: number): Date => new Date(nowMs + ms);
-  const restedAt = isAlarm ? beganAt : at(-overdue.restMs);
-  return orm.em.fork().execute<Row[]>(
-    `with picked as materialized (
-       select p.id, p.checked_at from posts p
-       where p.id in (select post_id from post_channels where status in ('publishing', 'retrying'))
-         and p.status = 'draft' and p.synced_revision >= p.revision and p.updated_at < ?
-         and (p.checked_at is null or p.checked_at < ?)
-       order by p.checked_at nulls first limit ? for update of p skip locked)
-     update posts p set checked_at = ? from picked where p.id = picked.id
-     returning p.id, p.workspace_id, p.status, p.revision,
-       coalesce(picked.checked_at > p.updated_at + interval '${finishingMs} milliseconds', false)
-       and p.updated_at < ? as is_late`,
-    [at(-finishingMs), restedAt, limit, at(0), at(-publishingMs)],
+  return query<Row>(
+    orm.em.fork(),
+    sql`with picked as materialized (
+        select p.id, p.checked_at from posts p
+        where p.id in (select post_id from post_channels where status in ('publishing', 'retrying'))
+          and p.status = 'draft' and p.synced_revision >= p.revision and p.updated_at < ${at(-finishingMs)}
+          and (p.checked_at is null or p.checked_at < ${isAlarm ? beganAt : at(-overdue.restMs)})
+        order by p.checked_at nulls first limit ${sql.lit(limit)} for update of p skip locked)
+      update posts p set checked_at = ${at(0)} from picked where p.id = picked.id
+      returning p.id, p.workspace_id, p.status, p.revision,
+        coalesce(picked.checked_at > p.updated_at + ${milliseconds(finishingMs)}, false)
+        and p.updated_at < ${at(-publishingMs)} as is_late`,
   );
 }
 
-async function letGo({ orm }: ActivityDeps, rows: readonly Row[]): Promise<void> {
-  await ask(
+const milliseconds = (count: number): RawBuilder<unknown> =>
+  sql`${sql.lit(count)} * interval '1 millisecond'`;
+
+async function release({ orm }: ActivityDeps, rows: readonly Row[]): Promise<void> {
+  await query(
     orm.em.fork(),
-    'update posts set checked_at = null where id = any($1::uuid[]) and workspace_id = any($2::uuid[])',
-    [rows.map(({ id }) => id), rows.map((row) => row.workspace_id)],
+    sql`update posts set checked_at = null
+      where id = any(${rows.map(({ id }) => id)}::uuid[])
+        and workspace_id = any(${rows.map((row) => row.workspace_id)}::uuid[])`,
   );
 }
 
 /**
- * Writes down that a post is overdue, unless that was done just now. One that still sleeps is told of again: its
- * workflow may not know its time any more, or not that it was being published or was cancelled, as after a reset. One
- * whose step waits for a worker would lose its turn by that.
+ * Records that a post is overdue, unless that was done just now. One that still sleeps is signalled again: its workflow
+ * may not know its time any more, or not that it was being published or was cancelled, as after a reset. One whose step
+ * waits for a worker would lose its place in the queue by that.
  */
-const hurry = (deps: ActivityDeps, row: Row, state: 'asleep' | 'waiting'): Promise<number> =>
+const recordOverdue = (
+  deps: ActivityDeps,
+  row: Row,
+  state: 'asleep' | 'waiting',
+): Promise<number> =>
   recordFinds(deps, 'overdue', [row], async (em) => {
-    const [recent] = await em.execute<unknown[]>(
-      `select 1 from sweep_finds where post_id = ? and workspace_id = ? and kind = 'overdue' and found_at > ? limit 1`,
-      [row.id, row.workspace_id, new Date(deps.now().getTime() - foundRestMs)],
+    const [recent] = await query(
+      em,
+      sql`select 1 from sweep_finds
+        where post_id = ${row.id} and workspace_id = ${row.workspace_id} and kind = 'overdue'
+          and found_at > ${new Date(deps.now().getTime() - foundRestMs)} limit 1`,
     );
     if (recent !== undefined) {
       return [];
     }
 
-    return state === 'asleep' || row.status === 'scheduled' ? raise(em, row) : lockSame(em, [row]);
+    return state === 'asleep' || row.status === 'scheduled'
+      ? raiseRevision(em, row)
+      : query<{ id: string }>(em, lockUnchanged([row]));
   });
 
-/** Of the rows given those that look as they did: none that ended, nor one that the outbox has already. */
-const same = `
-  select p.id from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[]) as seen (id, workspace_id, status, revision)
+/** SQL: of the rows given those that look as they did: none that ended, nor one that the outbox has already. */
+const lockUnchanged = (rows: readonly Row[]): RawBuilder<{ id: string }> => sql`
+  select p.id from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map((row) => row.workspace_id)}::uuid[],
+    ${rows.map(({ status }) => status)}::text[], ${rows.map(({ revision }) => revision)}::int[])
+    as seen (id, workspace_id, status, revision)
   join posts p on p.id = seen.id and p.workspace_id = seen.workspace_id
   where p.status = seen.status and p.revision = seen.revision and p.synced_revision >= p.revision
   for update of p skip locked`;
 
-const seen = (rows: readonly Row[]): unknown[][] => [
-  rows.map(({ id }) => id),
-  rows.map((row) => row.workspace_id),
-  rows.map(({ status }) => status),
-  rows.map(({ revision }) => revision),
-];
-
-const lockSame = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
-  ask(em, same, seen(rows));
-
 /**
- * Puts a post into the outbox as if it had a new time, or had been cancelled anew, which its workflow is told by a signal:
- * a first one is only started. Above all that Temporal was told of, or the outbox would not have it.
+ * Puts a post into the outbox as if it had a new time, or had been cancelled anew, for which its sync sends a signal: a
+ * first revision is only started. Above every revision that was synced, or the outbox would not have it.
  */
-const raise = (em: Em, row: Row): Promise<{ id: string }[]> =>
-  ask(
+const raiseRevision = (em: Em, row: Row): Promise<{ id: string }[]> =>
+  query<{ id: string }>(
     em,
-    `with same as materialized (${same})
-     update posts p set revision = p.synced_revision + 1 from same where p.id = same.id returning p.id`,
-    seen([row]),
+    sql`with same as materialized (${lockUnchanged([row])})
+      update posts p set revision = p.synced_revision + 1 from same where p.id = same.id returning p.id`,
   );
 
 /** Puts posts back into the outbox, from where a relay starts their workflows. */
-const putBack = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
-  ask(
+const returnToOutbox = (em: Em, rows: readonly Row[]): Promise<{ id: string }[]> =>
+  query<{ id: string }>(
     em,
-    `with same as materialized (${same})
-     update posts p set synced_revision = p.revision - 1 from same where p.id = same.id returning p.id`,
-    seen(rows),
+    sql`with same as materialized (${lockUnchanged(rows)})
+      update posts p set synced_revision = p.revision - 1 from same where p.id = same.id returning p.id`,
   );

@@ -1,18 +1,18 @@
 import type { ActivityDeps } from '../deps.ts';
-import { forgetOld } from './forget-old.ts';
-import type { Sweeping } from './look-through.ts';
+import { purgeExpired } from './purge-expired.ts';
+import type { Sweeping } from './scan-rows.ts';
 import { sweepDeliveries } from './sweep-deliveries.ts';
 import { sweepPosts } from './sweep-posts.ts';
 
 /** What a sweep did, in numbers. */
 export type Swept = {
-  /** Rows about which Temporal was asked and answered. */
+  /** Rows whose state Temporal answered. */
   readonly looked: number;
   readonly unanswered: number;
   readonly workflowGone: number;
   readonly overdue: number;
   readonly deliveriesGone: number;
-  /** Rows that were older than what is kept. */
+  /** Rows that were older than they are kept, and are purged. */
   readonly forgotten: number;
 };
 
@@ -21,9 +21,9 @@ const longestMs = 50_000;
 const shareMs = 10_000;
 
 /**
- * Compares the database with Temporal and heals what does not agree: posts that are overdue or whose workflow is gone,
- * deliveries whose workflow is gone. Removes what is older than it is kept. It takes as long as there is much to look at,
- * within bounds, and is safe to repeat and to run side by side.
+ * Compares the database with Temporal and repairs what does not agree: posts that are overdue or whose workflow is gone,
+ * deliveries whose workflow is gone. Purges what has expired. It takes as long as there is much to scan, within bounds,
+ * and is safe to repeat and to run side by side.
  */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {
   const endMs = performance.now() + longestMs;
@@ -41,9 +41,9 @@ export async function sweep(deps: ActivityDeps): Promise<Swept> {
     goesOn = posts.isCutShort || deliveries.isCutShort;
   }
 
-  const swept: Swept = { ...sums, forgotten: await forgetOld(deps) };
+  const swept: Swept = { ...sums, forgotten: await purgeExpired(deps) };
   if (swept.workflowGone + swept.overdue + swept.deliveriesGone > 0) {
-    deps.log.info(swept, 'the sweep found something wrong, and healed it');
+    deps.log.info(swept, 'the sweep found something wrong, and repaired it');
   }
 
   return swept;

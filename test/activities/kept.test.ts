@@ -1,5 +1,5 @@
 import test from 'ava';
-import { forgetOld } from '../../activities/sweep/forget-old.ts';
+import { purgeExpired } from '../../activities/sweep/purge-expired.ts';
 import { SweepFind } from '../../db/entities/sweep-find.ts';
 import { upload, filesOf, sweepLibrary } from '../support/media-library.ts';
 import { picture } from '../support/media-files.ts';
@@ -43,7 +43,7 @@ test.serial(
 
     const before = await storedRows(punctual.orm, client.workspaceId);
     const files = await filesOf(punctual);
-    await forgetOld(punctual.deps);
+    await purgeExpired(punctual.deps);
     await sweepLibrary(punctual);
 
     t.deepEqual(await storedRows(punctual.orm, client.workspaceId), before);
@@ -75,7 +75,7 @@ test.serial(
 
     await em.flush();
     const forget = (deliveries: number, finds: number) =>
-      forgetOld({ ...punctual.deps, kept: { deliveries, finds } });
+      purgeExpired({ ...punctual.deps, kept: { deliveries, finds } });
 
     await forget(30, 30);
     t.deepEqual(

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { forgetOld } from '../../activities/sweep/forget-old.ts';
+import { purgeExpired } from '../../activities/sweep/purge-expired.ts';
 import { sharedApi } from '../support/kit.ts';
 import { poll } from '../support/poll.ts';
 import { storeDelivery, storeMany } from '../support/seed-deliveries.ts';
@@ -15,7 +15,7 @@ test.afterEach.always(async () => {
   await api.punctual.orm.em.fork().execute('truncate events, deliveries, delivery_attempts');
 });
 
-const forget = (): Promise<number> => forgetOld({ ...api.punctual.deps, now: () => now });
+const forget = (): Promise<number> => purgeExpired({ ...api.punctual.deps, now: () => now });
 
 async function counts() {
   const count = async (table: string): Promise<number> => {

@@ -1,4 +1,4 @@
-import { forgetOld } from '../../activities/sweep/forget-old.ts';
+import { purgeExpired } from '../../activities/sweep/purge-expired.ts';
 import { ask } from '../../db/ask.ts';
 import { connectChannel } from '../../cli/channels.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
@@ -163,7 +163,7 @@ test.serial('what is old is found by indexes, in a database with much that is no
   await storeMany(orm, client.workspaceId, 20_000);
   const soon = new Date('2026-01-31T02:00:00.000Z'); // By then 119 of them are old.
 
-  const statements = await statementsOf(() => forgetOld({ ...deps, now: () => soon }));
+  const statements = await statementsOf(() => purgeExpired({ ...deps, now: () => soon }));
 
   const deletes = statements.filter(({ text }) => text.includes('delete from'));
   t.is(deletes.length, 3);

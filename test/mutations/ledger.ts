@@ -248,8 +248,8 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
     [
       'a cancelled post whose workflow sleeps until another time is finished then',
-      'and p.updated_at < ? as is_late',
-      'and p.updated_at > ? as is_late',
+      'and p.updated_at < ${at(-publishingMs)} as is_late',
+      'and p.updated_at > ${at(-publishingMs)} as is_late',
     ],
     [
       'what is found of a post with a forgotten revision is never told',
@@ -264,11 +264,11 @@ export const ledgerMutations: readonly Mutation[] = [
       'synced_round = d.round from same',
     ],
   ]),
-  ...mutationsOf('activities/sweep/forget-old.ts', activities, [
+  ...mutationsOf('activities/sweep/purge-expired.ts', activities, [
     [
       'a delivery that is still being tried is forgotten',
-      "status <> 'pending' and created_at < ?",
-      'created_at < ?',
+      "status <> 'pending' and created_at < ${before}",
+      'created_at < ${before}',
     ],
   ]),
   ...mutationsOf('temporal/workflow-states.ts', activities, [

@@ -1,45 +1,33 @@
-import { ask } from '../../db/ask.ts';
+import { sql } from 'kysely';
 import type { FindKind } from '../../db/entities/sweep-find.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-/** A row that was looked at: a post, or a delivery where that is what is looked for. */
+/** A row that was scanned: a delivery for `delivery_gone`, otherwise a post. */
 export type Found = { readonly id: string; readonly workspace_id: string };
 
 /** So many finds of one moment have a line of their own in the log. */
 const maxLines = 20;
 
 /**
- * Heals what was found and writes the finds down, in one transaction.
+ * Repairs what was found and stores the finds, in one transaction.
  *
- * @param heal @returns the ids of those that have not changed since they were looked at: with the others nothing was
- *   wrong.
+ * @param repair @returns the ids of those that have not changed since the scan: with the others nothing was wrong.
  * @returns how many finds there were.
  */
 export async function recordFinds<Row extends Found>(
   { orm, log, now }: ActivityDeps,
   kind: FindKind,
   rows: readonly Row[],
-  heal: (em: Em, rows: readonly Row[]) => Promise<readonly { readonly id: string }[]>,
+  repair: (em: Em, rows: readonly Row[]) => Promise<readonly { readonly id: string }[]>,
 ): Promise<number> {
   const finds = await orm.em.fork().transactional(async (em) => {
-    const healed = new Set((await heal(em, rows)).map(({ id }) => id));
-    const found = rows.filter(({ id }) => healed.has(id));
+    const repaired = new Set((await repair(em, rows)).map(({ id }) => id));
+    const found = rows.filter(({ id }) => repaired.has(id));
     if (found.length > 0) {
-      await ask(
-        em,
-        `insert into sweep_finds (id, workspace_id, ${kind === 'delivery_gone' ? 'delivery_id' : 'post_id'}, kind, found_at)
-         select id, workspace_id, found_id, $4, $5
-         from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as finds (id, workspace_id, found_id)`,
-        [
-          found.map(() => newId()),
-          found.map((row) => row.workspace_id),
-          found.map(({ id }) => id),
-          kind,
-          now(),
-        ],
-      );
+      await insertFinds(em, kind, found, now());
     }
 
     return found;
@@ -54,6 +42,23 @@ export async function recordFinds<Row extends Found>(
   }
 
   return finds.length;
+}
+
+async function insertFinds(
+  em: Em,
+  kind: FindKind,
+  found: readonly Found[],
+  at: Date,
+): Promise<void> {
+  const column = sql.ref(kind === 'delivery_gone' ? 'delivery_id' : 'post_id');
+  const ids = found.map(() => newId());
+  await query(
+    em,
+    sql`insert into sweep_finds (id, workspace_id, ${column}, kind, found_at)
+      select id, workspace_id, found_id, ${kind}::text, ${at}::timestamptz
+      from unnest(${ids}::uuid[], ${found.map((row) => row.workspace_id)}::uuid[], ${found.map(({ id }) => id)}::uuid[])
+        as finds (id, workspace_id, found_id)`,
+  );
 }
 
 const sentences: Readonly<Record<FindKind, string>> = {
