@@ -2,13 +2,16 @@ import type { Orm } from '../db/orm.ts';
 import type { Rules } from '../networks/content-rules.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/sealer.ts';
-import type { Egress } from '../runtime/egress/egress.ts';
+import type { Downloader, Egress } from '../runtime/egress/egress.ts';
+import type { Inspector } from '../runtime/media/inspector.ts';
+import type { MediaStorage } from '../runtime/storage/media-storage.ts';
+import type { Staging } from '../runtime/storage/staging.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
 import type { Admission } from './http/admission.ts';
 import type { DatabaseGate } from './http/database-gate.ts';
 import type { ReaderBounds } from './http/cut-slow-readers.ts';
-import type { MediaDeps } from './media/media-deps.ts';
+import type { BytesUnderWay } from './quotas/media-quota.ts';
 
 /** What use cases work with, built once in `api/run-api.ts`. */
 export type ApiDeps = {
@@ -49,4 +52,22 @@ export type Readiness = {
   readonly postgresql: string;
   readonly temporal: string;
   readonly worker: string;
+};
+
+/** What the media library works with. */
+export type MediaDeps = {
+  readonly storage: MediaStorage;
+  readonly staging: Staging;
+  readonly downloader: Downloader;
+  readonly inspector: Inspector;
+  /** Why a file may not be asked for at this address, as far as its text says; null when it may. */
+  readonly refuseUrl: (url: string) => string | null;
+  /** @throws AppError `unavailable` when so little of the disk is free that no files are taken. */
+  readonly assertDiskSpace: () => Promise<void>;
+  /** Of all requests of this process. */
+  readonly underWay: BytesUnderWay;
+  /** For how many days files are kept that no post has; 0 is for good. */
+  readonly keepUnusedDays: number;
+  /** How long the sender of a file may send nothing, in milliseconds. */
+  readonly stallMs: number;
 };

@@ -27,12 +27,12 @@ export type Allowances = {
   readonly quotas: Quotas;
 };
 
-/** @param mustBeOpen Throws while the database may not be asked yet. */
+/** @param assertOpen Throws while the database may not be asked yet. */
 export function createAdmission(
   pool: Pool,
   limits: RateLimits,
   { mostAtATime, quotas }: Allowances,
-  mustBeOpen: () => void = () => undefined,
+  assertOpen: () => void = () => undefined,
 ): Admission {
   const crowd = createCrowd(mostAtATime);
   const requestPolicy = { name: 'requests', quota: limits.requests };
@@ -41,7 +41,7 @@ export function createAdmission(
   const countRequest = createLimiter(pool, requestPolicy, { clearsUp: true });
   const countWrite = createLimiter(pool, writePolicy);
   const countWrongKey = createLimiter(pool, wrongKeyPolicy);
-  const authenticate = authenticator(pool, quotas, mustBeOpen);
+  const authenticate = authenticator(pool, quotas, assertOpen);
 
   /** One after the other: a call that is refused as a request has written nothing. */
   async function count(keyId: string, isWrite: boolean): Promise<Standing[]> {

@@ -28,14 +28,14 @@ const text = `select k.id, k.workspace_id, w.plan, w.quotas,
  * database is asked each time and no answer is kept, so that a key which was revoked opens nothing any more.
  *
  * @param quotas What a workspace may have, where it has no quotas of its own.
- * @param mustBeOpen Throws while the database may not be asked yet.
+ * @param assertOpen Throws while the database may not be asked yet.
  * @returns null for a key that is unknown or was revoked.
  * @throws AppError `unauthorized` when there is no key at all.
  */
 export function authenticator(
   pool: Pool,
   quotas: Quotas,
-  mustBeOpen: () => void,
+  assertOpen: () => void,
 ): (header: string) => Promise<Authenticated | null> {
   const noteUse = lastUseRecorder(pool);
   const find = inBatches(async (hash) => {
@@ -56,7 +56,7 @@ export function authenticator(
       );
     }
 
-    mustBeOpen();
+    assertOpen();
     const { result: row } = await find(hashApiKey(key));
     if (!row) {
       return null;

@@ -5,7 +5,7 @@ export type DatabaseGate = {
   readonly isOpen: () => boolean;
   readonly open: () => void;
   /** @throws AppError `unavailable` while the gate is closed. */
-  readonly mustBeOpen: () => void;
+  readonly assertOpen: () => void;
 };
 
 export function createDatabaseGate(): DatabaseGate {
@@ -15,7 +15,7 @@ export function createDatabaseGate(): DatabaseGate {
     open: () => {
       isOpen = true;
     },
-    mustBeOpen: () => {
+    assertOpen: () => {
       if (!isOpen) {
         throw new AppError('unavailable', 'The database is being prepared. Try again.');
       }

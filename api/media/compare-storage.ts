@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
+import { db, query } from '../../db/query.ts';
 import { describeError } from '../../runtime/describe-error.ts';
 import type { ApiDeps } from '../deps.ts';
-import { giveUpOwnerless, removeLost } from './unsettled-files.ts';
+import { abandonUnknown, removeAbandoned } from './unclaimed-files.ts';
 
 /** About how many stored files one sweep looks at. */
 const mostAtATime = 10_000;
@@ -42,10 +44,10 @@ export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'
     const compared = keys.filter(
       (key) => ourKey.test(key) && madeAtMs(key) > begin && madeAtMs(key) < end,
     );
-    const lost = await giveUpOwnerless(em, compared);
+    const lost = await abandonUnknown(em, compared);
     if (lost.length > 0) {
       log.warn({ files: lost }, 'stored files that the database does not know are removed');
-      await removeLost(deps, lost);
+      await removeAbandoned(deps, lost);
     }
 
     await setPosition(em, next);
@@ -67,8 +69,9 @@ type Facts = {
 };
 
 async function facts(em: Em): Promise<Facts> {
-  const [row] = await em.execute<Facts[]>(
-    `select s.system_identifier || '-' || d.oid as database,
+  const [row] = await query<Facts>(
+    em,
+    sql`select s.system_identifier || '-' || d.oid as database,
        (select extract(epoch from min(executed_at)) * 1000 from migrations)::float8 as begin,
        (extract(epoch from now() - interval '1 day') * 1000)::float8 as end
      from pg_control_system() s, pg_database d where d.datname = current_database()`,
@@ -83,9 +86,9 @@ async function facts(em: Em): Promise<Facts> {
 const sweep = 'media storage';
 
 async function positionOf(em: Em): Promise<string | null> {
-  const [row] = await em.execute<{ position: string }[]>(
-    'select position from sweep_positions where sweep = ?',
-    [sweep],
+  const [row] = await query(
+    em,
+    db.selectFrom('sweep_positions').select('position').where('sweep', '=', sweep),
   );
   return row?.position ?? null;
 }
@@ -93,10 +96,12 @@ async function positionOf(em: Em): Promise<string | null> {
 /** Two processes may compare at once: both do the same, and the later position counts. */
 async function setPosition(em: Em, position: string | null): Promise<void> {
   await (position === null
-    ? em.execute('delete from sweep_positions where sweep = ?', [sweep])
-    : em.execute(
-        `insert into sweep_positions (sweep, position) values (?, ?)
-         on conflict (sweep) do update set position = excluded.position`,
-        [sweep, position],
+    ? query(em, db.deleteFrom('sweep_positions').where('sweep', '=', sweep))
+    : query(
+        em,
+        db
+          .insertInto('sweep_positions')
+          .values({ sweep, position })
+          .onConflict((conflict) => conflict.column('sweep').doUpdateSet({ position })),
       ));
 }

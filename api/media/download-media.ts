@@ -1,10 +1,21 @@
+import { open, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { BodyTooLargeError } from '../../runtime/egress/egress.ts';
+import { EgressError } from '../../runtime/egress/egress-error.ts';
+import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
 import type { ApiDeps } from '../deps.ts';
-import { expectFiles } from '../quotas/media-quota.ts';
+import { expectFiles, type ComingFiles } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
-import { fetchFile } from './fetch-file.ts';
-import type { NewMedia, StoredMedia } from './new-media.ts';
-import { storedMedia } from './settle-files.ts';
+import { nameInUrl } from './file-name.ts';
+import {
+  maxFileBytes,
+  storedMedia,
+  storeFile,
+  type NewMedia,
+  type Sent,
+  type StoredMedia,
+} from './store-files.ts';
 
 const atATime = 4;
 
@@ -18,7 +29,7 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  *     try {
  *       await transactional(async (em) => { await insertMedia(em, owner, stored, now); … });
  *     } finally {
- *       await stored.settle();
+ *       await stored.removeUnclaimed();
  *     }
  *
  * @param signal Aborts when nobody waits for the answer any more.
@@ -32,7 +43,7 @@ export async function downloadMedia(
   urls: readonly string[],
   signal?: AbortSignal,
 ): Promise<StoredMedia> {
-  mustLookGood(deps, urls);
+  assertAllowed(deps, urls);
   const wanted = [...new Set(urls)];
   const coming = await expectFiles(deps.orm.em.fork(), deps.media, owner, wanted.length);
   const files: NewMedia[] = [];
@@ -57,7 +68,7 @@ export async function downloadMedia(
   await Promise.all(Array.from({ length: atATime }, work));
   if (stop.signal.aborted) {
     const stored = files.filter((file) => file !== undefined);
-    await storedMedia(deps, stored, coming).settle();
+    await storedMedia(deps, stored, coming).removeUnclaimed();
     throw stop.signal.reason;
   }
 
@@ -65,7 +76,7 @@ export async function downloadMedia(
 }
 
 /** Names every URL that is wrong by its text alone, before anything is asked for. */
-function mustLookGood({ media }: Deps, urls: readonly string[]): void {
+function assertAllowed({ media }: Deps, urls: readonly string[]): void {
   const wrong = urls.flatMap((url, index) => {
     const reason = media.refuseUrl(url);
     return reason === null ? [] : [{ url, detail: detailOf(index, reason) }];
@@ -92,3 +103,78 @@ const detailOf = (index: number, message: string): ErrorDetail => ({
   path: `/media_urls/${index}`,
   message,
 });
+
+/** Over everything, however slowly it drips. */
+const timeoutMs = 10 * 60_000;
+const maxRedirects = 3;
+
+/** Some servers refuse a client that does not say who it is. */
+const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*' };
+
+type Request = Pick<Sent, 'workspaceId'> & {
+  readonly signal: AbortSignal;
+  readonly coming: Pick<ComingFiles, 'through'>;
+};
+
+/**
+ * Downloads one file and stores it.
+ *
+ * @throws AppError `invalid_media_url` with the reason alone as its message, `quota_exceeded`, `unavailable` when there is no room.
+ */
+async function fetchFile(
+  deps: Pick<ApiDeps, 'orm' | 'media'>,
+  url: string,
+  { workspaceId, signal, coming }: Request,
+): Promise<NewMedia> {
+  const { downloader, staging, stallMs } = deps.media;
+  const filePath = staging.newPath();
+  try {
+    const found = await downloader.download({
+      url,
+      headers,
+      maxBytes: maxFileBytes,
+      stallMs,
+      timeoutMs,
+      maxRedirects,
+      signal,
+    });
+    if (found.status !== 200) {
+      found.body.destroy();
+      throw new AppError('invalid_media_url', `The server answered ${found.status}.`);
+    }
+
+    const file = await open(filePath, 'wx', 0o600).catch((error: unknown) => {
+      found.body.destroy();
+      throw error;
+    });
+    await pipeline(found.body, coming.through, file.createWriteStream());
+    return await storeFile(deps, filePath, { name: nameInUrl(url), workspaceId, signal });
+  } catch (error) {
+    throw namedIfOutOfRoom(asReason(error, stallMs));
+  } finally {
+    await rm(filePath, { force: true });
+  }
+}
+
+/** What is the fault of the URL, as such; anything else as it is. */
+function asReason(error: unknown, stallMs: number): unknown {
+  if (error instanceof AppError && error.code === 'invalid_media') {
+    return new AppError('invalid_media_url', error.message);
+  }
+
+  if (error instanceof BodyTooLargeError) {
+    return new AppError('invalid_media_url', 'The file is larger than 200 MB.', { cause: error });
+  }
+
+  return error instanceof EgressError
+    ? new AppError('invalid_media_url', sentence(error, stallMs), { cause: error })
+    : error;
+}
+
+function sentence({ code, message }: EgressError, stallMs: number): string {
+  if (code === 'timeout') {
+    return `The server was silent for ${stallMs / 1000} s, or took more than 10 minutes.`;
+  }
+
+  return code === 'connection_reset' ? 'The connection broke before all of it had come.' : message;
+}

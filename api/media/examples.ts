@@ -1,5 +1,5 @@
 import type { Examples } from '../http/route.ts';
-import type { MediaView } from './present-media.ts';
+import type { MediaView } from './schemas.ts';
 
 const link = 'https://punctual.example/files';
 

@@ -1,13 +1,26 @@
-import { dateTime, nullable, record, text, uuid } from '../../domain/json-schema.ts';
+import {
+  count,
+  dateTime,
+  fields,
+  listOf,
+  nullable,
+  oneOf,
+  record,
+  text,
+  uuid,
+  type Value,
+} from '../../domain/json-schema.ts';
+import { cursorQuery } from '../http/cursor.ts';
+import type { QueryOf } from '../http/route.ts';
 
 const pixels = { ...nullable({ type: 'integer' }), description: 'In pixels, as displayed.' };
 
 export const mediaFileSchema = record({
   id: { ...uuid, description: 'Pass it in `media_ids` of a post.' },
-  type: { type: 'string', description: 'MIME type, read from the bytes.' },
-  url: { type: 'string', format: 'uri', description: 'Opens in a browser, without an API key.' },
+  type: { ...text, description: 'MIME type, read from the bytes.' },
+  url: { ...text, format: 'uri', description: 'Opens in a browser, without an API key.' },
   name: text,
-  size_bytes: { type: 'integer', minimum: 0 },
+  size_bytes: count,
   width: pixels,
   height: pixels,
   duration_ms: {
@@ -16,17 +29,40 @@ export const mediaFileSchema = record({
   },
   created_at: dateTime,
 });
+export type MediaView = Value<typeof mediaFileSchema>;
 
-export const uploadSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['file'],
-  properties: {
+export const mediaAnswer = record({ media: mediaFileSchema });
+
+export const mediaListSchema = record({
+  media: listOf(mediaFileSchema),
+  next_cursor: { ...nullable(text), description: 'For the next page; null at the end.' },
+});
+
+export const uploadSchema = fields(
+  {
     file: {
-      type: 'string',
+      ...text,
       contentMediaType: 'application/octet-stream',
       description: 'JPEG, PNG, GIF, WebP, MP4, MOV or WebM, of 200 MB at most.',
     },
-    name: { type: 'string', description: "What to call it instead of the file's own name." },
+    name: { ...text, description: "What to call it instead of the file's own name." },
   },
-};
+  ['file'],
+);
+
+/** Of a page (specification, Limits). */
+export const maxPage = 50;
+
+export const mediaQuery = {
+  type: { description: 'Only images, or only videos.', schema: oneOf(['image', 'video']) },
+  search: {
+    description: 'Any part of the name, in any case.',
+    schema: { ...text, maxLength: 255 },
+  },
+  limit: {
+    description: 'How many at most.',
+    schema: { type: 'integer', minimum: 1, maximum: maxPage, default: maxPage },
+  },
+  cursor: cursorQuery,
+} as const;
+export type MediaQuery = QueryOf<typeof mediaQuery>;

@@ -5,7 +5,6 @@ import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ByteRange } from '../../runtime/storage/media-storage.ts';
 import type { ApiDeps } from '../deps.ts';
-import { byteRange } from './byte-range.ts';
 
 /**
  * Whatever a file holds, a browser shows it as its type says or not at all: it runs nothing and asks for nothing. The
@@ -19,7 +18,7 @@ export const filesRouter = (deps: ApiDeps): Router =>
   new Router().get('/files/:token/:name', (ctx) => serveFile(deps, ctx));
 
 async function serveFile({ orm, media, gate }: ApiDeps, ctx: RouterContext): Promise<void> {
-  gate.mustBeOpen();
+  gate.assertOpen();
   const file = await findFile(orm.em.fork(), ctx.params['token'] ?? '');
   const etag = `"${file.id}"`;
   const isRanged = ctx.method === 'GET' && ['', etag].includes(ctx.get('if-range'));
@@ -85,3 +84,26 @@ async function findFile(em: Em, linkToken: string): Promise<MediaFile> {
 }
 
 const notFound = () => new AppError('not_found', 'There is no such file.');
+
+/**
+ * The part of a file that a `Range` header asks for (RFC 9110, section 14). A header that asks for several parts, or
+ * that cannot be read, asks for the whole: a server may ignore it.
+ *
+ * @returns `whole`, the one part, or `unsatisfiable` when it lies behind the end.
+ */
+function byteRange(header: string, sizeBytes: number): ByteRange | 'whole' | 'unsatisfiable' {
+  const match = /^bytes=(?<start>\d{0,15})-(?<end>\d{0,15})$/v.exec(header.trim());
+  const { start: from = '', end: to = '' } = match?.groups ?? {};
+  if (from === '' && to === '') {
+    return 'whole';
+  }
+
+  const last = sizeBytes - 1;
+  const start = from === '' ? Math.max(0, sizeBytes - Number(to)) : Number(from);
+  const end = from === '' || to === '' ? last : Math.min(Number(to), last);
+  if (from !== '' && to !== '' && Number(from) > Number(to)) {
+    return 'whole';
+  }
+
+  return start > last ? 'unsatisfiable' : { start, end };
+}

@@ -7,10 +7,7 @@ import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
 import type { Request } from '../http/route.ts';
 import { expectFiles } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
-import { insertMedia } from './insert-media.ts';
-import { maxFileBytes } from './limits.ts';
-import { storedMedia } from './settle-files.ts';
-import { takeIn } from './take-in.ts';
+import { insertMedia, maxFileBytes, storedMedia, storeFile } from './store-files.ts';
 
 /**
  * Takes one file into the media library, straight from the request to the disk. Whatever fails, neither a file nor a
@@ -34,14 +31,18 @@ export async function uploadMedia(
     );
     const signal = hangUp();
     const sent = { name, workspaceId: owner.workspaceId, signal };
-    const stored = storedMedia(deps, [await takeIn(deps, filePath, sent)], coming);
+    const stored = storedMedia(deps, [await storeFile(deps, filePath, sent)], coming);
     try {
-      const [file] = await orm.em
-        .fork()
-        .transactional((em) => insertMedia(em, owner, stored, deps.now()));
-      return file as MediaFile; // As many rows as files: one.
+      return await orm.em.fork().transactional(async (em) => {
+        const [file] = await insertMedia(em, owner, stored, deps.now());
+        if (!file) {
+          throw new Error('There are as many rows as files: one.');
+        }
+
+        return file;
+      });
     } finally {
-      await stored.settle();
+      await stored.removeUnclaimed();
     }
   } catch (error) {
     throw namedIfOutOfRoom(error);
@@ -58,7 +59,7 @@ async function receive(
 ): Promise<string | undefined> {
   const file = await open(filePath, 'wx', 0o600);
   const sink = file.createWriteStream();
-  sink.on('error', () => {}); // The reader hears of it as well, and whoever removes the file must live to do so.
+  sink.on('error', () => {}); // The reader fails with it as well, and the file is still to be removed.
   try {
     return nameIn(await read(sink));
   } finally {

@@ -90,7 +90,7 @@ async function makePost(
       return null;
     }
   } finally {
-    await downloaded.settle();
+    await downloaded.removeUnclaimed();
   }
 
   if (dueAt) {

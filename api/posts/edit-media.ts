@@ -3,8 +3,7 @@ import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import { insertMedia } from '../media/insert-media.ts';
-import type { MediaToInsert } from '../media/new-media.ts';
+import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
 import { attachMedia, chooseMedia, type AttachedFile } from './attach-media.ts';
 import type { EditPostBody } from './schemas.ts';
 

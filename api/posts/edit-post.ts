@@ -9,7 +9,7 @@ import type { PostToSync } from '../../temporal/sync-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
-import type { MediaToInsert } from '../media/new-media.ts';
+import type { MediaToInsert } from '../media/store-files.ts';
 import { takeQuota, withRecount } from '../quotas/post-quota.ts';
 import { checkTexts, mustSaySomething } from './check-texts.ts';
 import { editChannels, endWithout, type EditedChannels } from './edit-channels.ts';
@@ -66,7 +66,7 @@ export async function editPost(
       deps.syncPost(changed);
     }
   } finally {
-    await downloaded.settle();
+    await downloaded.removeUnclaimed();
   }
 }
 

@@ -3,8 +3,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { ApiDeps } from '../deps.ts';
-import { insertMedia } from '../media/insert-media.ts';
-import type { MediaToInsert } from '../media/new-media.ts';
+import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
 import {
   divideAnew,
   ShareIsShort,

@@ -38,7 +38,7 @@ export async function validatePost(
   );
   const chosen = await chooseMedia(em, workspaceId, mediaIds);
   const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);
-  await downloaded.settle();
+  await downloaded.removeUnclaimed();
   await assertMediaQuota(em, owner, downloaded.files);
   const media = [...chosen, ...downloaded.files];
   const judged = judgePost(deps.rules, channels, content, media).map(present);

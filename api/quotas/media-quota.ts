@@ -94,7 +94,7 @@ export type ComingFiles = {
  */
 export async function expectFiles(
   em: Em,
-  media: { readonly underWay: BytesUnderWay; readonly mustHaveDisk: () => Promise<void> },
+  media: { readonly underWay: BytesUnderWay; readonly assertDiskSpace: () => Promise<void> },
   owner: QuotaOwner,
   count: number,
 ): Promise<ComingFiles> {
@@ -112,7 +112,7 @@ export async function expectFiles(
     unlooked += bytes;
     if (unlooked >= stepBytes || !hasRoom()) {
       unlooked = 0;
-      await media.mustHaveDisk();
+      await media.assertDiskSpace();
       stored = (await countMedia(em, workspaceId)).media_bytes;
     }
 
@@ -126,7 +126,7 @@ export async function expectFiles(
     // Each file has a byte at least.
     const files = { files: count, bytes: count, underWay: part.ofAll() };
     stored = await assertFits(em, owner, files);
-    await media.mustHaveDisk();
+    await media.assertDiskSpace();
   }
 
   async function* through(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {

@@ -141,7 +141,7 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf(
-    'api/media/byte-range.ts',
+    'api/media/serve-files.ts',
     ['test/api/media'],
     [
       [
@@ -152,12 +152,12 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf(
-    'api/media/fetch-file.ts',
+    'api/media/download-media.ts',
     ['test/api/media'],
     [['a page that says 404 is a file', 'found.status !== 200', 'found.status >= 500']],
   ),
   ...mutationsOf(
-    'api/media/list-media.ts',
+    'api/media/library.ts',
     ['test/api/media'],
     [
       [
@@ -169,7 +169,7 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf(
-    'api/media/delete-media.ts',
+    'api/media/library.ts',
     ['test/api/media'],
     [
       [
@@ -180,9 +180,9 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf(
-    'api/media/unsettled-files.ts',
+    'api/media/unclaimed-files.ts',
     ['test/api/media'],
-    [['a file that nobody kept stays in the storage', 'await storage.remove(id);', '']],
+    [['a file that no row claims stays in the storage', 'await storage.remove(id);', '']],
   ),
   ...mutationsOf(
     'api/media/compare-storage.ts',

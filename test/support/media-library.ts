@@ -102,7 +102,7 @@ export async function sweepLibrary(
     downloader: { download: () => Promise.reject(new Error('Nothing is downloaded here.')) },
     inspector: createInspector(),
     refuseUrl: () => null,
-    mustHaveDisk: () => Promise.resolve(),
+    assertDiskSpace: () => Promise.resolve(),
     underWay: new Map<string, number>(),
     keepUnusedDays,
     stallMs: 1000,

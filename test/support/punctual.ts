@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import type { ApiDeps } from '../../api/deps.ts';
-import type { MediaDeps } from '../../api/media/media-deps.ts';
+import type { MediaDeps } from '../../api/deps.ts';
 import { createApp } from '../../api/app.ts';
 import { readiness } from '../../api/health/readiness.ts';
 import { configure } from '../../api/serve.ts';
@@ -171,7 +171,7 @@ async function libraryIn(
     inspector: createInspector(),
     refuseUrl,
     keepUnusedDays: 0,
-    mustHaveDisk: diskGuard(mediaDir, leastFree),
+    assertDiskSpace: diskGuard(mediaDir, leastFree),
     underWay: new Map(),
     stallMs: 30_000,
     ...media,

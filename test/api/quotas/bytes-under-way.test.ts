@@ -188,7 +188,7 @@ test('of five uploads at once on a disk with too little room for all, those are 
     media: {
       storage: createStorage(folder),
       staging: await createStaging(folder),
-      mustHaveDisk: diskGuard(mediaDir, 50),
+      assertDiskSpace: diskGuard(mediaDir, 50),
     },
   });
   const { client } = await limited(punctual, {});

@@ -1,0 +1,122 @@
+import type { EntityDictionary } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import { MediaFile } from '../../db/entities/media-file.ts';
+import type { Em } from '../../db/orm.ts';
+import { db, query } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import { linkOf } from '../../domain/links.ts';
+import { isText } from '../../domain/texts.ts';
+import type { ApiDeps } from '../deps.ts';
+import { encodeCursor, readCursor } from '../http/cursor.ts';
+import { maxPage, type MediaQuery, type MediaView } from './schemas.ts';
+import { abandonFile, removeUnclaimed } from './unclaimed-files.ts';
+
+/** A file as the API answers it. */
+export const presentMedia = (publicUrl: string, file: MediaFile): MediaView => ({
+  id: file.id,
+  type: file.type,
+  url: linkOf(publicUrl, file),
+  name: file.name,
+  size_bytes: file.sizeBytes,
+  width: file.width,
+  height: file.height,
+  duration_ms: file.durationMs,
+  created_at: file.createdAt.toISOString(),
+});
+
+/**
+ * The workspace's files, the newest first, and where to go on.
+ *
+ * @throws AppError `invalid_request` for a search that is no text, or a cursor that no page gave.
+ */
+export async function listMedia(
+  em: Em,
+  workspaceId: string,
+  { type, search, limit = maxPage, cursor }: MediaQuery,
+): Promise<{ files: MediaFile[]; nextCursor: string | null }> {
+  assertText(search ?? '');
+  const after = readCursor(cursor);
+  const none = sql``;
+  const rows = await query<EntityDictionary<MediaFile>>(
+    em,
+    sql`select * from media_files where workspace_id = ${workspaceId} and deleted_at is null
+     ${type === undefined ? none : sql`and type like ${`${type}/%`}`}
+     ${search === undefined ? none : sql`and name ilike ${`%${literally(search)}%`}`}
+     ${after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id})` : none}
+     order by created_at desc, id desc limit ${limit + 1}`,
+  );
+  const files = rows.slice(0, limit).map((row) => em.map(MediaFile, row));
+  const last = files.at(-1);
+  return { files, nextCursor: last && rows.length > limit ? encodeCursor(last) : null };
+}
+
+function assertText(search: string): void {
+  if (!isText(search)) {
+    const message = 'must be text: no NUL, no half of a surrogate pair';
+    throw new AppError('invalid_request', `?search ${message}.`, {
+      details: [{ path: '?search', message }],
+    });
+  }
+}
+
+/** Names are kept in NFC, and `%`, `_` and the backslash mean something to LIKE. */
+const literally = (search: string): string =>
+  search.normalize('NFC').replaceAll(/[\\%_]/gv, String.raw`\$&`);
+
+/** @throws AppError `not_found` */
+export async function loadMedia(em: Em, workspaceId: string, id: string): Promise<MediaFile> {
+  const file = await em.findOne(MediaFile, { id, workspaceId, deletedAt: null });
+  if (!file) {
+    throw unknownFile(id);
+  }
+
+  return file;
+}
+
+/**
+ * Removes a file from the library and its bytes from the storage. Drafts and finished posts that have it go without.
+ *
+ * @throws AppError `not_found`; `media_in_use` while a post that uses it is scheduled or being published.
+ */
+export async function deleteMedia(deps: ApiDeps, workspaceId: string, id: string): Promise<void> {
+  const { orm, now } = deps;
+  await orm.em.fork().transactional(async (em) => {
+    await markDeleted(em, workspaceId, id, now());
+    await abandonFile(em, id);
+  });
+  await removeUnclaimed(deps, [id]);
+}
+
+async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): Promise<void> {
+  // A call that attaches a file to a post holds a lock on its row meanwhile: either it comes first and we see its post,
+  // or it finds the file gone.
+  const [file] = await query(
+    em,
+    sql`select id from media_files
+     where id = ${id} and workspace_id = ${workspaceId} and deleted_at is null for update`,
+  );
+  if (!file) {
+    throw unknownFile(id);
+  }
+
+  const [post] = await query<{ id: string; status: string }>(
+    em,
+    sql`select p.id, p.status from post_media m join posts p on p.id = m.post_id and p.workspace_id = m.workspace_id
+     where m.media_id = ${id} and m.workspace_id = ${workspaceId} and p.status in ('scheduled', 'publishing') limit 1`,
+  );
+  if (post) {
+    throw new AppError('media_in_use', `Post ${post.id}, which is ${post.status}, uses this file.`);
+  }
+
+  await query(
+    em,
+    db
+      .updateTable('media_files')
+      .set({ deleted_at: at })
+      .where('id', '=', id)
+      .where('workspace_id', '=', workspaceId),
+  );
+}
+
+const unknownFile = (id: string): AppError =>
+  new AppError('not_found', `There is no media file "${id}".`);
