@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from 'pg';
-import { median } from '../quantile.ts';
-import { call } from './call.ts';
-import { load } from './load.ts';
-import type { LoadJob, LoadResult } from './load-job.ts';
+import type { Run } from '../runner/bench.ts';
+import { measureByTurns, timesTheRateOf, type Results } from '../runner/contenders.ts';
+import { startServer } from '../runner/processes.ts';
+import { median } from '../runner/quantile.ts';
+import { call, load, type LoadJob, type LoadResult } from './load.ts';
 import { recipeOf, statementsOf } from './recipe.ts';
 import type { Seeded } from './seed.ts';
-import { startServer } from './start-server.ts';
 import { startProduct, type World } from './world.ts';
 
 /** Of the bare server's requests per second, at least. */
@@ -18,25 +18,33 @@ const connections = 16;
 const warmUpSeconds = 3;
 const roundSeconds = 2.5;
 
-/** In each round one is measured right after the other, so that whatever else the machine does meets both. */
 const rounds = 8;
 
-type Pair<T> = { readonly product: T; readonly bare: T };
+type Contender = { readonly name: 'product' | 'bare'; readonly origin: string };
 
-/** The product beside the bare server. @returns whether each target was met. */
-export async function compareWithBare(world: World): Promise<boolean[]> {
+/** The product beside the bare server. */
+export async function compareWithBare(world: World, target: Run<object>['target']): Promise<void> {
   const { stage, small } = world;
   await writeRecipes(world);
   const [product, bare] = await Promise.all([startProduct(world), startBare(world)]);
-  const origins = { product: product.origin, bare: bare.origin };
-  await mustAnswer(world, product.origin);
-  await mustAnswer(world, bare.origin);
+  await assertAnswers(world, product.origin);
+  await assertAnswers(world, bare.origin);
   stage.say(
     `\n${connections} connections, ${rounds} rounds of ${roundSeconds} s each by turns, medians`,
   );
-  const read = await measure(origins, { ...common(small), ...(await readJob(world)) });
-  const create = await measure(origins, { ...common(small), ...createJob(small) });
-  return [report(world, 'GET /posts/{id}', read), report(world, 'POST /posts (draft)', create)];
+  const contenders: readonly Contender[] = [
+    { name: 'product', origin: product.origin },
+    { name: 'bare', origin: bare.origin },
+  ];
+  const compare = async (title: string, job: Job): Promise<void> => {
+    const share = report(world, title, await measure(contenders, { ...common(small), ...job }));
+    target(
+      `${title}: ${share.toFixed(2)} of the bare server's requests per second; the target is ${targetShare} at least`,
+      share >= targetShare,
+    );
+  };
+  await compare('GET /posts/{id}', await readJob(world));
+  await compare('POST /posts (draft)', createJob(small));
 }
 
 const recipesFile = ({ folder }: World): string => path.join(folder, 'recipes.json');
@@ -78,7 +86,7 @@ async function writeRecipes(world: World): Promise<void> {
 }
 
 /** Makes sure that a server does what it is measured at. @throws Error when it does not. */
-async function mustAnswer(world: World, origin: string): Promise<void> {
+async function assertAnswers(world: World, origin: string): Promise<void> {
   const { key, channelIds } = world.small;
   const body = { body: `${draft} ${origin}`, channel_ids: channelIds };
   const created = (await call(origin, key, 'POST', '/posts', body)) as Answer;
@@ -124,34 +132,30 @@ const createJob = ({ channelIds }: Seeded) => ({
   status: 201,
 });
 
-type Job = Omit<LoadJob, 'origin' | 'seconds'>;
+type Job = Omit<LoadJob, 'origin' | 'seconds' | 'headers' | 'connections'>;
 
-async function measure(origins: Pair<string>, job: Job): Promise<Pair<LoadResult>[]> {
-  const run = (side: keyof Pair<string>, seconds: number): Promise<LoadResult> =>
-    load({ ...job, origin: origins[side], seconds });
-  await run('product', warmUpSeconds);
-  await run('bare', warmUpSeconds);
-  const results: Pair<LoadResult>[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    // By turns, as the second may find the machine warmer.
-    const first = round % 2 === 0 ? await run('product', roundSeconds) : undefined;
-    const bare = await run('bare', roundSeconds);
-    results.push({ product: first ?? (await run('product', roundSeconds)), bare });
+type Measured = Partial<Results<Contender['name'], LoadResult>>;
+
+async function measure(
+  contenders: readonly Contender[],
+  job: Omit<LoadJob, 'origin' | 'seconds'>,
+): Promise<Measured> {
+  const run = ({ origin }: Contender, seconds: number) => load({ ...job, origin, seconds });
+  for (const contender of contenders) {
+    await run(contender, warmUpSeconds);
   }
 
-  return results;
+  return measureByTurns<Contender['name'], Contender, LoadResult>(contenders, rounds, (contender) =>
+    run(contender, roundSeconds),
+  );
 }
 
-function report(world: World, title: string, results: readonly Pair<LoadResult>[]): boolean {
-  const { say } = world.stage;
-  const share = median(results.map(({ product, bare }) => product.perSecond / bare.perSecond));
-  const met = share >= targetShare;
+/** Prints what was measured. @returns the share of the bare server's rate. */
+function report({ stage: { say } }: World, title: string, { product, bare }: Measured): number {
   say(`\n${title}`);
-  say(`  Punctual  ${line(results.map(({ product }) => product))}`);
-  say(`  bare      ${line(results.map(({ bare }) => bare))}`);
-  say(`  share     ${share.toFixed(2)} of the bare server's requests per second`);
-  say(`  target    ${targetShare} at least: ${met ? 'met' : 'MISSED'}`);
-  return met;
+  say(`  Punctual  ${line(product ?? [])}`);
+  say(`  bare      ${line(bare ?? [])}`);
+  return timesTheRateOf(product, bare) ?? Number.NaN;
 }
 
 function line(results: readonly LoadResult[]): string {

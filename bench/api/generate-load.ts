@@ -1,6 +1,6 @@
 import { Pool, type Dispatcher } from 'undici';
-import { quantile } from '../quantile.ts';
-import type { LoadJob, LoadResult } from './load-job.ts';
+import { quantile } from '../runner/quantile.ts';
+import type { LoadJob, LoadResult } from './load.ts';
 
 // A process of its own: sends requests as fast as they are answered, and prints how it went. Its job is its argument.
 
@@ -11,7 +11,7 @@ const startedMs = performance.now();
 const endMs = startedMs + job.seconds * 1000;
 let sent = 0;
 
-await Promise.all(Array.from({ length: job.connections }, keepAsking));
+await Promise.all(Array.from({ length: job.connections }, keepSending));
 const seconds = (performance.now() - startedMs) / 1000;
 await pool.close();
 const result: LoadResult = {
@@ -22,9 +22,9 @@ const result: LoadResult = {
 };
 process.stdout.write(JSON.stringify(result));
 
-async function keepAsking(): Promise<void> {
+async function keepSending(): Promise<void> {
   for (let nowMs = performance.now(); nowMs < endMs;) {
-    await ask();
+    await sendRequest();
     const afterMs = performance.now();
     latenciesMs.push(afterMs - nowMs);
     nowMs = afterMs;
@@ -32,7 +32,7 @@ async function keepAsking(): Promise<void> {
 }
 
 /** By `dispatch`, the leanest call that undici has: the generator takes time from the server on a small machine. */
-function ask(): Promise<void> {
+function sendRequest(): Promise<void> {
   const n = sent;
   sent += 1;
   const options: Dispatcher.DispatchOptions = {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
 import { runCommand } from '../../scripts/run-command.ts';
-import type { LoadJob, LoadResult } from './load-job.ts';
 
 const generator = fileURLToPath(new URL('generate-load.ts', import.meta.url));
 
@@ -14,4 +14,49 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   }
 
   return JSON.parse(stdout) as LoadResult;
+}
+
+/** What the load generator is told, and what it tells. Both as JSON. */
+export type LoadJob = {
+  /** `http://127.0.0.1:3000` */
+  readonly origin: string;
+  readonly method: 'GET' | 'POST';
+  /** Asked for one after the other, over and over. */
+  readonly paths: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  /** A text of its own goes into each request in the place of `{n}`. */
+  readonly body?: string;
+  /** How many requests are under way at any time, each on a connection that is kept alive. */
+  readonly connections: number;
+  readonly seconds: number;
+  /** The one status that counts as an answer. */
+  readonly status: number;
+};
+
+export type LoadResult = {
+  readonly requests: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+};
+
+/** One call of the API. @returns its answer. @throws Error when that is neither 200 nor 201. */
+export async function call(
+  origin: string,
+  key: string,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: object,
+): Promise<unknown> {
+  const answer = await request(`${origin}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200 && answer.statusCode !== 201) {
+    throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
+  }
+
+  return JSON.parse(text);
 }

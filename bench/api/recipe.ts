@@ -17,10 +17,10 @@ export type Slot =
   | `new ${number}`;
 
 /** A value of a statement, with `<<slot>>` in the place of what a request brings; null is SQL's. */
-export type Template = string | null;
+type Template = string | null;
 
 /** A statement of the product, with `$1`, `$2` … where a request's own values stand. */
-export type Step = {
+type Step = {
   readonly text: string;
   readonly values: readonly Template[];
   readonly name?: string;

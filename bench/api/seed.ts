@@ -1,5 +1,5 @@
-import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
 import { connectChannel } from '../../cli/channels.ts';
+import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 

@@ -1,11 +1,13 @@
 import path from 'node:path';
+import type { Orm } from '../../db/orm.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
+import { type Server, startServer } from '../runner/processes.ts';
 import type { Seeded } from './seed.ts';
-import { startServer, type Server } from './start-server.ts';
 
 export type World = {
   readonly folder: string;
   readonly stage: Stage;
+  readonly orm: Orm;
   readonly databaseUrl: string;
   readonly secretKey: string;
   /** Workspaces with 1,000, 10,000 and 100,000 posts. */

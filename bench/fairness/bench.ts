@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Stage } from '../../scripts/parts/part.ts';
-import { machineFacts } from '../machine.ts';
-import { inOwnFolder } from '../whole/in-own-folder.ts';
-import { startRecordingNetwork, type RecordingNetwork } from '../whole/recording-network.ts';
-import { seedPosts, type SeededPost } from '../whole/seed-posts.ts';
-import { startWhole, type Whole } from '../whole/start-whole.ts';
-import { tellPosts } from '../whole/tell-posts.ts';
-import { tellHistories } from './histories.ts';
-import { report, type Passed } from './report.ts';
+import { count, type Bench, type Run } from '../runner/bench.ts';
+import { startWhole, type Whole } from '../runner/processes.ts';
+import { type RecordingNetwork, startRecordingNetwork } from '../runner/recording-network.ts';
+import { type SeededPost, seedPosts, syncPosts } from '../runner/seed-posts.ts';
+import { summarizeHistories } from './histories.ts';
 
 /** When the others' single posts are due, in seconds after the crowd. */
 const after = [0, 1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 80, 100];
@@ -16,25 +12,35 @@ const after = [0, 1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 80, 100];
 /** Of how many of the crowd the histories are read. */
 const first = 200;
 
-/** How many are told of first, to see how long all will take. */
+/** How many workflows are started first, to see how long all will take. */
 const sample = 100;
 
 /**
  * `npm run bench fairness -- [--posts 10000]`: so many posts of one workspace, due in the same second, and how long
- * after its time the single post of another goes out meanwhile. @returns whether each did within the target.
+ * after its time the single post of another goes out meanwhile.
  */
-export function run(args: readonly string[]): Promise<boolean> {
-  const options = { posts: { type: 'string', default: '10000' } } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  return inOwnFolder((folder, stage) => measure(folder, stage, Number(values.posts)));
-}
+export const bench: Bench<Plan, World> = {
+  readOptions: (args) => {
+    const options = { posts: { type: 'string', default: '10000' } } as const;
+    return { posts: count(parseArgs({ args: [...args], options }).values.posts) };
+  },
+  prepare: async ({ folder, stage }) => {
+    const network = await startRecordingNetwork();
+    return { ...(await startWhole(folder, [network.port], stage)), network };
+  },
+  measure,
+  close: ({ orm, temporal, network }) =>
+    Promise.all([network.close(), temporal.close(), orm.close()]),
+};
 
-async function measure(folder: string, stage: Stage, posts: number): Promise<boolean> {
-  const network = await startRecordingNetwork();
-  const whole = await startWhole(folder, [network.port], stage);
-  const [version] = await whole.orm.em.fork().execute<object[]>('show server_version');
-  machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
+type Plan = { readonly posts: number };
+type World = Whole & { readonly network: RecordingNetwork };
 
+async function measure(
+  whole: World,
+  { options: { posts }, stage: { say }, target }: Run<Plan>,
+): Promise<void> {
+  const { network } = whole;
   const dueMs = Date.now() + (await setUpMs(whole, network, posts));
   const times = Array.from({ length: posts }, () => dueMs);
   const many = await seedPosts(whole, planOf('many', network, 200), times);
@@ -44,18 +50,16 @@ async function measure(folder: string, stage: Stage, posts: number): Promise<boo
     singles.push(...(await seedPosts(whole, plan, [dueMs + seconds * 1000])));
   }
 
-  await tellPosts(whole.temporal.client, whole.orm, [...singles, ...many]);
+  await syncPosts(whole.temporal.client, whole.orm, [...singles, ...many]);
   const spareMs = dueMs - Date.now();
-  stage.say(`${posts} posts are asleep, ${Math.round(spareMs / 1000)} s before they are due.`);
+  say(`${posts} posts are asleep, ${Math.round(spareMs / 1000)} s before they are due.`);
   const passed = await watch(network, many, singles);
   const firstMs = Math.min(...many.flatMap(({ text }) => network.arrivals.get(text) ?? []));
-  stage.say(
-    `The first of the crowd went out ${((firstMs - dueMs) / 1000).toFixed(2)} s after its time.`,
-  );
-  stage.say(`The first ${first} of the crowd, after their time:`);
-  (await tellHistories(whole.temporal, many.slice(0, first), dueMs)).forEach(stage.say);
-  await Promise.all([network.close(), whole.temporal.close(), whole.orm.close()]);
-  return report(passed, posts, stage.say) && spareMs > 0;
+  say(`The first of the crowd went out ${((firstMs - dueMs) / 1000).toFixed(2)} s after its time.`);
+  say(`The first ${first} of the crowd, after their time:`);
+  (await summarizeHistories(whole.temporal, many.slice(0, first), dueMs)).forEach(say);
+  target('all were asleep before they were due', spareMs > 0);
+  report(passed, posts, say, target);
 }
 
 const planOf = (name: string, { url }: RecordingNetwork, channels: number) => ({
@@ -65,12 +69,12 @@ const planOf = (name: string, { url }: RecordingNetwork, channels: number) => ({
   channels,
 });
 
-/** Tells of some posts that are due in a day. @returns how long it takes to tell of all, with something to spare. */
+/** Starts the workflows of some posts that are due in a day. @returns how long all will take, with something to spare. */
 async function setUpMs(whole: Whole, network: RecordingNetwork, posts: number): Promise<number> {
   const times = Array.from({ length: sample }, () => Date.now() + 86_400_000);
   const some = await seedPosts(whole, planOf('sample', network, 1), times);
   const beganMs = Date.now();
-  await tellPosts(whole.temporal.client, whole.orm, some);
+  await syncPosts(whole.temporal.client, whole.orm, some);
   return 30_000 + ((Date.now() - beganMs) / sample) * posts * 1.5;
 }
 
@@ -92,4 +96,37 @@ async function watch(
     const waiting = { waitingAtDue: waitingAt(dueAtMs), waitingWhenOut: waitingAt(arrivedMs) };
     return { lateMs: arrivedMs - dueAtMs, ...waiting };
   });
+}
+
+/** The longest that a workspace's single post may be late because of another's many, in milliseconds. */
+const targetMs = 5000;
+
+/** A single post that had to pass a crowd. */
+type Passed = {
+  /** Infinity when it never went out. */
+  readonly lateMs: number;
+  /** How many of the crowd were not out yet, at the single post's time and when it went out. */
+  readonly waitingAtDue: number;
+  readonly waitingWhenOut: number;
+};
+
+/** Prints the table, and names the targets. */
+function report(
+  passed: readonly Passed[],
+  posts: number,
+  say: (line: string) => void,
+  target: Run<Plan>['target'],
+): void {
+  say(`\n  waiting of ${posts} at its time    when it went out    late by`);
+  for (const { lateMs, waitingAtDue, waitingWhenOut } of passed) {
+    const columns = [String(waitingAtDue).padStart(20), String(waitingWhenOut).padStart(20)];
+    say(`${columns.join('')} ${(lateMs / 1000).toFixed(2).padStart(13)} s`);
+  }
+
+  const crowded = passed.filter(({ waitingAtDue }) => waitingAtDue > 0);
+  const early = passed.filter(({ lateMs }) => lateMs < 0);
+  const worstMs = Math.max(...passed.map(({ lateMs }) => lateMs));
+  target(`single posts with a crowd before them: ${crowded.length}`, crowded.length > 0);
+  target(`posts before their time: ${early.length}`, early.length === 0);
+  target(`the latest was late by ${worstMs} ms; the target is ${targetMs} ms`, worstMs <= targetMs);
 }

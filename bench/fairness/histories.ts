@@ -1,7 +1,7 @@
 import type { Temporal } from '../../temporal/connect.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { quantile } from '../quantile.ts';
-import type { SeededPost } from '../whole/seed-posts.ts';
+import { quantile } from '../runner/quantile.ts';
+import type { SeededPost } from '../runner/seed-posts.ts';
 
 /** What a post's workflow goes through, in order, by the events of its history. */
 const steps = [
@@ -24,7 +24,7 @@ type Moments = Partial<Record<Step, number>>;
  *
  * @returns lines to print.
  */
-export async function tellHistories(
+export async function summarizeHistories(
   { client }: Temporal,
   posts: readonly SeededPost[],
   dueMs: number,

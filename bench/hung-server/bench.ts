@@ -1,17 +1,11 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Stage } from '../../scripts/parts/part.ts';
-import { count } from '../count.ts';
-import { machineFacts } from '../machine.ts';
-import { quantile } from '../quantile.ts';
-import { verdict } from '../verdict.ts';
-import { inOwnFolder } from '../whole/in-own-folder.ts';
-import { startRecordingNetwork, type RecordingNetwork } from '../whole/recording-network.ts';
-import { seedPosts, type SeededPost } from '../whole/seed-posts.ts';
-import { startWhole, type Whole } from '../whole/start-whole.ts';
-import { tellPosts } from '../whole/tell-posts.ts';
+import { count, type Bench, type Run } from '../runner/bench.ts';
+import { startWhole, type Whole } from '../runner/processes.ts';
+import { quantile } from '../runner/quantile.ts';
+import { startRecordingNetwork, type RecordingNetwork } from '../runner/recording-network.ts';
+import { type SeededPost, seedPosts, syncPosts } from '../runner/seed-posts.ts';
 
 /** From a post's time to its request, in milliseconds: what each post to a server that answers stays below. */
 const targetMs = 1000;
@@ -33,47 +27,51 @@ type Plan = {
  * `npm run bench hung-server -- [--posts 120] [--hung 120]`: how late posts are whose server answers, first by
  * themselves and then while those of another workspace go to a Mastodon server that hangs. The hung ones are due when
  * the first of the others is.
- *
- * @returns whether each went out within the target, with the hung server beside it.
  */
-export function run(args: readonly string[]): Promise<boolean> {
-  const options = {
-    posts: { type: 'string', default: '120' },
-    hung: { type: 'string', default: '120' },
-  } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  const plan = { posts: count(values.posts), hung: count(values.hung) };
-  return inOwnFolder((folder, stage) => measure(folder, stage, plan));
-}
+export const bench: Bench<Plan, World> = {
+  readOptions: (args) => {
+    const options = {
+      posts: { type: 'string', default: '120' },
+      hung: { type: 'string', default: '120' },
+    } as const;
+    const { values } = parseArgs({ args: [...args], options });
+    return { posts: count(values.posts), hung: count(values.hung) };
+  },
+  prepare: async ({ folder, stage }) => {
+    const network = await startRecordingNetwork();
+    const silent = await startSilentServer();
+    const whole = await startWhole(folder, [network.port, silent.port], stage);
+    return { ...whole, network, silent };
+  },
+  measure,
+  close: ({ orm, temporal, network, silent }) =>
+    Promise.all([network.close(), silent.close(), temporal.close(), orm.close()]),
+};
 
-async function measure(folder: string, stage: Stage, { posts, hung }: Plan): Promise<boolean> {
-  const network = await startRecordingNetwork();
-  const silent = await startSilentServer();
-  const whole = await startWhole(folder, [network.port, silent.port], stage);
-  const [version] = await whole.orm.em.fork().execute<object[]>('show server_version');
-  machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
+type World = Whole & { readonly network: RecordingNetwork; readonly silent: SilentServer };
 
-  const alone = await lateness(network, await schedule(whole, network, 'alone', posts));
-  const beside = await schedule(whole, network, 'beside', posts);
+async function measure(
+  world: World,
+  { options: { posts, hung }, stage: { say }, target }: Run<Plan>,
+): Promise<void> {
+  const { network, silent } = world;
+  const alone = await lateness(network, await schedule(world, 'alone', posts));
+  const beside = await schedule(world, 'beside', posts);
   const dueMs = beside[0]?.dueAtMs ?? 0;
   const hanging = { name: 'hung', platform: 'mastodon', networkUrl: silent.url, channels: 20 };
   const times = Array.from({ length: hung }, () => dueMs);
-  await tellPosts(whole.temporal.client, whole.orm, await seedPosts(whole, hanging, times));
+  await syncPosts(world.temporal.client, world.orm, await seedPosts(world, hanging, times));
   const isInTime = Date.now() < dueMs;
   const late = await lateness(network, beside);
 
-  stage.say(`\n${posts} posts, one each ${apartMs} ms, after their time`);
-  stage.say(`  by themselves                        ${inWords(alone)}`);
-  stage.say(`  beside ${String(hung).padStart(4)} to a server that hangs    ${inWords(late)}`);
-  stage.say(`  connections that the hung server had at a time, at most: ${silent.most()}`);
-  silent.close();
-  await Promise.all([network.close(), whole.temporal.close(), whole.orm.close()]);
+  say(`\n${posts} posts, one each ${apartMs} ms, after their time`);
+  say(`  by themselves                        ${inWords(alone)}`);
+  say(`  beside ${String(hung).padStart(4)} to a server that hangs    ${inWords(late)}`);
+  say(`  connections that the hung server had at a time, at most: ${silent.most()}`);
   const latest = Math.max(...late);
-  return [
-    verdict(stage.say, `posts before their time: ${early(late)}`, early(late) === 0),
-    verdict(stage.say, `the hung server was asked`, isInTime && silent.most() > 0),
-    verdict(stage.say, `the latest ${latest} ms; the target is ${targetMs} ms`, latest <= targetMs),
-  ].every(Boolean);
+  target(`posts before their time: ${early(late)}`, early(late) === 0);
+  target('the hung server was asked', isInTime && silent.most() > 0);
+  target(`the latest ${latest} ms; the target is ${targetMs} ms`, latest <= targetMs);
 }
 
 const early = (late: readonly number[]): number => late.filter((ms) => ms < 0).length;
@@ -81,18 +79,13 @@ const early = (late: readonly number[]): number => late.filter((ms) => ms < 0).l
 const inWords = (late: readonly number[]): string =>
   `half within ${quantile(late, 0.5)} ms, 99 of 100 within ${quantile(late, 0.99)} ms, the latest ${Math.max(...late)} ms`;
 
-/** Stores posts to the server that answers, and tells Temporal of them. There are 20 s until the first is due. */
-async function schedule(
-  whole: Whole,
-  { url }: RecordingNetwork,
-  name: string,
-  posts: number,
-): Promise<SeededPost[]> {
+/** Stores posts to the server that answers, and starts their workflows. There are 20 s until the first is due. */
+async function schedule(world: World, name: string, posts: number): Promise<SeededPost[]> {
   const fromMs = Date.now() + 20_000;
   const times = Array.from({ length: posts }, (_, n) => fromMs + n * apartMs);
-  const plan = { name, platform: 'mastodon', networkUrl: url, channels: 20 };
-  const seeded = await seedPosts(whole, plan, times);
-  await tellPosts(whole.temporal.client, whole.orm, seeded);
+  const plan = { name, platform: 'mastodon', networkUrl: world.network.url, channels: 20 };
+  const seeded = await seedPosts(world, plan, times);
+  await syncPosts(world.temporal.client, world.orm, seeded);
   return seeded;
 }
 
@@ -108,6 +101,8 @@ async function lateness(
 
   return posts.map(({ text, dueAtMs }) => (arrivals.get(text) ?? Infinity) - dueAtMs);
 }
+
+type SilentServer = Awaited<ReturnType<typeof startSilentServer>>;
 
 /** Takes connections and says nothing. */
 async function startSilentServer() {
@@ -127,6 +122,6 @@ async function startSilentServer() {
     url: `http://127.0.0.1:${port}`,
     port,
     most: () => most,
-    close: () => void server.close(),
+    close: () => Promise.resolve(void server.close()),
   };
 }

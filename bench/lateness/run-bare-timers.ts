@@ -9,7 +9,7 @@ import {
 } from '@temporalio/worker';
 import { createLogger } from '../../runtime/logger.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';
-import type { Whole } from '../whole/start-whole.ts';
+import type { Whole } from '../runner/processes.ts';
 import type { bareTimer } from './bare-timer.ts';
 
 const taskQueue = 'bare-timers';

@@ -1,11 +1,31 @@
 import { networks } from '../../networks/index.ts';
-import { postsQueue, publishQueue } from '../../workflows/messages.ts';
-import { syncPost } from '../../temporal/sync-post.ts';
 import type { Temporal } from '../../temporal/connect.ts';
-import { forEachOf } from '../whole/for-each-of.ts';
-import type { Contender, SchedulePlan } from './contender.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
+import { postsQueue, publishQueue } from '../../workflows/messages.ts';
+import { forEachOf } from '../runner/workflows.ts';
 import { seedPosts } from './seed.ts';
-import type { ShapeInput } from './shape-input.ts';
+import type { ShapeInput } from './shapes.ts';
+import type { World } from './world.ts';
+
+/** One of those who are measured beside each other. */
+export type Contender = {
+  readonly name: 'punctual' | 'bare' | 'peer';
+  /** The entry point of its worker. */
+  readonly main: string;
+  readonly workerEnv: (world: World) => Readonly<Record<string, string>>;
+  /** How many workflows it has for one post with so many channels. */
+  readonly workflowsPerPost: (channels: number) => number;
+  /** Starts the workflows of so many posts that are due at one moment. Resolves when Temporal has all of them. */
+  readonly schedule: (world: World, temporal: Temporal, plan: SchedulePlan) => Promise<void>;
+  /** @throws Error when a post that was due then is not out. */
+  readonly assertDone: (world: World, plan: SchedulePlan) => Promise<void>;
+};
+
+type SchedulePlan = {
+  readonly posts: number;
+  readonly channels: number;
+  readonly dueAt: Date;
+};
 
 const punctual: Contender = {
   name: 'punctual',
@@ -21,7 +41,7 @@ const punctual: Contender = {
     const posts = await seedPosts(orm, sealer, { ...plan, accounts });
     await forEachOf(posts, (post) => syncPost(client, orm.em.fork(), post));
   },
-  mustBeDone: async ({ orm }, { posts, channels, dueAt }) => {
+  assertDone: async ({ orm }, { posts, channels, dueAt }) => {
     const [row] = await orm.em.fork().execute<{ live: number; events: number }[]>(
       `select count(*)::int as live, count(distinct e.id)::int as events
        from posts p
@@ -51,7 +71,7 @@ const bare: Contender = {
     );
   },
   // Its workflows have ended, and that is all that they do.
-  mustBeDone: () => Promise.resolve(),
+  assertDone: () => Promise.resolve(),
 };
 
 const peer: Contender = {

@@ -1,5 +1,9 @@
-import { runEmptyWorker } from '../whole/run-empty-worker.ts';
-import { emptyActivities } from './empty-activities.ts';
+import { runEmptyWorker } from '../runner/run-empty-worker.ts';
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** What the bare workflows call. */
+export const emptyActivities = { claim: nothing, step: nothing, finalize: nothing };
 
 // For the workflows of `shapes.ts`, with activities that do nothing.
 

@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Part } from '../../scripts/parts/part.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
-import { quantile } from '../quantile.ts';
-import { costsOf, peakMiB, spent, type Costs } from '../whole/cost.ts';
-import { processorTime, stolenShare } from '../whole/stolen.ts';
-import { insistently } from '../whole/for-each-of.ts';
-import { startServer, startWorker } from '../whole/start-apart.ts';
-import { countClosed, untilClosed } from '../whole/until-closed.ts';
-import { closeTimes } from './close-times.ts';
-import type { Contender } from './contender.ts';
+import { startTemporalServer, startWorker } from '../runner/processes.ts';
+import {
+  type Costs,
+  costsOf,
+  peakMiB,
+  processorTime,
+  spent,
+  stolenShare,
+} from '../runner/processor-time.ts';
+import { quantile } from '../runner/quantile.ts';
+import { countClosed, withRetries, untilClosed } from '../runner/workflows.ts';
+import type { Contender } from './contenders.ts';
 import type { World } from './world.ts';
 
 export type Measured = {
@@ -47,10 +51,10 @@ export type Stand = {
 /** One contender, with a Temporal server and a worker process of its own that nothing was done on before. */
 export async function measure(stand: Stand, posts: number): Promise<Measured> {
   const { world, contender } = stand;
-  const server = await startServer(world, 'delete'); // As the dev server comes.
+  const server = await startTemporalServer(world, 'delete'); // As the dev server comes.
   const temporal = connectTemporal(server.env);
   // The server answers a moment before it knows its namespace.
-  await insistently(() => countClosed(temporal, workflowsOfPosts.prefix));
+  await withRetries(() => countClosed(temporal, workflowsOfPosts.prefix));
   const ground = { ...world, profile: world.options.profile };
   const env = { ...server.env, ...contender.workerEnv(world) };
   const worker = await startWorker(ground, contender, env);
@@ -116,7 +120,7 @@ async function measureWarm(
   await untilClosed(world.stage, temporal, { ...workflowsOfPosts, workflows: all });
   const [after, timeAfter] = [await costsOf(pids), await processorTime()];
   const closed = await closeTimes(temporal, dueAt, posts * workflows);
-  await contender.mustBeDone(world, { posts, channels, dueAt });
+  await contender.assertDone(world, { posts, channels, dueAt });
   const lags = closed.map((at) => at - dueAt.getTime());
   return {
     posts,
@@ -127,4 +131,30 @@ async function measureWarm(
     workerPeakMiB: await peakMiB(parts.worker.pid),
     stolen: stolenShare(timeBefore, timeAfter),
   };
+}
+
+/**
+ * When the workflows that were due at a moment ended, by Temporal's clock, in milliseconds since 1970.
+ *
+ * @throws Error when there are not so many, or one has not ended well.
+ */
+async function closeTimes({ client }: Temporal, dueAt: Date, count: number): Promise<number[]> {
+  const query = `CloseTime >= '${dueAt.toISOString()}' and WorkflowId starts_with 'post-'`;
+  const times: number[] = [];
+  for await (const { closeTime, status, workflowId } of client.workflow.list({
+    query,
+    pageSize: 1000,
+  })) {
+    if (status.name !== 'COMPLETED' || !closeTime) {
+      throw new Error(`The workflow ${workflowId} ended as ${status.name}.`);
+    }
+
+    times.push(closeTime.getTime());
+  }
+
+  if (times.length !== count) {
+    throw new Error(`Of ${count} workflows, ${times.length} ended after their time.`);
+  }
+
+  return times;
 }

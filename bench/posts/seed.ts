@@ -4,7 +4,7 @@ import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts
 import type { Account } from '../../networks/network.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
-import { insertRows } from '../whole/insert-rows.ts';
+import { insertRows } from '../runner/seed-posts.ts';
 
 /** An account of a sandbox, and what its network is called. */
 export type SandboxAccount = { readonly platform: string; readonly account: Account };

@@ -1,6 +1,13 @@
 import { proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
-import type { emptyActivities } from './empty-activities.ts';
-import type { ShapeInput } from './shape-input.ts';
+import type { emptyActivities } from './empty-worker.ts';
+
+/** What a workflow of `shapes.ts` is started with. */
+export type ShapeInput = {
+  /** Milliseconds since 1970. */
+  readonly dueAtMs: number;
+  /** The task queue of each of its channels. */
+  readonly queues: readonly string[];
+};
 
 // Workflows that do nothing, in the shapes that ours is measured beside.
 

@@ -1,20 +1,57 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { connectBluesky } from '../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../networks/mastodon/connect.ts';
-import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
+import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createSealer, type Sealer } from '../../runtime/sealer.ts';
 import { startApp } from '../../scripts/parts/app.ts';
 import { answers, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
 import { freePort } from '../../scripts/ports.ts';
-import { findTemporal } from '../../scripts/programs/find-temporal.ts';
-import { startDatabase } from '../api/database.ts';
-import { postmasterPid } from '../whole/postmaster-pid.ts';
-import type { Options } from './options.ts';
+import { count, type Run } from '../runner/bench.ts';
+import { findServer, root, startDatabase } from '../runner/processes.ts';
+import { postmasterPid } from '../runner/processor-time.ts';
 import type { SandboxAccount } from './seed.ts';
+
+export type Options = {
+  /** How many posts are due at once, and with how many channels each: every pair is measured. */
+  readonly posts: readonly number[];
+  readonly channels: readonly number[];
+  /** How often each is measured; undefined: as often as time allows. */
+  readonly rounds: number | undefined;
+  /** Only these, to look at one more closely: then there is nothing to compare. */
+  readonly contenders: readonly string[];
+  /** The peer has as many posts as the others, however long it takes. */
+  readonly wholePeer: boolean;
+  /** A folder for what Node says of where a worker's time goes. */
+  readonly profile: string | undefined;
+};
+
+/** @throws TypeError for an option that there is not. @throws RangeError for a number that is none. */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      posts: { type: 'string', default: '300,2000' },
+      channels: { type: 'string', default: '1,5' },
+      rounds: { type: 'string' },
+      only: { type: 'string', default: 'bare,punctual,peer' },
+      'whole-peer': { type: 'boolean', default: false },
+      profile: { type: 'string' },
+    },
+  });
+  return {
+    posts: values.posts.split(',').map(count),
+    channels: values.channels.split(',').map(count),
+    rounds: values.rounds === undefined ? undefined : count(values.rounds),
+    contenders: values.only.split(','),
+    wholePeer: values['whole-peer'],
+    profile: values.profile,
+  };
+}
 
 /** What stays the same over all runs. */
 export type World = {
@@ -37,11 +74,9 @@ export type World = {
 /** Three sandboxes are six accounts, so that a post can have five channels of a workspace. */
 const sandboxCount = 3;
 
-const root = path.join(import.meta.dirname, '..', '..');
-
 /** Starts what all runs use: PostgreSQL, and sandboxes with an account on each of their networks. */
-export async function makeWorld(folder: string, stage: Stage, options: Options): Promise<World> {
-  const temporal = await findTemporal({ env: process.env, say: stage.say, signal: stage.signal });
+export async function makeWorld({ folder, stage, options }: Run<Options>): Promise<World> {
+  const temporal = await findServer(stage);
   const databaseUrl = await startDatabase(folder, stage);
   const orm = createOrm(databaseUrl, { queryTimeoutMs: 120_000 });
   await migrate(orm);

@@ -3,13 +3,10 @@ import { parseArgs } from 'node:util';
 import { sideBySide } from '../../runtime/side-by-side.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { deliveryWorkflowId } from '../../workflows/messages.ts';
-import { count } from '../count.ts';
-import { machineFacts } from '../machine.ts';
-import { verdict } from '../verdict.ts';
-import { insistently } from '../whole/for-each-of.ts';
-import { inOwnFolder } from '../whole/in-own-folder.ts';
-import { addChannels } from '../whole/seed-posts.ts';
-import { startWhole, type Whole } from '../whole/start-whole.ts';
+import { count, type Bench, type Run } from '../runner/bench.ts';
+import { startWhole, type Whole } from '../runner/processes.ts';
+import { addChannels } from '../runner/seed-posts.ts';
+import { withRetries } from '../runner/workflows.ts';
 import { insertDeliveries, insertPosts } from './rows.ts';
 
 /** How many starts the bare loop has under way: as many as the relay. */
@@ -25,25 +22,25 @@ const longestMs = 30 * 60_000;
  * `npm run bench recovery -- [--posts 3000] [--deliveries 3000]`: Temporal has lost the workflows of so many posts, all
  * due within the hour, and that of one delivery, behind so many others that wait and whose workflows are there. How long
  * until a worker has started them anew, beside a bare loop of workflow starts.
- *
- * @returns whether a hundred thousand posts would be back within ten minutes, and the delivery was within five.
  */
-export function run(args: readonly string[]): Promise<boolean> {
-  const options = {
-    posts: { type: 'string', default: '3000' },
-    deliveries: { type: 'string', default: '3000' },
-  } as const;
-  const { posts, deliveries } = parseArgs({ args: [...args], options }).values;
-  const plan = { posts: count(posts), deliveries: count(deliveries) };
-  return inOwnFolder((folder, stage) => measure(folder, stage, plan));
-}
+export const bench: Bench<Plan, Whole> = {
+  readOptions: (args) => {
+    const options = {
+      posts: { type: 'string', default: '3000' },
+      deliveries: { type: 'string', default: '3000' },
+    } as const;
+    const { posts, deliveries } = parseArgs({ args: [...args], options }).values;
+    return { posts: count(posts), deliveries: count(deliveries) };
+  },
+  prepare: ({ folder, stage }) => startWhole(folder, [9], stage),
+  measure,
+  close: ({ orm, temporal }) => Promise.all([temporal.close(), orm.close()]),
+};
 
 type Plan = { readonly posts: number; readonly deliveries: number };
 
-async function measure(folder: string, stage: Stage, plan: Plan): Promise<boolean> {
-  const whole = await startWhole(folder, [9], stage);
-  const [version] = await whole.orm.em.fork().execute<object[]>('show server_version');
-  machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
+async function measure(whole: Whole, run: Run<Plan>): Promise<void> {
+  const { options: plan, stage } = run;
   const network = {
     name: 'lost',
     platform: 'mastodon',
@@ -56,7 +53,7 @@ async function measure(folder: string, stage: Stage, plan: Plan): Promise<boolea
   const deliveryIds = await insertDeliveries(em, workspaceId, plan.deliveries);
   const waiting = deliveryIds.slice(0, -1); // The last one is the newest, and looked at last.
   const bareBeganMs = Date.now();
-  await sideBySide(waiting, atOnce, (id) => insistently(() => startBare(whole, workspaceId, id)));
+  await sideBySide(waiting, atOnce, (id) => withRetries(() => startBare(whole, workspaceId, id)));
   const barePerSecond = waiting.length / ((Date.now() - bareBeganMs) / 1000);
   stage.say(
     `A bare loop started ${waiting.length} workflows, ${barePerSecond.toFixed(0)} a second.`,
@@ -64,8 +61,7 @@ async function measure(folder: string, stage: Stage, plan: Plan): Promise<boolea
 
   await insertPosts(em, workspaceId, plan.posts);
   const seen = await watch(whole, stage, plan.posts);
-  await Promise.all([whole.temporal.close(), whole.orm.close()]);
-  return report({ ...plan, ...seen, barePerSecond }, stage.say);
+  report({ ...plan, ...seen, barePerSecond }, run);
 }
 
 const startBare = (
@@ -138,8 +134,8 @@ type Result = Seen & {
   readonly barePerSecond: number;
 };
 
-/** Prints what was seen. @returns whether the targets were met. */
-function report(result: Result, say: (line: string) => void): boolean {
+/** Prints what was seen, and names the targets. */
+function report(result: Result, { stage: { say }, target }: Run<Plan>): void {
   const { posts, deliveries, firstFound, allFound, allBack, deliveryFound, barePerSecond } = result;
   const perSecond = posts / (allBack - firstFound);
   // A sweep begins each minute: few posts wait for it as long as many do.
@@ -150,21 +146,14 @@ function report(result: Result, say: (line: string) => void): boolean {
   say(`  all were back after ${seconds(allBack)}: ${perSecond.toFixed(0)} a second`);
   const share = `${((perSecond / barePerSecond) * 100).toFixed(0)} % of the bare loop's ${barePerSecond.toFixed(0)}`;
   say(`  which is ${share}\n`);
-  const checks: [string, boolean][] = [
-    [
-      `${crowd} posts are back after ${seconds(ofCrowd)} at this rate; the target is ${postsTarget} s`,
-      ofCrowd <= postsTarget,
-    ],
-    [
-      `the lost delivery behind ${deliveries - 1} was found after ${seconds(deliveryFound)}; the target is ${deliveryTarget} s`,
-      deliveryFound <= deliveryTarget,
-    ],
-  ];
-  for (const [what, met] of checks) {
-    verdict(say, what, met);
-  }
-
-  return checks.every(([, met]) => met);
+  target(
+    `${crowd} posts are back after ${seconds(ofCrowd)} at this rate; the target is ${postsTarget} s`,
+    ofCrowd <= postsTarget,
+  );
+  target(
+    `the lost delivery behind ${deliveries - 1} was found after ${seconds(deliveryFound)}; the target is ${deliveryTarget} s`,
+    deliveryFound <= deliveryTarget,
+  );
 }
 
 const seconds = (value: number): string => `${value.toFixed(0)} s`;

@@ -3,14 +3,10 @@ import { paceOverdue, type OverduePost } from '../../activities/publish-channel/
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';
 import { createSealer } from '../../runtime/sealer.ts';
-import type { Stage } from '../../scripts/parts/part.ts';
-import { startDatabase } from '../api/database.ts';
-import { count } from '../count.ts';
-import { machineFacts } from '../machine.ts';
-import { median, quantile } from '../quantile.ts';
-import { verdict } from '../verdict.ts';
-import { inOwnFolder } from '../whole/in-own-folder.ts';
-import { addChannels } from '../whole/seed-posts.ts';
+import { count, type Bench, type Run } from '../runner/bench.ts';
+import { startDatabase } from '../runner/processes.ts';
+import { median, quantile } from '../runner/quantile.ts';
+import { addChannels } from '../runner/seed-posts.ts';
 
 /** What the posts of a channel may add to a turn, in milliseconds. */
 const targetMs = 2;
@@ -21,24 +17,29 @@ const [warmUp, rounds] = [50, 500];
  * `npm run bench turns -- [--posts 50000]`: what it takes to ask whether a late post goes now, which happens under its
  * channel's lock: in a channel with few posts, in one with so many that are due within the year, and in one with a
  * thousand of those whose workspace has so many late posts on another channel. By turns, on one PostgreSQL.
- *
- * @returns whether the many posts of the second add no more than the target to what half of the turns take.
  */
-export function run(args: readonly string[]): Promise<boolean> {
-  const options = { posts: { type: 'string', default: '50000' } } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  return inOwnFolder((folder, stage) => measure(folder, stage, count(values.posts)));
-}
+export const bench: Bench<Plan, World> = {
+  readOptions: (args) => {
+    const options = { posts: { type: 'string', default: '50000' } } as const;
+    return { posts: count(parseArgs({ args: [...args], options }).values.posts) };
+  },
+  prepare: async ({ folder, stage }) => {
+    const databaseUrl = await startDatabase(folder, stage);
+    const orm = createOrm(databaseUrl, { poolSize: 2, queryTimeoutMs: 120_000 });
+    await migrate(orm);
+    return { orm };
+  },
+  measure,
+  close: ({ orm }) => orm.close(),
+};
 
-async function measure(folder: string, stage: Stage, posts: number): Promise<boolean> {
-  const orm = createOrm(await startDatabase(folder, stage), {
-    poolSize: 2,
-    queryTimeoutMs: 120_000,
-  });
-  await migrate(orm);
-  const em = orm.em.fork();
-  const [version] = await em.execute<object[]>('show server_version');
-  machineFacts(Object.values(version ?? {}).join()).forEach(stage.say);
+type Plan = { readonly posts: number };
+type World = { readonly orm: Orm };
+
+async function measure(
+  { orm }: World,
+  { options: { posts }, stage: { say }, target }: Run<Plan>,
+): Promise<void> {
   const cases = [
     await oneOf(orm, 'a channel with 10 posts', { ahead: 10, elsewhere: 0 }),
     await oneOf(orm, `one with ${posts}`, { ahead: posts, elsewhere: 0 }),
@@ -47,7 +48,7 @@ async function measure(folder: string, stage: Stage, posts: number): Promise<boo
       elsewhere: posts,
     }),
   ];
-  await em.execute('analyze');
+  await orm.em.fork().execute('analyze');
 
   const deps = { orm, now: () => new Date() };
   for (let round = -warmUp; round < rounds; round += 1) {
@@ -60,17 +61,16 @@ async function measure(folder: string, stage: Stage, posts: number): Promise<boo
     }
   }
 
-  await orm.close();
-  stage.say(`\nMilliseconds of ${rounds} turns, by turns, their commits included`);
+  say(`\nMilliseconds of ${rounds} turns, by turns, their commits included`);
   for (const { title, tookMs } of cases) {
     const [half, most] = [median(tookMs), quantile(tookMs, 0.99)].map((ms) => ms.toFixed(2));
-    stage.say(`  ${title}: half within ${half}, 99 of 100 within ${most}`);
+    say(`  ${title}: half within ${half}, 99 of 100 within ${most}`);
   }
 
   const [few = Number.NaN, many = Number.NaN] = cases.map(({ tookMs }) => median(tookMs));
   const more = many - few;
   const what = `${posts} posts add ${more.toFixed(2)} ms; the target is ${targetMs}`;
-  return verdict(stage.say, what, more <= targetMs);
+  target(what, more <= targetMs);
 }
 
 const oneOf = async (orm: Orm, title: string, crowd: Crowd) => ({

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { runEmptyWorker } from '../whole/run-empty-worker.ts';
+import { runEmptyWorker } from '../runner/run-empty-worker.ts';
 import type { Arrive } from './bare-delivery.ts';
 
 // For the workflow of `bare-delivery.ts`. Its activity does nothing but keep in mind when it was called, which is

@@ -1,10 +1,30 @@
 import { readFile } from 'node:fs/promises';
 import { newId } from '../../db/new-id.ts';
+import type { Temporal } from '../../temporal/connect.ts';
 import { syncDelivery } from '../../temporal/sync-delivery.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
-import { askReceiver } from './ask-receiver.ts';
-import type { Arrivals, Contender } from './contender.ts';
-import { seedDeliveries } from './seed.ts';
+import { type Delivery, seedDeliveries } from './seed.ts';
+import { askReceiver, type World } from './world.ts';
+
+/** One of those who are measured beside each other. */
+export type Contender = {
+  readonly name: 'punctual' | 'bare';
+  /** The entry point of its worker. */
+  readonly main: string;
+  /** @param arrivalsFile Where a worker may write down what came when it ends. */
+  readonly workerEnv: (world: World, arrivalsFile: string) => Readonly<Record<string, string>>;
+  /** Makes so many deliveries of which Temporal has not heard. */
+  readonly prepare: (world: World, count: number) => Promise<readonly Delivery[]>;
+  /** Starts the workflow. */
+  readonly start: (world: World, temporal: Temporal, delivery: Delivery) => Promise<unknown>;
+  /** What came, and when, once the worker has ended. */
+  readonly arrivals: (world: World, arrivalsFile: string) => Promise<Arrivals>;
+  /** @throws Error when one of them is not down as delivered by its first attempt. */
+  readonly assertDone: (world: World, deliveries: readonly Delivery[]) => Promise<void>;
+};
+
+/** Marks of deliveries, and milliseconds since 1970. One that came twice is there twice. */
+export type Arrivals = readonly (readonly [mark: string, atMs: number])[];
 
 /** As many users have, so that no endpoint's few places hold up the others. */
 const spread = { workspaces: 100, endpoints: 2, answer: 'take' } as const;
@@ -14,10 +34,10 @@ export const punctual: Contender = {
   main: 'worker/main.ts',
   workerEnv: (world) => world.workerEnv,
   prepare: (world, count) => seedDeliveries(world, { ...spread, deliveries: count }),
-  tell: ({ orm }, { client }, { workspaceId, deliveryId }) =>
+  start: ({ orm }, { client }, { workspaceId, deliveryId }) =>
     syncDelivery(client, orm.em.fork(), { workspaceId, deliveryId, round: 1 }),
   arrivals: async ({ receiver }) => (await askReceiver(receiver.url)).arrivals,
-  mustBeDone: async ({ orm }, deliveries) => {
+  assertDone: async ({ orm }, deliveries) => {
     const workspaces = [...new Set(deliveries.map(({ workspaceId }) => workspaceId))];
     const [row] = await orm.em.fork().execute<{ attempts: number; delivered: number }[]>(
       `select count(*)::int as attempts,
@@ -43,7 +63,7 @@ export const bare: Contender = {
         return { workspaceId: newId(), deliveryId, mark: deliveryId };
       }),
     ),
-  tell: (_world, { client }, { workspaceId, deliveryId }) =>
+  start: (_world, { client }, { workspaceId, deliveryId }) =>
     client.workflow.start('bareDelivery', {
       taskQueue: webhooksQueue,
       workflowId: deliveryWorkflowId(deliveryId),
@@ -52,5 +72,5 @@ export const bare: Contender = {
     }),
   arrivals: async (_world, file) => JSON.parse(await readFile(file, 'utf8')) as Arrivals,
   // Its workflows have ended, and that is all that they do.
-  mustBeDone: () => Promise.resolve(),
+  assertDone: () => Promise.resolve(),
 };

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { costsOf, spent } from '../whole/cost.ts';
-import { verdict } from '../verdict.ts';
+import type { Run } from '../runner/bench.ts';
+import { costsOf, spent } from '../runner/processor-time.ts';
 import { punctual } from './contenders.ts';
+import { onStand, startAll, type Stand } from './measure.ts';
 import { seedDeliveries } from './seed.ts';
-import { onStand, tellAll, type Stand } from './stand.ts';
 import type { World } from './world.ts';
 
 export type HungPlan = {
@@ -22,10 +22,12 @@ const measuredMs = 60_000;
 
 /**
  * What endpoints that hang cost while nothing is delivered: first one, then many beside it, in the same run.
- *
- * @returns whether the many stay under the target.
  */
-export async function measureHung(world: World, plan: HungPlan): Promise<boolean> {
+export async function measureHung(
+  world: World,
+  plan: HungPlan,
+  target: Run<unknown>['target'],
+): Promise<void> {
   const { endpoints, waiting } = plan;
   const { say } = world.stage;
   say(`\nEndpoints that hang, with ${waiting} deliveries each that wait for their places:`);
@@ -37,8 +39,7 @@ export async function measureHung(world: World, plan: HungPlan): Promise<boolean
   });
   say(`one: ${inCores(result.one)}`);
   const total = sum(result.many);
-  return verdict(
-    say,
+  target(
     `${endpoints}: ${inCores(result.many)}; the target is ${targetCores} in all`,
     total <= targetCores,
   );
@@ -51,7 +52,7 @@ async function hang(stand: Stand, { endpoints, waiting }: HungPlan): Promise<voi
     deliveries: endpoints * waiting,
     answer: 'hang',
   });
-  await tellAll(stand, deliveries);
+  await startAll(stand, deliveries);
   await sleep(settledAfterMs, undefined, { signal: stand.world.stage.signal });
 }
 

@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { slotsPerEndpoint } from '../../domain/webhook-deliveries.ts';
-import { median } from '../quantile.ts';
-import { askReceiver, type Received } from './ask-receiver.ts';
+import type { Run } from '../runner/bench.ts';
+import { median } from '../runner/quantile.ts';
 import { punctual } from './contenders.ts';
+import { onStand, startAll, type Stand } from './measure.ts';
 import { seedDeliveries, type Delivery } from './seed.ts';
-import { onStand, tellAll, type Stand } from './stand.ts';
-import { verdict } from '../verdict.ts';
-import type { World } from './world.ts';
+import { askReceiver, type Received, type World } from './world.ts';
 
 const [hangingCount, healthyCount] = [100, 20];
 
-/** From Temporal being told of a healthy delivery to its arrival, in milliseconds. */
+/** From the start of a healthy delivery's workflow to its arrival, in milliseconds. */
 const targetMs = 1000;
 
 /** How long the bench waits for the healthy ones, in milliseconds. */
@@ -22,31 +21,28 @@ const settledAfterMs = 2000;
 /**
  * Deliveries to a healthy endpoint, as many to one of another workspace right behind those to an endpoint that never
  * answers, and some more while that hangs; all on the same machine.
- *
- * @returns whether each of those beside it came within the target.
  */
-export async function measureIsolation(world: World): Promise<boolean> {
+export async function measureIsolation(
+  world: World,
+  target: Run<unknown>['target'],
+): Promise<void> {
   const { result } = await onStand(world, punctual, deliverBesideHanging);
   const { alone, behind, meanwhile, mostSilent } = result;
   const { say } = world.stage;
   say(`\n${healthyCount} deliveries and nothing else: ${lagsIn(alone)}`);
   say(`\n${hangingCount} deliveries to an endpoint that hangs, and ${healthyCount} to another's:`);
-  const within = (when: string, lags: Lags): boolean =>
-    verdict(
-      say,
+  const within = (when: string, lags: Lags): void =>
+    target(
       `${when}, ${lagsIn(lags)}; the target is ${targetMs} ms for each`,
       Math.max(...lags) <= targetMs,
     );
-  return [
-    within(`told of at once with the ${hangingCount}`, behind),
-    within('told of while it hangs', meanwhile),
-    verdict(
-      say,
-      `the endpoint that hangs held ${mostSilent} requests at most; it gets ${slotsPerEndpoint}`,
-      // Had none hung, nothing would have stood in the way.
-      mostSilent > 0 && mostSilent <= slotsPerEndpoint,
-    ),
-  ].every(Boolean);
+  within(`started together with the ${hangingCount}`, behind);
+  within('started while it hangs', meanwhile);
+  target(
+    `the endpoint that hangs held ${mostSilent} requests at most; it gets ${slotsPerEndpoint}`,
+    // Had none hung, nothing would have stood in the way.
+    mostSilent > 0 && mostSilent <= slotsPerEndpoint,
+  );
 }
 
 const lagsIn = (lags: readonly number[]): string =>
@@ -77,22 +73,22 @@ async function deliverBesideHanging(stand: Stand): Promise<Result> {
   ];
   const { lags: alone } = await deliver(stand, control);
   await sleep(settledAfterMs);
-  await tellAll(stand, hanging);
+  await startAll(stand, hanging);
   const { lags: behind } = await deliver(stand, first);
   await sleep(settledAfterMs);
   const { lags: meanwhile, mostSilent } = await deliver(stand, second);
   return { alone, behind, meanwhile, mostSilent };
 }
 
-/** Tells of these, and waits until they have come. @returns how long that took of each, in milliseconds. */
+/** Starts the workflows of these, and waits until they have come. @returns how long that took of each, in milliseconds. */
 async function deliver(
   stand: Stand,
   deliveries: readonly Delivery[],
 ): Promise<{ readonly lags: Lags; readonly mostSilent: number }> {
-  const toldMs = await tellAll(stand, deliveries);
+  const startedMs = await startAll(stand, deliveries);
   const { arrivals, mostSilent } = await untilCame(stand.world, deliveries);
   const arrivedMs = new Map(arrivals);
-  const lags = [...toldMs].map(
+  const lags = [...startedMs].map(
     ([mark, atMs]) => (arrivedMs.get(mark) ?? Number.POSITIVE_INFINITY) - atMs,
   );
   return { lags, mostSilent };

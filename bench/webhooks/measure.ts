@@ -1,35 +1,41 @@
-import { quantile } from '../quantile.ts';
-import { costsOf, peakMiB, spent, type Costs } from '../whole/cost.ts';
-import type { Arrivals, Contender } from './contender.ts';
-import { onStand, tellAll, untilDone, type Stand } from './stand.ts';
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import type { Part } from '../../scripts/parts/part.ts';
+import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
+import { startTemporalServer, startWorker } from '../runner/processes.ts';
+import { type Costs, costsOf, peakMiB, spent } from '../runner/processor-time.ts';
+import { quantile } from '../runner/quantile.ts';
+import { countClosed, forEachOf, withRetries, untilClosed } from '../runner/workflows.ts';
+import type { Arrivals, Contender } from './contenders.ts';
+import type { Delivery } from './seed.ts';
 import type { World } from './world.ts';
 
 export type Measured = {
   readonly deliveries: number;
-  /** From the first that Temporal was told of to the last arrival. */
+  /** From the first workflow's start to the last arrival. */
   readonly perSecond: number;
-  /** From Temporal being told of a delivery to its arrival, in milliseconds. */
+  /** From the start of a delivery's workflow to its arrival, in milliseconds. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** How long telling of all of them took, in milliseconds. */
-  readonly tellingMs: number;
-  /** Processor time in seconds, from the first that Temporal was told of until all workflows were done. */
+  /** How long starting all of them took, in milliseconds. */
+  readonly startingMs: number;
+  /** Processor time in seconds, from the first workflow's start until all workflows were done. */
   readonly cpu: Costs<'worker' | 'temporal' | 'postgres' | 'receiver'>;
-  /** The same of this process, which tells of them. */
-  readonly tellingCpu: number;
+  /** The same of this process, which starts them. */
+  readonly startingCpu: number;
   readonly workerPeakMiB: number;
 };
 
-/** One contender and so many deliveries, of which Temporal is told as fast as it takes them. */
+/** One contender and so many deliveries, whose workflows are started as fast as Temporal takes them. */
 export async function measure(
   world: World,
   contender: Contender,
   count: number,
 ): Promise<Measured> {
   const { result, arrivalsFile } = await onStand(world, contender, (stand) => run(stand, count));
-  const { toldMs, ...measured } = result;
+  const { startedMs, ...measured } = result;
   const arrivals = await contender.arrivals(world, arrivalsFile);
-  return { ...measured, ...timesOf(toldMs, arrivals) };
+  return { ...measured, ...timesOf(startedMs, arrivals) };
 }
 
 async function run(stand: Stand, count: number) {
@@ -44,35 +50,101 @@ async function run(stand: Stand, count: number) {
   const before = await costsOf(pids);
   const beganMs = performance.now();
   const ownBefore = process.cpuUsage();
-  const toldMs = await tellAll(stand, deliveries);
+  const startedMs = await startAll(stand, deliveries);
   const { user, system } = process.cpuUsage(ownBefore);
-  const tellingMs = performance.now() - beganMs;
+  const startingMs = performance.now() - beganMs;
   await untilDone(stand, count);
   const cpu = spent(await costsOf(pids), before);
-  await contender.mustBeDone(world, deliveries);
+  await contender.assertDone(world, deliveries);
   const workerPeakMiB = await peakMiB(worker.pid);
-  const tellingCpu = (user + system) / 1e6;
-  return { deliveries: count, toldMs, tellingMs, cpu, tellingCpu, workerPeakMiB };
+  const startingCpu = (user + system) / 1e6;
+  return { deliveries: count, startedMs, startingMs, cpu, startingCpu, workerPeakMiB };
 }
 
 /** @throws Error when one did not come, or came twice. */
 function timesOf(
-  toldMs: ReadonlyMap<string, number>,
+  startedMs: ReadonlyMap<string, number>,
   arrivals: Arrivals,
 ): Pick<Measured, 'perSecond' | 'p50Ms' | 'p99Ms'> {
-  const own = arrivals.filter(([mark]) => toldMs.has(mark));
+  const own = arrivals.filter(([mark]) => startedMs.has(mark));
   const arrivedMs = new Map(own);
-  if (own.length !== toldMs.size || arrivedMs.size !== toldMs.size) {
+  if (own.length !== startedMs.size || arrivedMs.size !== startedMs.size) {
     throw new Error(
-      `Of ${toldMs.size} deliveries ${arrivedMs.size} came, in ${own.length} requests.`,
+      `Of ${startedMs.size} deliveries ${arrivedMs.size} came, in ${own.length} requests.`,
     );
   }
 
-  const lags = own.map(([mark, atMs]) => atMs - (toldMs.get(mark) ?? Number.NaN));
-  const spanMs = Math.max(...arrivedMs.values()) - Math.min(...toldMs.values());
+  const lags = own.map(([mark, atMs]) => atMs - (startedMs.get(mark) ?? Number.NaN));
+  const spanMs = Math.max(...arrivedMs.values()) - Math.min(...startedMs.values());
   return {
-    perSecond: (toldMs.size * 1000) / spanMs,
+    perSecond: (startedMs.size * 1000) / spanMs,
     p50Ms: quantile(lags, 0.5),
     p99Ms: quantile(lags, 0.99),
   };
+}
+
+/** A contender at work. */
+export type Stand = {
+  readonly world: World;
+  readonly contender: Contender;
+  readonly temporal: Temporal;
+  readonly server: Part;
+  readonly worker: Part;
+};
+
+/** What the ids of workflows begin with, and how many milliseconds all of them may take. */
+const workflowsOfDeliveries = { prefix: 'delivery-', withinMs: 600_000 };
+
+/** In which the code gets hot. */
+const warmUpDeliveries = 60;
+
+/**
+ * Gives a contender a Temporal server and a worker process of its own, warms them up, and ends them after its work.
+ *
+ * @returns what came of the work, and the file where the worker may have written what arrived.
+ */
+export async function onStand<T>(
+  world: World,
+  contender: Contender,
+  work: (stand: Stand) => Promise<T>,
+): Promise<{ readonly result: T; readonly arrivalsFile: string }> {
+  const arrivalsFile = path.join(world.folder, `arrivals-${randomUUID()}.json`);
+  const { part: server, env } = await startTemporalServer(world);
+  const temporal = connectTemporal(env);
+  // The server answers a moment before it knows its namespace.
+  await withRetries(() => countClosed(temporal, workflowsOfDeliveries.prefix));
+  const settings = { ...env, ...contender.workerEnv(world, arrivalsFile) };
+  const worker = await startWorker(world, contender, settings);
+  const stand = { world, contender, temporal, server, worker };
+  try {
+    await startAll(stand, await contender.prepare(world, warmUpDeliveries));
+    await untilDone(stand, 0);
+    return { result: await work(stand), arrivalsFile };
+  } finally {
+    await temporal.close();
+    for (const part of [worker, server]) {
+      process.kill(part.pid, 'SIGTERM');
+      await part.ended;
+    }
+  }
+}
+
+/** Waits until so many deliveries have ended besides those of the warm-up. */
+const untilDone = ({ world, temporal }: Stand, deliveries: number): Promise<void> =>
+  untilClosed(world.stage, temporal, {
+    ...workflowsOfDeliveries,
+    workflows: warmUpDeliveries + deliveries,
+  });
+
+/** @returns when the start of each workflow was first asked for, in milliseconds since 1970, by its mark. */
+export async function startAll(
+  { world, contender, temporal }: Stand,
+  deliveries: readonly Delivery[],
+): Promise<ReadonlyMap<string, number>> {
+  const startedMs = new Map<string, number>();
+  await forEachOf(deliveries, (delivery) => {
+    startedMs.set(delivery.mark, startedMs.get(delivery.mark) ?? Date.now());
+    return contender.start(world, temporal, delivery);
+  });
+  return startedMs;
 }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { Received } from './ask-receiver.ts';
+import type { Received } from './world.ts';
 
 // A process that takes webhooks and answers 204 at once, or never if their path begins with /hang/. It keeps in mind
 // when each came, and tells whoever asks by GET.

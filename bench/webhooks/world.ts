@@ -4,12 +4,10 @@ import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { createSealer, type Sealer } from '../../runtime/sealer.ts';
 import { startApp } from '../../scripts/parts/app.ts';
-import { answers, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
+import { answers, type Part, type Stage, untilReady } from '../../scripts/parts/part.ts';
 import { freePort } from '../../scripts/ports.ts';
-import { findTemporal } from '../../scripts/programs/find-temporal.ts';
-import { startDatabase } from '../api/database.ts';
-import { postmasterPid } from '../whole/postmaster-pid.ts';
-import type { Ground } from '../whole/start-apart.ts';
+import { findServer, root, startDatabase, type Ground } from '../runner/processes.ts';
+import { postmasterPid } from '../runner/processor-time.ts';
 
 /** What stays the same over all runs. */
 export type World = Ground & {
@@ -21,15 +19,13 @@ export type World = Ground & {
   readonly workerEnv: Readonly<Record<string, string>>;
 };
 
-const root = path.join(import.meta.dirname, '..', '..');
-
 /** Starts what all runs use: PostgreSQL, and the receiver. */
 export async function makeWorld(
   folder: string,
   stage: Stage,
   profile: string | undefined,
 ): Promise<World> {
-  const temporal = await findTemporal({ env: process.env, say: stage.say, signal: stage.signal });
+  const temporal = await findServer(stage);
   const databaseUrl = await startDatabase(folder, stage);
   const orm = createOrm(databaseUrl, { queryTimeoutMs: 120_000 });
   await migrate(orm);
@@ -68,4 +64,17 @@ async function startReceiver(
   const receiver = await startApp(plan, root, stage);
   await untilReady(receiver, () => answers(url), 30_000, stage.signal);
   return receiver;
+}
+
+/** What the receiver tells of itself. */
+export type Received = {
+  /** Path and event id of each webhook, and when it came, in milliseconds since 1970; one that came twice is there twice. */
+  readonly arrivals: readonly (readonly [mark: string, atMs: number])[];
+  /** The most requests at a time that waited for an answer which never comes. */
+  readonly mostSilent: number;
+};
+
+export async function askReceiver(url: string): Promise<Received> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+  return (await response.json()) as Received;
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seedPosts, type SeededPost } from '../../bench/whole/seed-posts.ts';
-import { tellPosts } from '../../bench/whole/tell-posts.ts';
+import { type SeededPost, seedPosts, syncPosts } from '../../bench/runner/seed-posts.ts';
 import { createApiKey } from '../../cli/workspaces.ts';
 import { wakeBurst, wakeDelayMs, wakesPerSecond } from '../../domain/pacing.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
@@ -48,7 +47,7 @@ test('the post of one workspace does not wait until the many posts of another ar
         `update channels set base_url = 'https://' || id || '.example' where workspace_id = ?`,
         [posts[0]?.workspaceId],
       );
-    await tellPosts(temporal.client, orm, posts);
+    await syncPosts(temporal.client, orm, posts);
     return posts;
   };
   const publishing = async (posts: readonly SeededPost[]): Promise<number> => {

@@ -1,6 +1,10 @@
-import { createWorkspace } from '../../cli/workspaces.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
 import { connectChannel } from '../../cli/channels.ts';
-import type { Whole } from './start-whole.ts';
+import { createWorkspace } from '../../cli/workspaces.ts';
+import type { Em, Orm } from '../../db/orm.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
+import type { Whole } from './processes.ts';
 
 type Stores = Pick<Whole, 'orm' | 'sealer'>;
 
@@ -43,7 +47,7 @@ export async function addChannels(
 }
 
 /**
- * Makes a workspace with scheduled posts, on its channels in turn, of which Temporal has not heard. Rows come from SQL,
+ * Makes a workspace with scheduled posts, on its channels in turn, without workflows. Rows come from SQL,
  * since there are thousands.
  *
  * @param dueAtMs When each is due, in milliseconds since 1970.
@@ -68,7 +72,7 @@ export async function seedPosts(
 
 type Row = { readonly id: string; readonly body: string; readonly scheduled_at: string | Date };
 
-/** Not in the outbox: the bench tells of them itself, in its own time. */
+/** Not in the outbox: the bench starts their workflows itself, in its own time. */
 const insertPosts = `
   insert into posts (id, workspace_id, body, scheduled_at, status, synced_revision, created_at, updated_at)
   select uuidv7(), ?, ? || ' ' || n, at::timestamptz, 'scheduled', 1, now(), now()
@@ -80,3 +84,43 @@ const insertChannels = `
   from (select id, workspace_id, row_number() over (order by scheduled_at, id) as n from posts) as post,
     (select ?::jsonb as ids) as channel
   where post.workspace_id = ?`;
+
+/** How many workflows are started at once: a dev server that is asked for more answers none of them in time. */
+const concurrency = 5;
+
+/** Starts the workflows of posts as the API does, until Temporal has taken all of them. */
+export async function syncPosts(
+  client: Client,
+  orm: Orm,
+  posts: readonly SeededPost[],
+): Promise<void> {
+  const left = [...posts];
+  const lane = async (): Promise<void> => {
+    for (let post = left.shift(); post; post = left.shift()) {
+      const { workspaceId, postId, dueAtMs } = post;
+      const dueAt = new Date(dueAtMs).toISOString();
+      const row = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
+      while (
+        !(await syncPost(client, orm.em.fork(), row).then(
+          () => true,
+          () => false,
+        ))
+      ) {
+        await sleep(500);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, lane));
+}
+
+/** Stores rows as they are, in one statement: the API would take most of a bench's time for them. */
+export async function insertRows(
+  em: Em,
+  { table, columns }: { readonly table: string; readonly columns: string },
+  rows: readonly object[],
+): Promise<void> {
+  await em.execute(
+    `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, ?::jsonb)`,
+    [JSON.stringify(rows)],
+  );
+}

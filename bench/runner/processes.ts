@@ -1,0 +1,186 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { migrate } from '../../db/migrate.ts';
+import { createOrm, type Orm } from '../../db/orm.ts';
+import { createSealer, type Sealer } from '../../runtime/sealer.ts';
+import { startApp } from '../../scripts/parts/app.ts';
+import { answers, startPart, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
+import { startPostgres } from '../../scripts/parts/postgres.ts';
+import { startTemporal, withoutTemporal, type TemporalPlan } from '../../scripts/parts/temporal.ts';
+import { freePort } from '../../scripts/ports.ts';
+import { findTemporal } from '../../scripts/programs/find-temporal.ts';
+import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
+import { lastPolls } from '../../temporal/last-polls.ts';
+
+// The real parts, each as `npm start` sets it, in processes of their own.
+
+/** Where servers and workers are started that nothing was done on before. */
+export type Ground = {
+  readonly folder: string;
+  readonly stage: Stage;
+  /** The program whose dev server runs the workflows. */
+  readonly temporal: string;
+  /** A folder for what Node says of where a worker's time goes. */
+  readonly profile?: string | undefined;
+};
+
+export const root = path.join(import.meta.dirname, '..', '..');
+
+/** A PostgreSQL of the bench's own: what is committed is on the disk. @returns its address. */
+export async function startDatabase(folder: string, stage: Stage): Promise<string> {
+  return startPostgres(
+    {
+      cluster: path.join(folder, 'postgres'),
+      port: await freePort(),
+      password: randomUUID(),
+      database: 'punctual',
+      logFile: path.join(folder, 'postgres.log'),
+      env: process.env,
+      rank: 1,
+      settings: {},
+    },
+    // At its end it complains that it is ended.
+    { ...stage, say: () => undefined },
+  );
+}
+
+/** The program of Temporal's dev server. */
+export const findServer = ({ say, signal }: Stage): Promise<string> =>
+  findTemporal({ env: process.env, say, signal });
+
+/** A Temporal dev server with an empty state of its own, in a file. @returns it, and the settings of its clients. */
+export async function startTemporalServer(
+  { folder, temporal: program, stage }: Ground,
+  journal?: TemporalPlan['journal'],
+): Promise<{ part: Part; env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string } }> {
+  const name = randomUUID();
+  const ports = { grpc: await freePort(), http: await freePort() };
+  const part = await startTemporal(
+    {
+      program,
+      namespace: 'default',
+      ports,
+      stateFile: path.join(folder, `${name}.db`),
+      ...(journal && { journal }),
+      logFile: path.join(folder, `temporal-${name}.log`),
+      env: process.env,
+      rank: 1,
+    },
+    // What it complains of while it is hurried is in its log.
+    { ...stage, say: () => undefined },
+  );
+  const address = `127.0.0.1:${ports.grpc}`;
+  return { part, env: { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: 'default' } };
+}
+
+/** A worker process, as soon as it polls. @param env Its settings beside those of this process. */
+export async function startWorker(
+  { folder, stage, profile }: Ground,
+  { name, main }: { readonly name: string; readonly main: string },
+  env: NodeJS.ProcessEnv,
+): Promise<Part> {
+  const nodeOptions = profile === undefined ? '' : `--cpu-prof --cpu-prof-dir=${profile}`;
+  const part = await startApp(
+    {
+      name,
+      main,
+      env: {
+        ...withoutTemporal(process.env),
+        ...env,
+        LOG_LEVEL: 'info',
+        NODE_OPTIONS: nodeOptions,
+      },
+      logFile: path.join(folder, `${name}-${randomUUID()}.log`),
+      rank: 0,
+      graceMs: 60_000,
+    },
+    root,
+    stage,
+  );
+  const polls = () => Promise.resolve(part.lastWords().includes('"msg":"polling"'));
+  await untilReady(part, polls, 60_000, stage.signal);
+  return part;
+}
+
+export type ServerPlan = {
+  readonly name: string;
+  /** What Node runs, and with which flags. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+};
+
+export type Server = {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string;
+  readonly part: Part;
+};
+
+/** Starts an HTTP server of ours on a port of its own, and waits until it answers `GET /healthz`. */
+export async function startServer(
+  { name, args, env, folder }: ServerPlan,
+  stage: Stage,
+): Promise<Server> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const part = await startPart(
+    {
+      name,
+      command: [process.execPath, ...args],
+      cwd: root,
+      env: { ...process.env, ...env, HOST: '127.0.0.1', PORT: String(port) },
+      logFile: path.join(folder, `${name}-${port}.log`),
+      rank: 0,
+      graceMs: 5000,
+    },
+    stage,
+  );
+  await untilReady(part, () => answers(`${origin}/healthz`), 30_000, stage.signal);
+  return { origin, part };
+}
+
+/** Punctual but for its API. */
+export type Whole = {
+  readonly orm: Orm;
+  readonly sealer: Sealer;
+  readonly temporal: Temporal;
+  /** Settings of our processes. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/**
+ * Starts PostgreSQL, Temporal's dev server with its state in a file, and a worker.
+ *
+ * @param networkPorts Where networks listen on 127.0.0.1.
+ */
+export async function startWhole(
+  folder: string,
+  networkPorts: readonly number[],
+  stage: Stage,
+): Promise<Whole> {
+  const databaseUrl = await startDatabase(folder, stage);
+  const server = await startTemporalServer({ folder, stage, temporal: await findServer(stage) });
+  const secretKey = randomBytes(32).toString('hex');
+  const env = {
+    ...server.env,
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: secretKey,
+    PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
+    PUNCTUAL_EGRESS_ALLOW_NETWORKS: networkPorts.map((port) => `127.0.0.1/32:${port}`).join(','),
+  };
+  const orm = createOrm(databaseUrl, { poolSize: 10, queryTimeoutMs: 120_000 });
+  await migrate(orm);
+  const logFile = path.join(folder, 'worker.log');
+  const main = 'worker/main.ts';
+  const settings = { ...withoutTemporal(process.env), ...env };
+  const plan = { name: 'worker', main, env: settings, logFile, rank: 0, graceMs: 15_000 };
+  await startApp(plan, root, stage);
+  const temporal = connectTemporal(env);
+  while (!(await lastPolls(temporal, 2000))?.length) {
+    stage.signal.throwIfAborted();
+    await sleep(200);
+  }
+
+  return { orm, sealer: createSealer(secretKey), temporal, env };
+}
