@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
+import { sentText } from './ledger/marks.ts';
 
 /*
  * How a post's channel changes its status. Every statement that does so takes one of these for its
@@ -42,3 +43,23 @@ export const failed = ({ code, error }: Why) =>
 /** The network may or may not have the post, and nobody looks for it any more. */
 export const unconfirmed = (error: string) =>
   sql`status = 'unconfirmed', error = ${error}, error_code = 'unconfirmed', retry_at = null`;
+
+/** What a person says of an unconfirmed channel: where its post is, or that it is not there. */
+export type Settled =
+  | { readonly status: 'published'; readonly url: string | null; readonly publishedAt: Date }
+  | ({ readonly status: 'failed' } & Why);
+
+/** The ledger says by then which text is live. @param now When it was said. */
+export const settled = (outcome: Settled, now: Date) =>
+  outcome.status === 'published'
+    ? sql`status = 'published', url = ${outcome.url}, error = null, error_code = null, retry_at = null,
+        settled_at = ${now}, published_at = ${outcome.publishedAt}, sent_text = ${sentText}`
+    : sql`${failed(outcome)}, url = null, settled_at = ${now}, published_at = null, sent_text = null`;
+
+/** The same as `waiting`, for the entity of a channel that an edit makes wait. */
+export const waitingRow = <Status extends 'draft' | 'scheduled'>(status: Status) => ({
+  status,
+  error: null,
+  errorCode: null,
+  retryAt: null,
+});

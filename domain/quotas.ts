@@ -36,6 +36,13 @@ const waysOut: Readonly<Record<QuotaName, string>> = {
   channels: 'Connecting one of them again is always possible.',
 };
 
+/** Without a plan a workspace neither makes posts nor changes or retries them. @throws AppError `plan_required` */
+export function assertHasPlan({ plan }: { readonly plan: string | null }): void {
+  if (plan === null) {
+    throw new AppError('plan_required', 'This workspace has no active plan.');
+  }
+}
+
 /** The refusal of what would be more than a workspace may have. @param used What it has now, this not counted. */
 export function quotaExceeded(quota: QuotaName, limit: number, used: number): AppError {
   const message = `This workspace may have ${limit} ${things[quota]}, and has ${used}; this would be more. ${waysOut[quota]} The operator can raise the limit.`;

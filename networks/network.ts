@@ -84,6 +84,12 @@ export type Finding =
   | { readonly kind: 'absent' };
 
 /**
+ * The longest `appearsWithinMs` that a network may have, in milliseconds: only after it does a person's word count that a
+ * post is not there.
+ */
+export const longestAppearsWithinMs = 60_000;
+
+/**
  * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a
  * part whose outcome is open.
  *

@@ -1,11 +1,12 @@
-import { AppError } from '../../domain/errors.ts';
-import { isFinal, type ChannelStatus } from '../../domain/post-status.ts';
+import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
+import { lockChannels, stopChannels } from '../../db/post-channels.ts';
+import { query } from '../../db/query.ts';
 import { voidShares } from '../../db/quota-shares.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isFinal } from '../../domain/post-status.ts';
 import type { ApiDeps } from '../deps.ts';
-import { stopChannels } from './stop-channels.ts';
-
-type Scope = { readonly workspaceId: string; readonly postId: string };
+import { lockPost, type PostScope } from './lock-post.ts';
 
 /**
  * Makes a scheduled or publishing post a draft. Channels that have not begun, and those that wait for an automatic
@@ -15,56 +16,44 @@ type Scope = { readonly workspaceId: string; readonly postId: string };
  * @returns how many finish.
  * @throws AppError `not_found` or `post_not_cancellable`.
  */
-export async function cancelPost(deps: ApiDeps, scope: Scope): Promise<number> {
-  const { workspaceId, postId } = scope;
+export async function cancelPost(deps: ApiDeps, scope: PostScope): Promise<number> {
   const { revision, stillSending } = await deps.orm.em.fork().transactional(async (em) => {
-    const [post] = await em.execute<{ status: string }[]>(
-      'select status from posts where id = ? and workspace_id = ? for update',
-      [postId, workspaceId],
-    );
-    if (!post) {
-      throw new AppError('not_found', `There is no post "${postId}".`);
-    }
-
-    if (post.status !== 'scheduled' && post.status !== 'publishing') {
-      throw notCancellable(
-        `The post is ${post.status === 'draft' ? 'a draft' : post.status}; there is nothing to stop.`,
-      );
-    }
-
-    const before = await channelStatuses(em, scope);
-    if (post.status === 'publishing' && before.every(isFinal)) {
-      throw notCancellable(
-        'Every channel of the post has finished; there is nothing left to stop.',
-      );
-    }
-
+    await assertCancellable(em, scope);
     await stopChannels(em, scope);
-    const after = await channelStatuses(em, scope);
-
-    const [row] = await em.execute<{ revision: number }[]>(
-      `update posts set status = 'draft', scheduled_at = null, retried_at = null, revision = revision + 1, updated_at = ?
-       where id = ? and workspace_id = ? returning revision`,
-      [deps.now(), postId, workspaceId],
+    const after = await lockChannels(em, scope);
+    const { workspaceId, postId } = scope;
+    const [post] = await query(
+      em,
+      sql<{ revision: number }>`
+        update posts set status = 'draft', scheduled_at = null, retried_at = null, revision = revision + 1,
+          updated_at = ${deps.now()}
+        where id = ${postId} and workspace_id = ${workspaceId} returning revision`,
     );
     await voidShares(em, workspaceId);
     return {
-      revision: row?.revision ?? 0,
+      revision: post?.revision ?? 0,
       stillSending: after.filter((status) => status === 'publishing' || status === 'retrying')
         .length,
     };
   });
   const isUnfinished = stillSending > 0;
-  deps.syncPost({ workspaceId, postId, status: 'draft', revision, dueAt: null, isUnfinished });
+  deps.syncPost({ ...scope, status: 'draft', revision, dueAt: null, isUnfinished });
   return stillSending;
 }
 
-async function channelStatuses(em: Em, { workspaceId, postId }: Scope): Promise<ChannelStatus[]> {
-  const rows = await em.execute<{ status: ChannelStatus }[]>(
-    'select status from post_channels where post_id = ? and workspace_id = ? order by id for update',
-    [postId, workspaceId],
-  );
-  return rows.map(({ status }) => status);
+/** Locks the post and its channels. @throws AppError `not_found` or `post_not_cancellable`. */
+async function assertCancellable(em: Em, scope: PostScope): Promise<void> {
+  const { status } = await lockPost(em, scope);
+  if (status !== 'scheduled' && status !== 'publishing') {
+    throw notCancellable(
+      `The post is ${status === 'draft' ? 'a draft' : status}; there is nothing to stop.`,
+    );
+  }
+
+  const channels = await lockChannels(em, scope);
+  if (status === 'publishing' && channels.every(isFinal)) {
+    throw notCancellable('Every channel of the post has finished; there is nothing left to stop.');
+  }
 }
 
 const notCancellable = (message: string): AppError => new AppError('post_not_cancellable', message);

@@ -1,7 +1,12 @@
+import { sql } from 'kysely';
+import type { Channel } from '../../db/entities/channel.ts';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
-import type { ChosenChannel } from './judge-post.ts';
+
+/** What a post's content is validated for. */
+export type ChosenChannel = Pick<Channel, 'id' | 'platform' | 'handle' | 'state' | 'settings'>;
 
 /**
  * The workspace's channels with these ids, in this order, each once.
@@ -16,9 +21,11 @@ export async function chooseChannels(
   const ids = [...new Set(given)];
   const wellFormed = ids.filter(isId);
   const found = wellFormed.length
-    ? await em.execute<ChosenChannel[]>(
-        'select id, platform, handle, state, settings from channels where workspace_id = ? and id in (?)',
-        [workspaceId, wellFormed],
+    ? await query(
+        em,
+        sql<ChosenChannel>`
+          select id, platform, handle, state, settings from channels
+          where workspace_id = ${workspaceId} and id = any(${wellFormed})`,
       )
     : [];
   const byId = new Map(found.map((channel) => [channel.id, channel]));
@@ -31,7 +38,7 @@ export async function chooseChannels(
 }
 
 /** @throws AppError `invalid_channel_ids` when a text is meant for a channel that the post does not go to. */
-export function mustBeChosen(
+export function assertChosen(
   ids: readonly string[],
   overrides: Readonly<Record<string, string>>,
 ): void {

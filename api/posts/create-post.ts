@@ -1,23 +1,22 @@
 import { newId } from '../../db/new-id.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
+import { assertHasPlan } from '../../domain/quotas.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
-import { checkTexts, mustSaySomething } from './check-texts.ts';
-import { chooseChannels, mustBeChosen } from './choose-channels.ts';
+import { assertChosen, chooseChannels } from './choose-channels.ts';
 import { findReplayed, fingerprint } from './idempotency.ts';
-import { judgePost, mustBePublishable } from './judge-post.ts';
-import { mustHavePlan } from './must-have-plan.ts';
-import { contentOf } from './post-content.ts';
+import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
 import type { CreatePostBody } from './schemas.ts';
 import { storePost, type NewPost } from './store-post.ts';
+import { assertPublishable, validateContent } from './validate-content.ts';
 
 export type Created = { readonly postId: string; readonly replayed: boolean };
 
 /**
  * Stores a draft or a scheduled post, and arranges for it to be published. Everything is committed before
- * Temporal hears of it: a crash in between leaves a row that the relay picks up.
+ * Temporal is notified: a crash in between leaves a row that the relay picks up.
  *
  * @param signal Aborts when nobody waits for the answer any more: downloads end then.
  * @throws AppError with one of the codes that the route lists; then nothing is stored.
@@ -68,19 +67,19 @@ async function makePost(
 ): Promise<string | null> {
   const { workspaceId } = caller;
   const em = deps.orm.em.fork();
-  mustHavePlan(caller);
-  checkTexts(request);
+  assertHasPlan(caller);
+  assertTexts(request);
   const { media_ids: mediaIds = [], media_urls: mediaUrls = [] } = request;
   const content = contentOf(request);
-  mustSaySomething(content, mediaIds.length + mediaUrls.length);
+  assertNotEmpty(content, mediaIds.length + mediaUrls.length);
   const dueAt = dueTime(request, deps.now());
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
-  mustBeChosen(
+  assertChosen(
     channels.map(({ id }) => id),
     content.overrides,
   );
   if (dueAt && mediaIds.length + mediaUrls.length === 0) {
-    mustBePublishable(judgePost(deps.rules, channels, content, []));
+    assertPublishable(validateContent(deps.rules, channels, content, []));
   }
 
   const post = { id: newId(), dueAt, content, mediaIds, key, print };

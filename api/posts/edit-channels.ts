@@ -1,12 +1,15 @@
 import { LockMode } from '@mikro-orm/core';
+import { waitingRow } from '../../db/channel-status.ts';
+import { endIfPublished } from '../../db/end-anew.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
-import { endIfPublished } from '../../db/end-anew.ts';
+import { forgetParts, outParts } from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import { chooseChannels, mustBeChosen } from './choose-channels.ts';
-import type { ChosenChannel } from './judge-post.ts';
+import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
+import { bytesOf } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
+import { channelWarning, type ChannelValidation } from './validate-content.ts';
 
 export type EditedChannels = {
   /** Those that the post is yet to be sent to. */
@@ -44,9 +47,9 @@ export async function editChannels(
   const ids = new Set(wanted.map(({ id }) => id));
   const kept = rows.filter((row) => ids.has(row.channelId) || !canBeSent(row));
   const removed = rows.filter((row) => !kept.includes(row));
-  await mustBeUntouched(em, workspaceId, removed);
+  await assertNothingOut(em, workspaceId, removed);
   const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
-  mustBeChosen(order, request.channel_bodies ?? {});
+  assertChosen(order, request.channel_bodies ?? {});
   const byChannel = new Map(kept.map((row) => [row.channelId, row]));
   const sending = rows.filter(({ status }) => status === 'publishing' || status === 'retrying');
   return {
@@ -75,20 +78,16 @@ const canBeSent = (row: PostChannel | undefined): boolean =>
  * A channel on which part of a thread is live cannot be taken off the post: nobody would know any more that it is
  * there, and adding the channel again would send that part a second time.
  */
-async function mustBeUntouched(
+async function assertNothingOut(
   em: Em,
   workspaceId: string,
   removed: readonly PostChannel[],
 ): Promise<void> {
-  const touched = removed.length
-    ? await em.execute<{ channel_id: string }[]>(
-        `select distinct channel_id from post_parts
-         where post_channel_id in (?) and workspace_id = ? and state in ('sending', 'sent')`,
-        [removed.map(({ id }) => id), workspaceId],
-      )
-    : [];
-  if (touched.length > 0) {
-    const message = `A part of the thread is live on ${touched.map((row) => row.channel_id).join(', ')}, so it stays among the post's channels.`;
+  const ids = removed.map(({ id }) => id);
+  const parts = await outParts(em, workspaceId, ids);
+  if (parts.length > 0) {
+    const channelIds = [...new Set(parts.map((part) => part.channel_id))];
+    const message = `A part of the thread is live on ${channelIds.join(', ')}, so it stays among the post's channels.`;
     throw new AppError('invalid_channel_ids', message, {
       details: [{ path: '/channel_ids', message }],
     });
@@ -106,4 +105,73 @@ export async function endWithout(
     await em.flush();
     await endIfPublished(em, { workspaceId, postId }, at);
   }
+}
+
+/** Of a channel that nothing was sent to. */
+const unsent = {
+  url: null,
+  error: null,
+  errorCode: null,
+  retryAt: null,
+  sentText: null,
+  metrics: null,
+  metricsUpdatedAt: null,
+  publishedAt: null,
+};
+
+/**
+ * Writes an edited post's channels.
+ *
+ * @param overrides The channels' own texts after the edit, by channel id.
+ * @returns how many more bytes their own texts take than before.
+ */
+export async function writeChannels(
+  em: Em,
+  { id: postId, workspaceId }: Post,
+  { kept, removed, order }: EditedChannels,
+  edit: {
+    readonly status: 'draft' | 'scheduled';
+    readonly overrides: Readonly<Record<string, string>>;
+    readonly validations: readonly ChannelValidation[];
+  },
+): Promise<number> {
+  const before = bytesOf([...kept.values(), ...removed].map(({ body }) => body));
+  const added: (string | null)[] = [];
+  for (const row of removed) {
+    // Only intents that nothing came of: see assertNothingOut.
+    await forgetParts(em, { workspaceId, postChannelId: row.id });
+    em.remove(row);
+  }
+
+  for (const row of kept.values()) {
+    row.position = order.indexOf(row.channelId);
+    if (row.status === 'publishing' || row.status === 'retrying') {
+      row.body = edit.overrides[row.channelId] ?? null; // For when nothing comes of what is being sent.
+    }
+
+    if (row.status === 'retrying' && edit.status === 'scheduled') {
+      // It waited to be finished; now it is when the post is due, and begins with a look at what is in doubt.
+      Object.assign(row, waitingRow(edit.status));
+    }
+  }
+
+  for (const validation of edit.validations) {
+    const channelId = validation.channel.id;
+    const row = kept.get(channelId);
+    const body = edit.overrides[channelId] ?? null;
+    const warning = channelWarning(validation);
+    const { status } = edit;
+    const position = order.indexOf(channelId);
+    if (!row) {
+      const place = { workspaceId, postId, channelId, position };
+      added.push(body);
+      em.create(PostChannel, { ...unsent, ...place, body, status, warning });
+    } else if (row.status === 'failed' && status === 'draft') {
+      // A failure of a publishing that was cancelled stays visible until the post is scheduled anew.
+      Object.assign(row, { body, warning });
+    } else {
+      Object.assign(row, { body, warning, ...waitingRow(status), tries: 0 });
+    }
+  }
+  return bytesOf([...kept.values()].map(({ body }) => body)) + bytesOf(added) - before;
 }

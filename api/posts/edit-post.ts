@@ -1,26 +1,29 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LockMode } from '@mikro-orm/core';
 import { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
+import { stopChannels, stopFinishing } from '../../db/post-channels.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Quotas } from '../../domain/quotas.ts';
+import { assertHasPlan, type Quotas } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
 import { takeQuota, withRecount } from '../quotas/post-quota.ts';
-import { checkTexts, mustSaySomething } from './check-texts.ts';
-import { editChannels, endWithout, type EditedChannels } from './edit-channels.ts';
-import { editMedia, mustBeComplete, type EditedMedia } from './edit-media.ts';
-import { judgePost, mustBePublishable, warningFor, type Judgement } from './judge-post.ts';
-import { keepLiveParts } from './keep-live-parts.ts';
-import { mustHavePlan } from './must-have-plan.ts';
-import { editedContent, textBytes, type PostContent } from './post-content.ts';
+import { editChannels, endWithout, writeChannels } from './edit-channels.ts';
+import { lockPost, postNotFound } from './lock-post.ts';
+import {
+  assertNotEmpty,
+  assertTexts,
+  editedContent,
+  textBytes,
+  type PostContent,
+} from './post-content.ts';
+import { assertNoneDeleted, editMedia } from './post-media.ts';
 import type { EditPostBody } from './schemas.ts';
-import { stopChannels, stopFinishing } from './stop-channels.ts';
-import { writeChannels } from './write-channels.ts';
+import { warningFor } from './validate-content.ts';
+import { validateEdit } from './validate-edit.ts';
 
 type Edit = {
   readonly postId: string;
@@ -47,13 +50,17 @@ export async function editPost(
   request: EditPostBody,
   signal?: AbortSignal,
 ): Promise<void> {
-  mustHavePlan(caller);
-  checkTexts(request);
+  assertHasPlan(caller);
+  assertTexts(request);
   const { workspaceId, quotas } = caller;
   const isTimed = request.scheduled_at !== undefined || request.schedule_in_minutes !== undefined;
   const dueAt = isTimed ? dueTime(request, deps.now()) : undefined;
-  // Before anything is downloaded for it.
-  mustBeEditable(await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId }), postId);
+  const before = await deps.orm.em.fork().findOne(Post, { id: postId, workspaceId });
+  if (!before) {
+    throw postNotFound(postId);
+  }
+
+  assertEditable(before); // Before anything is downloaded for it.
   const downloaded = await downloadMedia(deps, caller, request.media_urls ?? [], signal);
   try {
     const edit = { postId, request, dueAt, downloaded, quotas };
@@ -70,7 +77,7 @@ export async function editPost(
   }
 }
 
-/** @returns what Temporal must hear of, if anything. */
+/** @returns what is to be synced with Temporal, if anything. */
 async function applyEdit(
   deps: ApiDeps,
   em: Em,
@@ -78,11 +85,8 @@ async function applyEdit(
   edit: Edit,
 ): Promise<PostToSync | null> {
   const { postId, request, dueAt: newDueAt, quotas, recounts } = edit;
-  const lockMode = LockMode.PESSIMISTIC_WRITE;
-  const post = mustBeEditable(
-    await em.findOne(Post, { id: postId, workspaceId }, { lockMode }),
-    postId,
-  );
+  assertEditable(await lockPost(em, { workspaceId, postId }));
+  const post = await em.findOneOrFail(Post, { id: postId, workspaceId });
   const dueAt = newDueAt === undefined ? post.scheduledAt : newDueAt;
   if (dueAt === null && post.status === 'scheduled') {
     await stopChannels(em, { workspaceId, postId });
@@ -93,44 +97,70 @@ async function applyEdit(
   const before = { body, thread, video, overrides: channels.overrides };
   const content = editedContent(before, request);
   const media = await editMedia(em, post, edit, deps.now());
-  if (dueAt === null && (hasMedia(request) || !isDeepStrictEqual(content, before))) {
-    await stopFinishing(em, post);
+  const changes = hasMedia(request) || !isDeepStrictEqual(content, before);
+  if (dueAt === null && post.status === 'draft' && changes) {
+    await stopFinishing(em, { workspaceId, postId });
   }
 
-  const missing = mustBeComplete(media, dueAt !== null);
-  mustSaySomething(content, media.files.length + media.deleted.length);
-  const judgements = await judgeEdited(em, deps, channels, content, media.files, dueAt !== null);
+  const missing = assertNoneDeleted(media, dueAt !== null);
+  assertNotEmpty(content, media.files.length + media.deleted.length);
+  const validations = await validateEdit(
+    em,
+    deps.rules,
+    channels,
+    content,
+    media.files,
+    dueAt !== null,
+  );
   const status = dueAt ? 'scheduled' : 'draft';
   const { overrides } = content;
-  const ownBytes = await writeChannels(em, post, channels, { status, overrides, judgements });
-  const change = changeOf(post, status, content, ownBytes);
-  await takeQuota(em, { workspaceId, quotas }, postId, change, recounts);
-  const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
-  if (dueAt && post.status === 'draft') {
-    // A try that began before a cancel may go on at any time, though nothing of it is in the ledger: it must not take
-    // its old text for this publishing's.
-    post.run += 1;
-  }
-
-  Object.assign(post, {
-    body: content.body,
-    thread: content.thread,
-    video: content.video,
-    scheduledAt: dueAt,
-    status,
-    retriedAt: null,
-    warning: [missing, warningFor(judgements)].filter(Boolean).join(' ') || null,
-    revision: timeChanged ? post.revision + 1 : post.revision,
-    updatedAt: deps.now(),
-  } satisfies Partial<Post>);
+  const ownBytes = await writeChannels(em, post, channels, { status, overrides, validations });
+  const use = useChange(post, status, content, ownBytes);
+  await takeQuota(em, { workspaceId, quotas }, postId, use, recounts);
+  const warning = [missing, warningFor(validations)].filter(Boolean).join(' ') || null;
+  const timeChanged = changePost(post, { content, dueAt, status, warning }, deps.now());
   const networks = channels.open.map(({ platform }) => platform);
   await endWithout(em, post, channels, { publicUrl: deps.publicUrl, now: deps.now() });
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
 }
 
+type Change = {
+  readonly content: PostContent;
+  readonly dueAt: Date | null;
+  readonly status: 'scheduled' | 'draft';
+  readonly warning: string | null;
+};
+
+/** @returns whether its time changed, of which its workflow must learn. */
+function changePost(
+  post: Post,
+  { content: { body, thread, video }, dueAt, status, warning }: Change,
+  now: Date,
+): boolean {
+  const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
+  if (dueAt && post.status === 'draft') {
+    // A try that began before a cancel may go on at any time, though nothing of it is in the ledger: it must not take
+    // its old text for this run's.
+    post.run += 1;
+  }
+
+  Object.assign(post, {
+    body,
+    thread,
+    video,
+    scheduledAt: dueAt,
+    status,
+    retriedAt: null,
+    warning,
+    revision: timeChanged ? post.revision + 1 : post.revision,
+    updatedAt: now,
+  } satisfies Partial<Post>);
+  return timeChanged;
+}
+
 /** @param ownBytes By how much the channels' own texts grow. */
-const changeOf = (
+const useChange = (
   post: Post,
   status: 'scheduled' | 'draft',
   content: PostContent,
@@ -145,33 +175,6 @@ const changeOf = (
 const hasMedia = ({ media_ids: ids, media_urls: urls }: EditPostBody): boolean =>
   ids !== undefined || urls !== undefined;
 
-/** @throws AppError `no_channels` or `invalid_content` when it is to be scheduled and cannot be. */
-async function judgeEdited(
-  em: Em,
-  { rules }: ApiDeps,
-  { open, sending, kept }: EditedChannels,
-  content: PostContent,
-  files: EditedMedia['files'],
-  isScheduled: boolean,
-): Promise<Judgement[]> {
-  const judged = judgePost(rules, open, content, files);
-  const judgements = await keepLiveParts(em, rules, kept, content, judged);
-  if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
-    throw new AppError(
-      'no_channels',
-      'Every channel of the post has it, or may have it: there is none left to send it to. An unconfirmed channel can be settled, and a new post be made for all.',
-    );
-  }
-
-  if (isScheduled) {
-    const unjudged = sending.map((channel) => ({ channel, errors: [], warnings: [], texts: [] }));
-    const inFlight = await keepLiveParts(em, rules, kept, content, unjudged);
-    mustBePublishable([...judgements, ...inFlight]);
-  }
-
-  return judgements;
-}
-
 const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({
   workspaceId,
   postId: id,
@@ -180,18 +183,12 @@ const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostT
   dueAt: scheduledAt?.toISOString() ?? null,
 });
 
-/** @throws AppError `not_found` or `post_not_editable`. */
-function mustBeEditable(post: Post | null, id: string): Post {
-  if (!post) {
-    throw new AppError('not_found', `There is no post "${id}".`);
-  }
-
-  if (post.status !== 'draft' && post.status !== 'scheduled') {
+/** @throws AppError `post_not_editable` */
+function assertEditable({ status }: Pick<Post, 'status'>): void {
+  if (status !== 'draft' && status !== 'scheduled') {
     throw new AppError(
       'post_not_editable',
-      `The post is ${post.status}; only a draft or a scheduled post can be changed.`,
+      `The post is ${status}; only a draft or a scheduled post can be changed.`,
     );
   }
-
-  return post;
 }

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import { sha256Hex } from '../../runtime/token.ts';
@@ -62,9 +64,10 @@ export async function findReplayed(
   key: string,
   print: string,
 ): Promise<string | null> {
-  const [row] = await em.execute<Row[]>(
-    'select post_id, fingerprint from idempotency_keys where workspace_id = ? and key = ?',
-    [workspaceId, key],
+  const [row] = await query(
+    em,
+    sql<Row>`
+      select post_id, fingerprint from idempotency_keys where workspace_id = ${workspaceId} and key = ${key}`,
   );
   if (row && row.fingerprint !== print) {
     throw new AppError(
@@ -74,4 +77,35 @@ export async function findReplayed(
   }
 
   return row?.post_id ?? null;
+}
+
+/** Another request with this key made a post meanwhile. */
+export class KeyTakenError extends Error {
+  override readonly name = 'KeyTakenError';
+}
+
+/**
+ * Remembers which post a key made, in the transaction that makes it. A second request with the same key waits here until
+ * the first has committed.
+ *
+ * @throws KeyTakenError
+ */
+export async function claimKey(
+  em: Em,
+  {
+    workspaceId,
+    key,
+    print,
+    postId,
+  }: Readonly<Record<'workspaceId' | 'key' | 'print' | 'postId', string>>,
+  now: Date,
+): Promise<void> {
+  const claimed = await query(
+    em,
+    sql`insert into idempotency_keys (workspace_id, key, fingerprint, post_id, created_at)
+        values (${workspaceId}, ${key}, ${print}, ${postId}, ${now}) on conflict do nothing returning key`,
+  );
+  if (claimed.length === 0) {
+    throw new KeyTakenError();
+  }
 }

@@ -1,97 +1,127 @@
+import { sql } from 'kysely';
+import type { Settled } from '../../db/channel-status.ts';
+import { endAnew, endIfPublished } from '../../db/end-anew.ts';
+import { lockClaims } from '../../db/ledger/claims.ts';
+import {
+  closeAsRefused,
+  closeAsSent,
+  lockLedger,
+  postAt,
+  sentUrls,
+  type LedgerView,
+} from '../../db/ledger/settle.ts';
+import type { Em } from '../../db/orm.ts';
+import { settleChannel } from '../../db/post-channels.ts';
+import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { ChannelStatus } from '../../domain/post-status.ts';
-import type { Em } from '../../db/orm.ts';
-import type { ApiDeps } from '../deps.ts';
 import { isId } from '../../domain/is-id.ts';
-import { endAnew, endIfPublished } from '../../db/end-anew.ts';
-import { mustBeSettledSo, type SettledRow } from './settled-already.ts';
-import { mustBeNobodyElses } from './settled-elsewhere.ts';
-import { lockLedger, settleAsRefused, settleAsSent, type LedgerView } from './settle-ledger.ts';
-import { settledUrl } from './settled-url.ts';
-import { absentSentence, shortThreadSentence } from './settled-words.ts';
+import { isText } from '../../domain/texts.ts';
+import { postAddress } from '../../domain/links.ts';
+import type { ChannelStatus } from '../../domain/post-status.ts';
+import { longestAppearsWithinMs } from '../../networks/network.ts';
+import type { ApiDeps } from '../deps.ts';
+import { lockPost, type PostScope } from './lock-post.ts';
 
 export type SettleDeps = Pick<ApiDeps, 'orm' | 'now' | 'publicUrl' | 'syncDelivery'>;
 
-/** What somebody found who looked at the account. */
+/** What a person found who looked at the account. */
 export type Settlement = {
   readonly channelId: string;
   /** Where the post is; null when it is not there. */
   readonly url: string | null;
 };
 
-type Scope = { readonly workspaceId: string; readonly postId: string };
-type Outcome = {
+/** The channel that a person settles. */
+type Channel = {
+  readonly id: string;
   readonly status: ChannelStatus;
   readonly url: string | null;
-  readonly code: ChannelErrorCode | null;
-  readonly error: string | null;
-  readonly publishedAt: Date | null;
+  readonly error_code: ChannelErrorCode | null;
+  /** Whether a person settled it before. */
+  readonly is_settled: boolean;
 };
-/**
- * How long a network may still be writing a post that it was asked for, in milliseconds: the longest `appearsWithinMs` of
- * all networks. Until then "it is not there" may become untrue, and a retry would send it twice.
- */
-export const stillArrivingMs = 60_000;
 
 /**
- * Ends the doubt about an unconfirmed channel by the word of somebody who looked. A post that has ended ends anew, with
- * a new event; one that was cancelled, and that every channel has now, ends as published; any other hears of it at its own
- * end. Safe to repeat with the same answer.
+ * Ends the doubt about an unconfirmed channel by the word of a person who looked. A post that has ended ends anew, with
+ * a new event; one that was cancelled, and that every channel has now, ends as published; any other takes it into
+ * account at its own end. Safe to repeat with the same answer.
  *
  * @throws AppError `invalid_request`, `not_found`, `invalid_channel_ids` or `nothing_to_settle`.
  */
 export async function settlePost(
   deps: SettleDeps,
-  scope: Scope,
+  scope: PostScope,
   { channelId, url: given }: Settlement,
 ): Promise<void> {
-  const url = given === null ? null : settledUrl(given);
+  const { workspaceId } = scope;
+  const url = given === null ? null : readUrl(given);
   const now = deps.now();
   const deliveryIds = await deps.orm.em.fork().transactional(async (em) => {
     const post = await lockPost(em, scope);
     const channel = await lockChannel(em, scope, channelId);
     if (channel.status !== 'unconfirmed') {
-      await mustBeSettledSo(em, scope.workspaceId, channel, url);
+      await assertSettledSo(em, workspaceId, channel, url);
       return [];
     }
 
     if (url !== null) {
-      await mustBeNobodyElses(em, { ...scope, channelId, postChannelId: channel.id }, url);
+      await lockClaims(em, channelId);
+      await assertFree(em, { workspaceId, channelId, postChannelId: channel.id }, url);
     }
 
-    await writeOutcome(em, scope, channel.id, await settle(em, scope, channel.id, url, now), now);
+    const outcome = await closeParts(em, { workspaceId, postChannelId: channel.id }, url, now);
+    await settleChannel(em, workspaceId, channel.id, outcome, now);
+    await updatePost(em, scope, outcome, now);
     const hasEnded = post.status === 'failed' || post.status === 'published';
     const end = hasEnded ? endAnew : endIfPublished;
     return end(em, scope, { publicUrl: deps.publicUrl, now });
   });
   for (const deliveryId of deliveryIds) {
-    deps.syncDelivery({ workspaceId: scope.workspaceId, deliveryId, round: 1 });
+    deps.syncDelivery({ workspaceId, deliveryId, round: 1 });
   }
 }
 
-async function lockPost(em: Em, { workspaceId, postId }: Scope): Promise<{ status: string }> {
-  const [post] = await em.execute<{ status: string }[]>(
-    'select status from posts where id = ? and workspace_id = ? for update',
-    [postId, workspaceId],
-  );
-  if (!post) {
-    throw new AppError('not_found', `There is no post "${postId}".`);
+const longestUrl = 2048;
+
+/**
+ * The address under which a person found a post, as every browser writes it. It is shown as a link and never requested.
+ *
+ * @throws AppError `invalid_request` when it is no absolute http or https URL.
+ */
+function readUrl(given: string): string {
+  const url = isText(given) ? URL.parse(given) : null;
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw invalidUrl('must be the whole address of the post, such as https://social.example/@me/1');
   }
 
-  return post;
+  if (url.username !== '' || url.password !== '') {
+    throw invalidUrl('must not have a user name or a password in it');
+  }
+
+  if (url.href.length > longestUrl) {
+    throw invalidUrl(`must have at most ${longestUrl} characters`);
+  }
+
+  return postAddress(given);
+}
+
+function invalidUrl(message: string): AppError {
+  const details = [{ path: '/url', message }];
+  return new AppError('invalid_request', `url ${message}.`, { details });
 }
 
 async function lockChannel(
   em: Em,
-  { workspaceId, postId }: Scope,
+  { workspaceId, postId }: PostScope,
   channelId: string,
-): Promise<SettledRow> {
+): Promise<Channel> {
   const [channel] = isId(channelId)
-    ? await em.execute<SettledRow[]>(
-        `select id, status, url, error_code, settled_at is not null as is_settled from post_channels
-         where post_id = ? and workspace_id = ? and channel_id = ? for update`,
-        [postId, workspaceId, channelId],
+    ? await query(
+        em,
+        sql<Channel>`
+          select id, status, url, error_code, settled_at is not null as is_settled from post_channels
+          where post_id = ${postId} and workspace_id = ${workspaceId} and channel_id = ${channelId} for update`,
       )
     : [];
   if (!channel) {
@@ -103,44 +133,85 @@ async function lockChannel(
   return channel;
 }
 
-/** Closes what the ledger has open. @returns what becomes of the channel. */
-async function settle(
+/**
+ * A program that lost the answer asks again, and gets it.
+ *
+ * @param url What it says now.
+ * @throws AppError `nothing_to_settle` when nothing was settled, or something else.
+ */
+async function assertSettledSo(
   em: Em,
-  { workspaceId }: Scope,
-  postChannelId: string,
+  workspaceId: string,
+  channel: Channel,
+  url: string | null,
+): Promise<void> {
+  const urls = channel.is_settled
+    ? [channel.url, ...(await sentUrls(em, { workspaceId, postChannelId: channel.id }))]
+    : [];
+  const isLive = url !== null && urls.includes(url);
+  const isAbsent = url === null && channel.error_code === 'not_published';
+  if (!channel.is_settled || !(isLive || isAbsent)) {
+    const how = channel.is_settled ? 'was settled already and is' : 'is';
+    const what = channel.status === 'draft' ? 'a draft' : channel.status;
+    throw new AppError(
+      'nothing_to_settle',
+      `The channel ${how} ${what}; only an unconfirmed one can be settled.`,
+    );
+  }
+}
+
+/**
+ * Two posts are never at one address: that of another post of the channel, or of a part of it, says nothing of this one.
+ *
+ * @param em Its transaction holds `lockClaims`: nobody else finds or settles any of the channel's posts meanwhile.
+ * @throws AppError `nothing_to_settle`
+ */
+async function assertFree(
+  em: Em,
+  channel: Parameters<typeof postAt>[1],
+  url: string,
+): Promise<void> {
+  const other = await postAt(em, channel, url);
+  if (other !== null) {
+    const message = `At this address is post ${other} of this channel, and two posts are never at one. Look for that of this post, or say that it is not there.`;
+    const details = [{ path: '/url', message }];
+    throw new AppError('nothing_to_settle', message, { details });
+  }
+}
+
+/** Closes what the ledger has open. @returns what becomes of the channel. */
+async function closeParts(
+  em: Em,
+  channel: { readonly workspaceId: string; readonly postChannelId: string },
   url: string | null,
   now: Date,
-): Promise<Outcome> {
-  const channel = { workspaceId, postChannelId };
+): Promise<Settled> {
   const ledger = await lockLedger(em, channel);
   if (url === null) {
-    mustHaveArrived(ledger, now);
-    await settleAsRefused(em, channel, now);
-    return failed(absentSentence(ledger));
+    assertHasAppeared(ledger, now);
+    await closeAsRefused(em, channel, now);
+    return { status: 'failed', code: 'not_published', error: absentSentence(ledger) };
   }
 
-  await settleAsSent(em, channel, url, now);
+  await closeAsSent(em, channel, url, now);
   if (ledger.missing.length > 0) {
-    return failed(shortThreadSentence(ledger, url));
+    return { status: 'failed', code: 'not_published', error: shortThreadSentence(ledger, url) };
   }
 
   const publishedAt = ledger.open.at(-1)?.sendingAt ?? now;
   const first = ledger.sent.find(({ part }) => part === 0)?.url ?? url;
-  return { status: 'published', url: first, code: null, error: null, publishedAt };
+  return { status: 'published', url: first, publishedAt };
 }
 
-const failed = (error: string): Outcome => ({
-  status: 'failed',
-  url: null,
-  code: 'not_published',
-  error,
-  publishedAt: null,
-});
-
-/** @throws AppError `nothing_to_settle` while the network may still be writing it. */
-function mustHaveArrived({ open }: LedgerView, now: Date): void {
+/**
+ * Until a network has surely written what it was asked for, "it is not there" may become untrue, and a retry would send
+ * it twice.
+ *
+ * @throws AppError `nothing_to_settle`
+ */
+function assertHasAppeared({ open }: LedgerView, now: Date): void {
   const sendingForMs = Math.min(...open.map((part) => part.sendingForMs ?? Infinity));
-  const waitMs = stillArrivingMs - sendingForMs;
+  const waitMs = longestAppearsWithinMs - sendingForMs;
   if (waitMs > 0) {
     throw new AppError(
       'nothing_to_settle',
@@ -149,23 +220,36 @@ function mustHaveArrived({ open }: LedgerView, now: Date): void {
   }
 }
 
-async function writeOutcome(
+/** Of a channel that does not have its post, or not all of it. */
+function absentSentence({ all, sent }: LedgerView): string {
+  if (sent.length === 0) {
+    return 'Somebody looked, and the network does not have this post; a retry sends it.';
+  }
+
+  return `Somebody looked, and the network has only ${sent.length} of ${all.length} parts; a retry sends the others.${links(sent.map(({ url }) => url))}`;
+}
+
+/** @param url Where the part is that was in doubt. */
+function shortThreadSentence({ all, sent, missing }: LedgerView, url: string): string {
+  const urls = [...sent.map((part) => part.url), url];
+  return `Somebody looked, and the network has ${all.length - missing.length} of ${all.length} parts; a retry sends the others.${links(urls)}`;
+}
+
+const links = (urls: readonly (string | null)[]): string => {
+  const known = urls.filter((url) => url !== null);
+  return known.length === 0 ? '' : ` Live: ${known.join(' ')}`;
+};
+
+async function updatePost(
   em: Em,
-  { workspaceId, postId }: Scope,
-  postChannelId: string,
-  { status, url, error, code, publishedAt }: Outcome,
+  { workspaceId, postId }: PostScope,
+  outcome: Settled,
   now: Date,
 ): Promise<void> {
-  await em.execute(
-    `update post_channels pc set status = ?, url = ?, error = ?, error_code = ?, retry_at = null, settled_at = ?,
-       published_at = ?, sent_text = case when ? = 'published' then (
-         select text from post_parts a where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id
-           and a.part = 0 and a.state = 'sent' order by a.run desc limit 1) end
-     where id = ? and workspace_id = ?`,
-    [status, url, error, code, now, publishedAt, status, postChannelId, workspaceId],
-  );
-  await em.execute(
-    'update posts set published_at = least(published_at, ?), updated_at = ? where id = ? and workspace_id = ?',
-    [publishedAt, now, postId, workspaceId],
+  const publishedAt = outcome.status === 'published' ? outcome.publishedAt : null;
+  await query(
+    em,
+    sql`update posts set published_at = least(published_at, ${publishedAt}::timestamptz), updated_at = ${now}
+        where id = ${postId} and workspace_id = ${workspaceId}`,
   );
 }

@@ -11,16 +11,17 @@ import {
   withRecount,
   type QuotaOwner,
 } from '../quotas/post-quota.ts';
-import { attachMedia, chooseMedia, type AttachedFile } from './attach-media.ts';
-import {
-  channelWarning,
-  judgePost,
-  mustBePublishable,
-  warningFor,
-  type ChosenChannel,
-  type Judgement,
-} from './judge-post.ts';
+import type { ChosenChannel } from './choose-channels.ts';
+import { claimKey, KeyTakenError } from './idempotency.ts';
 import { textBytes, type PostContent } from './post-content.ts';
+import { attachMedia, chooseMedia, type AttachedFile } from './post-media.ts';
+import {
+  assertPublishable,
+  channelWarning,
+  validateContent,
+  warningFor,
+  type ChannelValidation,
+} from './validate-content.ts';
 
 export type NewPost = {
   readonly id: string;
@@ -32,8 +33,6 @@ export type NewPost = {
   readonly key: string | undefined;
   readonly print: string;
 };
-
-class KeyTaken extends Error {}
 
 /**
  * Stores a post with its channels, its files and its idempotency key, all or nothing. A second request with the same
@@ -65,13 +64,16 @@ export async function storePost(
       })),
     ];
     const files = attached.map(({ file }) => file);
-    const judgements = judgePost(deps.rules, channels, post.content, files);
+    const validations = validateContent(deps.rules, channels, post.content, files);
     if (post.dueAt) {
-      mustBePublishable(judgements);
+      assertPublishable(validations);
     }
 
-    await insertPost(em, owner, post, { judgements, now, recounts });
-    await claimKey(em, workspaceId, post, now);
+    await insertPost(em, owner, post, { validations, now, recounts });
+    if (post.key !== undefined) {
+      await claimKey(em, { workspaceId, key: post.key, print: post.print, postId: post.id }, now);
+    }
+
     if (attached.length > 0) {
       await attachMedia(em, workspaceId, post.id, attached);
     }
@@ -88,7 +90,7 @@ export async function storePost(
     });
     return true;
   } catch (error) {
-    if (error instanceof KeyTaken) {
+    if (error instanceof KeyTakenError) {
       return false;
     }
 
@@ -101,7 +103,11 @@ async function insertPost(
   em: Em,
   owner: QuotaOwner,
   post: NewPost,
-  { judgements, now, recounts }: { judgements: readonly Judgement[]; now: Date; recounts: boolean },
+  {
+    validations,
+    now,
+    recounts,
+  }: { validations: readonly ChannelValidation[]; now: Date; recounts: boolean },
 ): Promise<void> {
   const change = {
     scheduled: post.dueAt ? 1 : 0,
@@ -114,8 +120,8 @@ async function insertPost(
 
   const insertion = sql`
     with room as (${takeFromShare(owner, post.id, change)}),
-      post as (${postRow(post, judgements, now)}),
-      channels as (${channelRows(post, judgements)})
+      post as (${postRow(post, validations, now)}),
+      channels as (${channelRows(post, validations)})
     select id from post`;
   if ((await query(em, insertion)).length === 0) {
     throw new ShareIsShort();
@@ -128,24 +134,24 @@ const firstRevision = 1;
 /** By way of entities it would take five times as long. No row when there is no room. */
 const postRow = (
   { id, dueAt, content }: NewPost,
-  judgements: readonly Judgement[],
+  validations: readonly ChannelValidation[],
   now: Date,
 ) => sql`
   insert into posts
     (id, workspace_id, body, thread, scheduled_at, status, synced_revision, video, warning, created_at, updated_at)
   select ${id}::uuid, workspace_id, ${content.body}::text, ${json(content.thread)}::jsonb, ${dueAt}::timestamptz,
     ${dueAt ? 'scheduled' : 'draft'}::text, ${dueAt ? 0 : firstRevision}::int, ${json(content.video)}::jsonb,
-    ${warningFor(judgements)}::text, ${now}::timestamptz, ${now}::timestamptz
+    ${warningFor(validations)}::text, ${now}::timestamptz, ${now}::timestamptz
   from room
   returning id, workspace_id, status`;
 
-function channelRows({ content }: NewPost, judgements: readonly Judgement[]) {
-  const channels = judgements.map((judgement, position) => ({
+function channelRows({ content }: NewPost, validations: readonly ChannelValidation[]) {
+  const channels = validations.map((validation, position) => ({
     id: newId(),
-    channel_id: judgement.channel.id,
+    channel_id: validation.channel.id,
     position,
-    body: content.overrides[judgement.channel.id] ?? null,
-    warning: channelWarning(judgement),
+    body: content.overrides[validation.channel.id] ?? null,
+    warning: channelWarning(validation),
   }));
   return sql`
     insert into post_channels (id, workspace_id, post_id, channel_id, position, body, status, warning)
@@ -156,18 +162,3 @@ function channelRows({ content }: NewPost, judgements: readonly Judgement[]) {
 
 const json = (value: object | null): string | null =>
   value === null ? null : JSON.stringify(value);
-
-async function claimKey(em: Em, workspaceId: string, post: NewPost, now: Date): Promise<void> {
-  if (post.key === undefined) {
-    return;
-  }
-
-  const claimed = await query(
-    em,
-    sql`insert into idempotency_keys (workspace_id, key, fingerprint, post_id, created_at)
-        values (${workspaceId}, ${post.key}, ${post.print}, ${post.id}, ${now}) on conflict do nothing returning key`,
-  );
-  if (claimed.length === 0) {
-    throw new KeyTaken();
-  }
-}

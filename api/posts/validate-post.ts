@@ -4,15 +4,14 @@ import type { ApiDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import { assertMediaQuota } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
-import { chooseMedia } from './attach-media.ts';
-import { checkTexts, mustSaySomething } from './check-texts.ts';
-import { chooseChannels, mustBeChosen } from './choose-channels.ts';
-import { judgePost, type Judgement } from './judge-post.ts';
-import { contentOf } from './post-content.ts';
+import { assertChosen, chooseChannels } from './choose-channels.ts';
+import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
+import { chooseMedia } from './post-media.ts';
 import type { Validated, ValidatedChannel, ValidatePostBody } from './schemas.ts';
+import { validateContent, type ChannelValidation } from './validate-content.ts';
 
 /**
- * Judges a post as its creation would, by the same rules, and stores nothing. Files named by URL are downloaded and
+ * Validates a post as its creation would, by the same rules, and stores nothing. Files named by URL are downloaded and
  * looked at, since nothing else tells what they are, and thrown away.
  *
  * @param signal Aborts when nobody waits for the answer any more: downloads end then.
@@ -26,13 +25,13 @@ export async function validatePost(
 ): Promise<Validated> {
   const { workspaceId } = owner;
   const { media_ids: mediaIds = [], media_urls: mediaUrls = [] } = request;
-  checkTexts(request);
+  assertTexts(request);
   const content = contentOf(request);
-  mustSaySomething(content, mediaIds.length + mediaUrls.length);
+  assertNotEmpty(content, mediaIds.length + mediaUrls.length);
   dueTime(request, deps.now());
   const em = deps.orm.em.fork();
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
-  mustBeChosen(
+  assertChosen(
     channels.map(({ id }) => id),
     content.overrides,
   );
@@ -41,11 +40,11 @@ export async function validatePost(
   await downloaded.removeUnclaimed();
   await assertMediaQuota(em, owner, downloaded.files);
   const media = [...chosen, ...downloaded.files];
-  const judged = judgePost(deps.rules, channels, content, media).map(present);
-  return { valid: judged.every(({ errors }) => errors.length === 0), channels: judged };
+  const validated = validateContent(deps.rules, channels, content, media).map(present);
+  return { valid: validated.every(({ errors }) => errors.length === 0), channels: validated };
 }
 
-const present = ({ channel, errors, warnings, texts }: Judgement): ValidatedChannel => ({
+const present = ({ channel, errors, warnings, texts }: ChannelValidation): ValidatedChannel => ({
   channel_id: channel.id,
   platform: channel.platform,
   handle: channel.handle,

@@ -16,11 +16,11 @@ export const postMutations: readonly Mutation[] = [
   ...mutationsOf('api/posts/choose-channels.ts', isolation, [
     [
       'a post goes to a channel of another workspace',
-      'where workspace_id = ? and id in (?)',
-      'where (workspace_id = ? or true) and id in (?)',
+      'where workspace_id = ${workspaceId} and id',
+      'where (workspace_id = ${workspaceId} or true) and id',
     ],
   ]),
-  ...mutationsOf('api/posts/attach-media.ts', isolation, [
+  ...mutationsOf('api/posts/post-media.ts', isolation, [
     [
       'a post shows a file of another workspace',
       '{ id: { $in: wellFormed }, workspaceId, deletedAt: null }',
@@ -41,21 +41,26 @@ export const postMutations: readonly Mutation[] = [
       'order by p.created_at desc, p.id',
     ],
   ]),
-  ...mutationsOf('api/posts/stop-channels.ts', posts, [
+  ...mutationsOf('db/post-channels.ts', posts, [
     [
       'a channel that waits for its next try is not stopped',
-      "(status = 'scheduled' or status = 'retrying' and",
-      "(status = 'scheduled' or status = 'draft' and",
+      "(pc.status = 'scheduled' or pc.status = 'retrying' and",
+      "(pc.status = 'scheduled' or pc.status = 'draft' and",
+    ],
+    [
+      'a retry sends to a channel that may have the post',
+      "and pc.status = 'failed'\n",
+      "and pc.status in ('failed', 'unconfirmed')\n",
     ],
   ]),
   ...mutationsOf(
-    'api/posts/stop-channels.ts',
+    'db/post-channels.ts',
     ['test/activities'],
     [
       [
         'a second cancel forgets that a send is in doubt',
-        "status = 'scheduled' and (${inDoubt} or ${isWhole})",
-        "status = 'scheduled' and ${isWhole}",
+        "and pc.status = 'scheduled' and (${hasOpenPart} or ${isLiveAsWhole})",
+        "and pc.status = 'scheduled' and ${isLiveAsWhole}",
       ],
     ],
   ),
@@ -78,15 +83,21 @@ export const postMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf(
-    'api/posts/stop-channels.ts',
+    'db/ledger/live-parts.ts',
     ['test/workflows'],
-    [['a cancel forgets that a send is in doubt', "a.state = 'sending'", "a.state = 'never'"]],
+    [
+      [
+        'a cancel forgets that a send is in doubt',
+        "hasOpenPart = hasPart(openInSql('pp'))",
+        "hasOpenPart = hasPart(sql`pp.state = 'never'`)",
+      ],
+    ],
   ),
   ...mutationsOf('api/posts/edit-post.ts', posts, [
     [
       'a post that is out can be edited',
-      "post.status !== 'draft' && post.status !== 'scheduled'",
-      "post.status !== 'draft' && post.status !== 'scheduled' && post.status !== 'published'",
+      "status !== 'draft' && status !== 'scheduled'",
+      "status !== 'draft' && status !== 'scheduled' && status !== 'published'",
     ],
   ]),
   ...mutationsOf(
@@ -103,7 +114,7 @@ export const postMutations: readonly Mutation[] = [
   ...mutationsOf(
     'api/posts/edit-post.ts',
     ['test/activities'],
-    [['what was frozen for a cancelled publishing goes out after an edit', 'post.run += 1;', '']],
+    [['what was prepared for a cancelled run goes out after an edit', 'post.run += 1;', '']],
   ),
   ...mutationsOf(
     'api/posts/edit-channels.ts',
@@ -123,7 +134,7 @@ export const postMutations: readonly Mutation[] = [
       'request.thread ?? stored.thread',
     ],
   ]),
-  ...mutationsOf('api/posts/edit-media.ts', posts, [
+  ...mutationsOf('api/posts/post-media.ts', posts, [
     [
       'an edit that does not speak of files takes those that came by URL',
       'row.from_url ? urls : ids) === undefined',
@@ -132,21 +143,16 @@ export const postMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf('api/posts/retry-post.ts', posts, [
     [
-      'a retry sends to a channel that may have the post',
-      "and status = 'failed' and coalesce",
-      "and status in ('failed', 'unconfirmed') and coalesce",
-    ],
-    [
       'a retry needs no plan',
-      '  mustHavePlan(caller);\n  const { workspaceId }',
+      '  assertHasPlan(caller);\n  const { workspaceId }',
       '  const { workspaceId }',
     ],
   ]),
   ...mutationsOf('api/posts/settle-post.ts', posts, [
     [
       '"it is not there" is believed while the network may still write it',
-      'const waitMs = stillArrivingMs - sendingForMs',
-      'const waitMs = sendingForMs - stillArrivingMs',
+      'const waitMs = longestAppearsWithinMs - sendingForMs',
+      'const waitMs = sendingForMs - longestAppearsWithinMs',
     ],
     [
       'a thread that lacks parts is published',
@@ -160,17 +166,13 @@ export const postMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf(
-    'api/posts/settled-elsewhere.ts',
+    'api/posts/settle-post.ts',
     ['test/activities'],
     [
-      [
-        'two posts are settled as one',
-        '  if (other) {',
-        '  if (other?.post_id === postChannelId) {',
-      ],
+      ['two posts are settled as one', '  if (other !== null) {', "  if (other === '') {"],
       [
         'two posts are settled as one at the same moment',
-        '  await lockClaims(em, channelId);\n',
+        '      await lockClaims(em, channelId);\n',
         '',
       ],
     ],
@@ -178,8 +180,8 @@ export const postMutations: readonly Mutation[] = [
   ...mutationsOf('api/posts/idempotency.ts', posts, [
     [
       'keys are shared by all workspaces',
-      'where workspace_id = ? and key = ?',
-      'where (workspace_id = ? or true) and key = ?',
+      'where workspace_id = ${workspaceId} and key',
+      'where (workspace_id = ${workspaceId} or true) and key',
     ],
     [
       'a key with another request answers with the first post',
@@ -188,7 +190,7 @@ export const postMutations: readonly Mutation[] = [
     ],
     ['the order of fields makes another request', '.toSorted(([a], [b]) => (a < b ? -1 : 1))', ''],
   ]),
-  ...mutationsOf('api/posts/store-post.ts', posts, [
+  ...mutationsOf('api/posts/idempotency.ts', posts, [
     [
       'of two requests at once with one key both make a post',
       'if (claimed.length === 0)',
@@ -239,14 +241,14 @@ export const postMutations: readonly Mutation[] = [
       '',
     ],
   ]),
-  ...mutationsOf('api/posts/check-texts.ts', posts, [
+  ...mutationsOf('api/posts/post-content.ts', posts, [
     ['a text of spaces is taken', "text.trim() === ''", "text === ''"],
   ]),
-  ...mutationsOf('api/posts/judge-post.ts', posts, [
+  ...mutationsOf('api/posts/validate-content.ts', posts, [
     [
       'a post without a channel is scheduled',
-      'if (judgements.length === 0)',
-      'if (judgements.length < 0)',
+      'if (validations.length === 0)',
+      'if (validations.length < 0)',
     ],
   ]),
 ];

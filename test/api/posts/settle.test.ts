@@ -1,7 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { stillArrivingMs } from '../../../api/posts/settle-post.ts';
 import { networks } from '../../../networks/index.ts';
-import { NetworkError } from '../../../networks/network.ts';
+import { longestAppearsWithinMs, NetworkError } from '../../../networks/network.ts';
 import { sharedDatabase } from '../../support/kit.ts';
 import { heldNetwork, type FakeNetwork } from '../../support/networks.ts';
 import { postSteps } from '../../support/post-steps.ts';
@@ -93,7 +92,7 @@ test('until the network has surely written what it was asked for, nobody can say
   const { posts, channels, publish } = await workspace(t);
   const { post, claimed } = await publish({ body: 'Hello' });
   await posts.finalize(post, claimed);
-  posts.pass(stillArrivingMs - 1);
+  posts.pass(longestAppearsWithinMs - 1);
   const before = await posts.show(post);
   const refusal = { code: 'nothing_to_settle', message: /may still be at it\. Look again after/v };
   await t.throwsAsync(posts.settle(post, channels.mute, null), refusal);
@@ -117,7 +116,7 @@ test('no network takes longer to write a post than a settling waits for', (t) =>
   const longest = Math.max(
     ...Object.values(networks).map(({ appearsWithinMs }) => appearsWithinMs),
   );
-  t.is(longest, stillArrivingMs);
+  t.is(longest, longestAppearsWithinMs);
 });
 
 test('a post that has not ended hears of it at its own end, with one event', async (t) => {

@@ -1,0 +1,85 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Em } from '../orm.ts';
+import { query } from '../query.ts';
+import type { LedgerOf } from './entries.ts';
+import { openInSql, outInSql, type PartState } from './part-states.ts';
+
+/** SQL: whether the ledger of the channel `pc` has such a part. @param which A condition on its row `pp`. */
+export const hasPart = (which: RawBuilder<boolean>): RawBuilder<boolean> =>
+  sql`exists (select 1 from post_parts pp
+    where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and ${which})`;
+
+/** SQL: whether the network may have a part of the channel `pc`, and nobody knows. */
+export const hasOpenPart = hasPart(openInSql('pp'));
+
+/** SQL: whether a part of the channel `pc` is live, and none of its last run is still to be sent. */
+export const isLiveAsWhole = sql<boolean>`${hasPart(sql`pp.state = 'sent'`)}
+  and not ${hasPart(sql`pp.state in ('ready', 'refused') and pp.run = (
+    select max(latest.run) from post_parts latest
+    where latest.post_channel_id = pp.post_channel_id and latest.workspace_id = pp.workspace_id)`)}`;
+
+/** A part that is live, or may be. */
+export type OutPart = {
+  readonly channel_id: string;
+  /** Counted from 0. */
+  readonly part: number;
+  readonly text: string;
+  readonly url: string | null;
+  /** Whether the network may have it, and nobody knows yet. */
+  readonly is_open: boolean;
+  /** How many parts its thread has. */
+  readonly parts: number;
+};
+
+/** What is live of these channels of a post, or may be. @param postChannelIds Ids of rows of `post_channels`. */
+export async function outParts(
+  em: Em,
+  workspaceId: string,
+  postChannelIds: readonly string[],
+): Promise<OutPart[]> {
+  return postChannelIds.length === 0
+    ? []
+    : query(
+        em,
+        sql<OutPart>`
+          select pp.channel_id, pp.part, pp.text, pp.url, ${openInSql('pp')} as is_open,
+            (select count(*)::int from post_parts thread where thread.post_channel_id = pp.post_channel_id
+              and thread.workspace_id = pp.workspace_id and thread.run = pp.run) as parts
+          from post_parts pp
+          where pp.post_channel_id = any(${postChannelIds}) and pp.workspace_id = ${workspaceId} and ${outInSql('pp')}
+          order by pp.part`,
+      );
+}
+
+/** Forgets a channel that is taken off its post. None of its parts may be out: nobody would know any more that it is. */
+export async function forgetParts(em: Em, { workspaceId, postChannelId }: LedgerOf): Promise<void> {
+  await query(
+    em,
+    sql`delete from post_parts where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}`,
+  );
+}
+
+export type RecordedPart = {
+  readonly post_channel_id: string;
+  readonly part: number;
+  readonly run: number;
+  readonly state: PartState;
+  readonly url: string | null;
+  readonly sending_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+};
+
+/** All that the ledger has of a post: of every channel and every run. */
+export const partsOfPost = (
+  em: Em,
+  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
+): Promise<RecordedPart[]> =>
+  query(
+    em,
+    sql<RecordedPart>`
+      select pp.post_channel_id, pp.part, pp.run, pp.state, pp.url, pp.sending_at, pp.created_at, pp.updated_at
+      from post_parts pp
+      join post_channels pc on pc.id = pp.post_channel_id and pc.workspace_id = pp.workspace_id
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pp.run, pp.part`,
+  );
