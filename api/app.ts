@@ -1,21 +1,18 @@
-import Koa from 'koa';
+import Koa, { type Middleware } from 'koa';
+import { AppError } from '../domain/errors.ts';
 import { analyticsRoutes } from './analytics/routes.ts';
 import { channelRoutes } from './channels/routes.ts';
 import type { ApiDeps } from './deps.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
-import { answerErrors } from './http/answer-errors.ts';
-import { cutSlowReaders } from './http/cut-slow-readers.ts';
-import { fixedPaths } from './http/fixed-paths.ts';
-import { leaveRest } from './http/leave-rest.ts';
-import { mount, prefix } from './http/mount.ts';
-import { readableTarget } from './http/readable-target.ts';
-import { requestId } from './http/request-id.ts';
+import { answerErrors } from './http/errors.ts';
+import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
+import { cutSlowReaders, leaveRest } from './http/slow-clients.ts';
 import { meRoutes } from './me/routes.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
-import { openapiRouter } from './openapi/routes.ts';
+import { openapiRouter } from './openapi/document.ts';
 import { postRoutes } from './posts/routes.ts';
 import { boundAddresses } from './rate-limits/crowd.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
@@ -50,7 +47,7 @@ export function createApp(deps: ApiDeps): Koa {
     .use(answerErrors(deps.log))
     .use(readableTarget)
     .use(boundAddresses(deps.mostPerAddress))
-    .use(fixedPaths(prefix, routes));
+    .use(fixedPaths(routes));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());
   }
@@ -61,3 +58,23 @@ export function createApp(deps: ApiDeps): Koa {
   );
   return app;
 }
+
+/** Gives each request an id, or keeps the caller's own when it is harmless, and sends it back. */
+const requestId: Middleware = async (ctx, next) => {
+  const given = ctx.get('X-Request-Id');
+  const id = /^[\w.:\-]{1,100}$/v.test(given) ? given : crypto.randomUUID();
+  ctx.state['requestId'] = id;
+  ctx.set('X-Request-Id', id);
+  await next();
+};
+
+/** Refuses a request for what is no URL (`GET http://[::1/`), which Koa cannot read either: it throws at each look. */
+const readableTarget: Middleware = async (ctx, next) => {
+  const { url = '/' } = ctx.req;
+  if (!/^[\/*]/v.test(url) && !URL.canParse(url)) {
+    ctx.req.url = '/'; // Koa reads it once more for the answer.
+    throw new AppError('invalid_request', 'The address of the request is not a URL.');
+  }
+
+  await next();
+};

@@ -8,9 +8,9 @@ import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 import type { Staging } from '../runtime/storage/staging.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
+import type { DatabaseGate, Readiness } from './health/readiness.ts';
 import type { Admission } from './http/admission.ts';
-import type { DatabaseGate } from './http/database-gate.ts';
-import type { ReaderBounds } from './http/cut-slow-readers.ts';
+import type { ReaderBounds } from './http/slow-clients.ts';
 import type { BytesUnderWay } from './quotas/media-quota.ts';
 
 /** What use cases work with, built once in `api/run-api.ts`. */
@@ -45,13 +45,6 @@ export type ApiDeps = {
   readonly mostPerAddress: number;
   /** How many proxies before the API are believed about whom they forward for. */
   readonly trustedProxies: number;
-};
-
-/** `ok`, or what is wrong in a few words. */
-export type Readiness = {
-  readonly postgresql: string;
-  readonly temporal: string;
-  readonly worker: string;
 };
 
 /** What the media library works with. */

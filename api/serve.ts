@@ -2,8 +2,8 @@ import type { Config } from '../runtime/config.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import { createApp } from './app.ts';
 import type { ApiDeps } from './deps.ts';
-import { answerBroken } from './http/answer-broken.ts';
-import { boundConnections, type ConnectionBounds } from './rate-limits/bound-connections.ts';
+import { answerBroken } from './http/errors.ts';
+import { boundConnections, type ConnectionBounds } from './rate-limits/crowd.ts';
 
 /**
  * How long a connection without a request stays open, in milliseconds. Longer than load balancers keep theirs (60 s as a

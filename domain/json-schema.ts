@@ -13,6 +13,11 @@ type Fields = Readonly<Record<string, TSchema>>;
 /** A schema with a single `type`, which `nullable` makes two of. */
 type Typed<T extends TSchema> = T & { readonly type: string };
 
+/** Of an id that is asked for: in lower case, as every id goes out. The format `uuid` takes more spellings. */
+export const knownId = {
+  type: 'string',
+  pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+} as const;
 export const text = { type: 'string' } as const;
 export const uuid = { type: 'string', format: 'uuid' } as const;
 export const dateTime = { type: 'string', format: 'date-time' } as const;

@@ -3,6 +3,7 @@ import {
   dateTime,
   fields,
   flag,
+  knownId,
   listOf,
   nullable,
   oneOf,
@@ -13,7 +14,6 @@ import {
 } from '../../domain/json-schema.ts';
 import { platforms } from '../../domain/platform.ts';
 import type { QueryOf } from '../http/route.ts';
-import { idPattern } from '../http/shared-schemas.ts';
 import { bodyTruncated } from '../posts/cut-texts.ts';
 
 /** What a network may tell of a post. The order is that of the answer. */
@@ -39,11 +39,11 @@ export const analyticsQuery = {
   post_id: {
     description:
       'Only this post; `from` and `to` are ignored then. One that is not yours finds nothing.',
-    schema: { ...text, pattern: idPattern },
+    schema: knownId,
   },
   channel_id: {
     description: 'Only what went out on this channel. One that is not yours finds nothing.',
-    schema: { ...text, pattern: idPattern },
+    schema: knownId,
   },
   platform: {
     description: 'Only what went out on this network.',

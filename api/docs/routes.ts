@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Router } from '@koa/router';
 import manifest from '../../package.json' with { type: 'json' };
-import { loadPage } from './load-page.ts';
-import { serveFile } from './static-file.ts';
+import { serveFile, staticFile, type StaticFile } from './static-file.ts';
 
 /** Where a newcomer may go from `/`. */
 const welcome = {
@@ -52,4 +53,37 @@ export function docsRouter(): Router {
         serveFile(ctx, asset);
       }
     });
+}
+
+const types = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+const own = (name: string): URL => new URL(`page/${name}`, import.meta.url);
+const renderer = (name: string): string =>
+  fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
+
+type Page = {
+  readonly page: StaticFile;
+  /** By name. What is not in here is not served, whatever a path says. */
+  readonly assets: ReadonlyMap<string, StaticFile>;
+};
+
+/** Reads the page and the renderer (2 MB) from disk, once, so that a missing package is noticed at the start. */
+function loadPage(): Page {
+  const css = (path: URL | string): StaticFile => staticFile(types.css, readFileSync(path));
+  const js = (path: URL | string): StaticFile => staticFile(types.js, readFileSync(path));
+  return {
+    page: staticFile(types.html, readFileSync(own('index.html'))),
+    assets: new Map([
+      ['swagger-ui.css', css(renderer('swagger-ui.css'))],
+      ['swagger-ui-bundle.js', js(renderer('swagger-ui-bundle.js'))],
+      ['page.css', css(own('page.css'))],
+      ['start.js', js(own('start.js'))],
+      ['icon.svg', staticFile(types.svg, readFileSync(own('icon.svg')))],
+    ]),
+  };
 }

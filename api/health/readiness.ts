@@ -1,14 +1,20 @@
 import type { Orm } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { lastPolls } from '../../temporal/last-polls.ts';
-import type { Readiness } from '../deps.ts';
-import type { DatabaseGate } from '../http/database-gate.ts';
 
 /** In milliseconds: what does not answer in this time is not ready. */
 const deadlineMs = 2000;
 
 /** A worker asks for work at least once a minute; one that has not for longer is gone. In milliseconds. */
 const pollerAgeMs = 75_000;
+
+/** `ok`, or what is wrong in a few words. */
+export type Readiness = {
+  readonly postgresql: string;
+  readonly temporal: string;
+  readonly worker: string;
+};
 
 /** Whether a post that is scheduled now would go out: all parts are asked, side by side. */
 export async function readiness(
@@ -41,4 +47,27 @@ async function askDatabase(orm: Orm, gate: DatabaseGate): Promise<string> {
       () => 'does not answer',
     );
   return Promise.race([answer, timeout]);
+}
+
+/** Stands before the database until that is prepared: it has its schema, and this process the right SECRET_KEY. */
+export type DatabaseGate = {
+  readonly isOpen: () => boolean;
+  readonly open: () => void;
+  /** @throws AppError `unavailable` while the gate is closed. */
+  readonly assertOpen: () => void;
+};
+
+export function createDatabaseGate(): DatabaseGate {
+  let isOpen = false;
+  return {
+    isOpen: () => isOpen,
+    open: () => {
+      isOpen = true;
+    },
+    assertOpen: () => {
+      if (!isOpen) {
+        throw new AppError('unavailable', 'The database is being prepared. Try again.');
+      }
+    },
+  };
 }

@@ -3,10 +3,8 @@ import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { RateLimits } from '../../runtime/config/rate-limits.ts';
-import { clientAddress } from '../rate-limits/client-address.ts';
-import { createCrowd, enterCrowd } from '../rate-limits/crowd.ts';
-import { rateLimitHeaders } from '../rate-limits/headers.ts';
-import { createLimiter, type Standing } from '../rate-limits/limiter.ts';
+import { clientAddress, createCrowd, enterCrowd } from '../rate-limits/crowd.ts';
+import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/limiter.ts';
 import { authenticator } from './authenticate.ts';
 import type { Caller } from './route.ts';
 

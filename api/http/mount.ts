@@ -1,4 +1,5 @@
 import { Router, type RouterContext } from '@koa/router';
+import type { Middleware } from 'koa';
 import { AppError } from '../../domain/errors.ts';
 import { parser } from '../../runtime/parser.ts';
 import type { Admission } from './admission.ts';
@@ -45,7 +46,7 @@ function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
       body: await body(ctx),
       header,
       readMultipart: (options) => readMultipart(ctx, options),
-      hangUp: () => hangUpOf(ctx.res),
+      clientSignal: () => clientSignalOf(ctx.res),
     });
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
@@ -53,19 +54,19 @@ function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
   };
 }
 
-function hangUpOf(response: RouterContext['res']): AbortSignal {
-  const hangUp = new AbortController();
-  const look = (): void => {
+function clientSignalOf(response: RouterContext['res']): AbortSignal {
+  const left = new AbortController();
+  const onClose = (): void => {
     if (!response.writableFinished) {
-      hangUp.abort(new AppError('invalid_request', 'The client hung up.')); // No fault of ours.
+      left.abort(new AppError('invalid_request', 'The client hung up.')); // No fault of ours.
     }
   };
   if (response.closed) {
-    look(); // It hung up while we were at something else.
+    onClose(); // The client hung up while something else ran.
   }
 
-  response.once('close', look);
-  return hangUp.signal;
+  response.once('close', onClose);
+  return left.signal;
 }
 
 /** How this call's body is read and checked. */
@@ -94,4 +95,36 @@ function ids(params: Readonly<Record<string, string | undefined>>): Record<strin
   }
 
   return checked;
+}
+
+/**
+ * Answers a method that a path without parameters does not take with those that it does: by 405, or in the answer to
+ * OPTIONS. The router alone would take the last word of `GET /posts/validate` for an id.
+ */
+export function fixedPaths(routes: readonly Route[]): Middleware {
+  const fixed = routes.filter(({ path }) => !path.includes('{'));
+  const methodsOf = new Map(
+    [...Map.groupBy(fixed, ({ path }) => prefix + path)].map(([path, calls]) => [
+      path,
+      calls.flatMap(({ method }) => (method === 'get' ? ['HEAD', 'GET'] : [method.toUpperCase()])),
+    ]),
+  );
+  return async (ctx, next) => {
+    const methods = methodsOf.get(ctx.path);
+    if (!methods || methods.includes(ctx.method)) {
+      await next();
+      return;
+    }
+
+    ctx.set('Allow', methods.join(', '));
+    if (ctx.method !== 'OPTIONS') {
+      throw new AppError(
+        'method_not_allowed',
+        `${ctx.path} does not take ${ctx.method}; see Allow.`,
+      );
+    }
+
+    ctx.status = 200;
+    ctx.body = '';
+  };
 }

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Value } from '../../domain/json-schema.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import type { Tag } from '../openapi/tags.ts';
+import type { Tag } from '../openapi/info.ts';
 import type { Multipart, MultipartOptions } from './read-multipart.ts';
 
 /** Who is calling. Every query names the workspace. */
@@ -26,7 +26,7 @@ export type Request = {
   /** For a call whose body is multipart: reads it, once the use case knows where its file goes. */
   readonly readMultipart: (options: MultipartOptions) => Promise<Multipart>;
   /** Aborts when the client hangs up before it has its answer. Made on the first call. */
-  readonly hangUp: () => AbortSignal;
+  readonly clientSignal: () => AbortSignal;
 };
 
 export type Answer = {
@@ -37,6 +37,12 @@ export type Answer = {
 
 /** What the OpenAPI document says of a header: its JSON Schema, and what it means. */
 export type HeaderSpec = { readonly description: string; readonly schema: TSchema };
+
+/** The header of an answer that made something. */
+export const location = {
+  description: 'The path of what was made.',
+  schema: { type: 'string', format: 'uri-reference' },
+} as const;
 
 /** A query parameter: a JSON Schema of a string, a number or an integer. */
 export type QuerySpec = {

@@ -1,7 +1,6 @@
 import { record, uuid } from '../../domain/json-schema.ts';
 import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
-import { location } from '../http/shared-schemas.ts';
+import { location, route, type Route } from '../http/route.ts';
 import { deleted, listed, one } from './examples.ts';
 import { deleteMedia, listMedia, loadMedia, presentMedia } from './library.ts';
 import { mediaAnswer, mediaListSchema, mediaQuery, uploadSchema } from './schemas.ts';

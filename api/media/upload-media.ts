@@ -19,7 +19,7 @@ import { insertMedia, maxFileBytes, storedMedia, storeFile } from './store-files
 export async function uploadMedia(
   deps: ApiDeps,
   owner: QuotaOwner,
-  { readMultipart: read, hangUp }: Pick<Request, 'readMultipart' | 'hangUp'>,
+  { readMultipart: read, clientSignal }: Pick<Request, 'readMultipart' | 'clientSignal'>,
 ): Promise<MediaFile> {
   const { media, orm } = deps;
   // Before any of it is read: what cannot stay in the end should cost nothing.
@@ -29,7 +29,7 @@ export async function uploadMedia(
     const name = await receive(filePath, (sink) =>
       read({ sink, through: coming.through, maxBytes: maxFileBytes, stallMs: media.stallMs }),
     );
-    const signal = hangUp();
+    const signal = clientSignal();
     const sent = { name, workspaceId: owner.workspaceId, signal };
     const stored = storedMedia(deps, [await storeFile(deps, filePath, sent)], coming);
     try {

@@ -1,6 +1,8 @@
 import { postAnalyticsSchema } from '../analytics/schemas.ts';
 import { channelSchema } from '../channels/schemas.ts';
-import { errorSchema } from '../http/shared-schemas.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import { errorSchema } from '../http/errors.ts';
+import type { HeaderSpec } from '../http/route.ts';
 import { mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { channelResultSchema, postSchema } from '../../domain/post-view.ts';
 import {
@@ -66,3 +68,92 @@ function referParts(schema: unknown): unknown {
 /** Each named schema, written out. */
 export const schemaComponents = (): object =>
   Object.fromEntries(Object.entries(named).map(([name, schema]) => [name, referParts(schema)]));
+
+type HeaderSpecs = Readonly<Record<string, HeaderSpec>>;
+
+/** On every answer, so it is described once. */
+const everywhere: HeaderSpecs = {
+  'X-Request-Id': {
+    description:
+      'Names this call in the logs. It is your own when you sent an `X-Request-Id` of 1 to 100 letters, digits and `_ . : -`.',
+    schema: { type: 'string', pattern: '^[\\w.:\\-]{1,100}$' },
+  },
+};
+
+/** On every answer to a caller who is known by then (draft-ietf-httpapi-ratelimit-headers-11). */
+const whereCounted: HeaderSpecs = {
+  'RateLimit-Policy': {
+    description: 'The limits of your API key: `q` calls in each `w` seconds.',
+    schema: listOf('q=\\d+;w=\\d+', '"requests";q=120;w=60, "writes";q=60;w=60'),
+  },
+  RateLimit: {
+    description:
+      'Where you stand towards the limits that counted this call: `r` calls are left, for the next `t` seconds.',
+    schema: listOf('r=\\d+;t=\\d+', '"requests";r=119;t=60'),
+  },
+};
+
+function listOf(parameters: string, example: string): object {
+  const item = `"[a-z-]+";${parameters}`;
+  return { type: 'string', pattern: `^${item}(?:, ${item})*$`, examples: [example] };
+}
+
+const retryAfter = {
+  'Retry-After': {
+    description: 'In how many seconds to ask again.',
+    schema: { type: 'string', pattern: '^\\d+$', examples: ['2'] },
+  },
+};
+
+/** What an error answer carries beside that. */
+const errorHeaders: Readonly<Partial<Record<ErrorCode, HeaderSpecs>>> = {
+  unauthorized: {
+    'WWW-Authenticate': {
+      description: 'How to authenticate.',
+      schema: { type: 'string', const: 'Bearer' },
+    },
+  },
+  method_not_allowed: {
+    Allow: {
+      description: 'The methods that the path takes, with commas between them.',
+      schema: { type: 'string', examples: ['HEAD, GET'] },
+    },
+  },
+  rate_limited: retryAfter,
+  unavailable: retryAfter,
+};
+
+/** Answered before it is known who calls. */
+const uncounted: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'method_not_allowed']);
+/** May happen before and after. */
+const perhapsCounted: ReadonlySet<ErrorCode> = new Set(['internal', 'unavailable']);
+
+/** The headers of a good answer. All of them are sent every time. */
+export const headersOf = (specs: HeaderSpecs): object => ({
+  ...mapValues({ ...everywhere, ...whereCounted }, toReference),
+  ...mapValues(specs, asHeader),
+});
+
+/** The headers of an answer to these failures, which share a status. */
+export const headersOfErrors = (codes: readonly ErrorCode[]): object => ({
+  ...mapValues(everywhere, toReference),
+  ...(codes.some((code) => uncounted.has(code)) ? {} : countedHeaders(codes)),
+  ...Object.assign({}, ...codes.map((code) => mapValues(errorHeaders[code] ?? {}, asHeader))),
+});
+
+const countedHeaders = (codes: readonly ErrorCode[]): object =>
+  codes.some((code) => perhapsCounted.has(code))
+    ? mapValues(whereCounted, (spec) => ({ ...spec, required: false }))
+    : mapValues(whereCounted, toReference);
+
+export const headerComponents = (): object =>
+  mapValues({ ...everywhere, ...whereCounted }, asHeader);
+
+const asHeader = (spec: HeaderSpec): object => ({ required: true, ...spec });
+
+const toReference = (_: HeaderSpec, name: string): object => ({
+  $ref: `#/components/headers/${name}`,
+});
+
+const mapValues = (specs: HeaderSpecs, map: (spec: HeaderSpec, name: string) => object): object =>
+  Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, map(spec, name)]));

@@ -1,7 +1,6 @@
 import type { AnswerSpec, Examples, Route } from '../http/route.ts';
-import { refer } from './components.ts';
-import { errorAnswer, failuresOf } from './error-answers.ts';
-import { headersOf } from './headers.ts';
+import { headersOf, refer } from './components.ts';
+import { errorAnswer, failuresOf } from './failures.ts';
 
 /** One call as an Operation Object. */
 export function operationOf(route: Route): object {

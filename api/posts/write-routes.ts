@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
-import { location } from '../http/shared-schemas.ts';
+import { location, route, type Route } from '../http/route.ts';
 import { createPost } from './create-post.ts';
 import { editPost } from './edit-post.ts';
 import {
@@ -76,9 +75,9 @@ export const createCall = (deps: ApiDeps): Route =>
       'plan_required',
       'quota_exceeded',
     ],
-    handle: async ({ caller, body, header, hangUp }) => {
+    handle: async ({ caller, body, header, clientSignal }) => {
       const key = idempotencyKey(header('idempotency-key'), body.idempotency_key);
-      const { postId, replayed } = await createPost(deps, caller, body, key, hangUp());
+      const { postId, replayed } = await createPost(deps, caller, body, key, clientSignal());
       const answer = await showPost(deps, caller.workspaceId, postId);
       return replayed
         ? { status: 200, body: answer, headers: { 'Idempotency-Replayed': 'true' } }
@@ -105,9 +104,9 @@ export const validateCall = (deps: ApiDeps): Route =>
       },
     },
     errors: [...requestErrors, 'quota_exceeded'],
-    handle: async ({ caller, body, hangUp }) => ({
+    handle: async ({ caller, body, clientSignal }) => ({
       status: 200,
-      body: await validatePost(deps, caller, body, hangUp()),
+      body: await validatePost(deps, caller, body, clientSignal()),
     }),
   });
 
@@ -143,8 +142,8 @@ export const editCall = (deps: ApiDeps): Route =>
       'not_found',
       'post_not_editable',
     ],
-    handle: async ({ caller, params: { id = '' }, body, hangUp }) => {
-      await editPost(deps, caller, id, body, hangUp());
+    handle: async ({ caller, params: { id = '' }, body, clientSignal }) => {
+      await editPost(deps, caller, id, body, clientSignal());
       return { status: 200, body: await showPost(deps, caller.workspaceId, id) };
     },
   });

@@ -1,7 +1,6 @@
 import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { location, route, type Route } from '../http/route.ts';
 import { listOf, record, uuid } from '../../domain/json-schema.ts';
-import { location } from '../http/shared-schemas.ts';
 import * as examples from './examples.ts';
 import { loadDeliveries } from './read-deliveries.ts';
 import { loadEndpoint, loadEndpoints, presentEndpoint } from './read-endpoints.ts';

@@ -11,7 +11,7 @@ export const apiMutations: readonly Mutation[] = [
     ['a key that was revoked lets in', ' and k.revoked_at is null', ''],
   ]),
   ...mutationsOf(
-    'api/http/last-use.ts',
+    'api/http/authenticate.ts',
     ['test/cli/keys'],
     [['a key’s use is never written down', 'set last_used_at = now()', 'set last_used_at = null']],
   ),
@@ -47,11 +47,11 @@ export const apiMutations: readonly Mutation[] = [
       'refused: position >= quota',
     ],
   ]),
-  ...mutationsOf('api/rate-limits/client-address.ts', limits, [
+  ...mutationsOf('api/rate-limits/crowd.ts', limits, [
     ['each IPv6 address has wrong keys of its own', 'toByteArray().slice(0, 8)', 'toByteArray()'],
   ]),
   ...mutationsOf(
-    'api/http/statuses.ts',
+    'api/http/errors.ts',
     ['test/api/webhooks', 'test/api/contract'],
     [
       [
@@ -61,15 +61,15 @@ export const apiMutations: readonly Mutation[] = [
       ],
     ],
   ),
-  ...mutationsOf('api/http/answer-errors.ts', limits, [
+  ...mutationsOf('api/http/errors.ts', limits, [
     [
-      'a refused call is always told to come back in two seconds',
+      'a refused call is always asked to come back in two seconds',
       'error.retryAfter ?? retryAfter',
       'retryAfter',
     ],
   ]),
   ...mutationsOf(
-    'api/http/answer-errors.ts',
+    'api/http/errors.ts',
     ['test/api/outages'],
     [
       [
@@ -79,7 +79,7 @@ export const apiMutations: readonly Mutation[] = [
       ],
     ],
   ),
-  ...mutationsOf('api/http/read-text.ts', http, [
+  ...mutationsOf('api/http/read-body.ts', http, [
     ['bytes that are no UTF-8 become U+FFFD', 'fatal: true', 'fatal: false'],
   ]),
   ...mutationsOf('api/http/read-query.ts', http, [

@@ -3,8 +3,7 @@ import formats from 'ajv-formats';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { allRoutes } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
-import { createDocument } from '../../api/openapi/create-document.ts';
-import { openAnswers } from '../../api/openapi/open-answers.ts';
+import { createDocument, openAnswers } from '../../api/openapi/document.ts';
 
 /** What a call of the API answered. */
 export type Reply = {
@@ -145,7 +144,7 @@ const toText = ({ instancePath, message, params }: ErrorObject): string =>
 
 /**
  * The document as the code has it, which allows no field that it does not name; what is published is milder
- * (`api/openapi/open-answers.ts`). No call is made, so nothing of the dependencies is needed.
+ * (`api/openapi/document.ts`). No call is made, so nothing of the dependencies is needed.
  */
 export const ourDocument = (): Document =>
   JSON.parse(JSON.stringify(createDocument(allRoutes({} as ApiDeps)))) as Document;

@@ -1,3 +1,49 @@
+import { Router } from '@koa/router';
+import { serveFile, staticFile } from '../docs/static-file.ts';
+import type { Route } from '../http/route.ts';
+import { headerComponents, schemaComponents } from './components.ts';
+import { errorComponents } from './failures.ts';
+import { info, securitySchemes, tags } from './info.ts';
+import { operationOf } from './operation.ts';
+import { outgoingWebhooks } from './webhooks.ts';
+
+/** The document of these calls, for programs. It needs no key: it says nothing of any workspace. */
+export function openapiRouter(routes: readonly Route[]): Router {
+  const text = `${JSON.stringify(openAnswers(createDocument(routes)))}\n`;
+  const file = staticFile('application/json; charset=utf-8', Buffer.from(text));
+  return new Router().get('/openapi.json', (ctx) => serveFile(ctx, file));
+}
+
+/**
+ * The OpenAPI 3.1 document of these calls, and of the requests that go out to webhook endpoints. It allows no field
+ * that it does not name, anywhere; `openAnswers` makes of it what is published.
+ */
+export const createDocument = (routes: readonly Route[]): Readonly<Record<string, unknown>> => ({
+  openapi: '3.1.0',
+  info,
+  servers: [{ url: '/api/v1' }],
+  security: [{ apiKey: [] }],
+  tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+  paths: pathsOf(routes),
+  webhooks: outgoingWebhooks(),
+  components: {
+    schemas: schemaComponents(),
+    responses: errorComponents(routes),
+    headers: headerComponents(),
+    securitySchemes,
+  },
+});
+
+function pathsOf(routes: readonly Route[]): object {
+  const byPath = Map.groupBy(routes, ({ path }) => path);
+  return Object.fromEntries(
+    [...byPath].map(([path, calls]) => [
+      path,
+      Object.fromEntries(calls.map((route) => [route.method, operationOf(route)])),
+    ]),
+  );
+}
+
 type Json = Readonly<Record<string, unknown>>;
 
 /**
