@@ -1,5 +1,6 @@
 import type { WorkflowStates } from '../domain/workflow-state.ts';
 import type { Orm } from '../db/orm.ts';
+import type { RulesByPlatform } from '../networks/content-rules.ts';
 import type { Network } from '../networks/network.ts';
 import type { Kept } from '../runtime/config/kept.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
@@ -20,6 +21,8 @@ export type ActivityDeps = {
   readonly storage: MediaStorage;
   /** Where browsers reach the API, without a slash at the end: events link to files. */
   readonly publicUrl: string;
+  /** Of all networks, also those that have no adapter. */
+  readonly rules: RulesByPlatform;
   /** The sweep asks whether Temporal goes on with what the database waits for. */
   readonly workflows: WorkflowStates;
   /** For how many days what is over is kept. */

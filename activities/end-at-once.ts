@@ -48,7 +48,7 @@ export async function endAtOnce(
     return null;
   }
 
-  const view = presentPost(row, deps.publicUrl);
+  const view = presentPost(row, deps);
   const statuses = view.channels.map((channel) => channel.status);
   const type = finalEventType(statuses);
   if (type === null || !statuses.every(isFinal)) {

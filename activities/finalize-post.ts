@@ -57,7 +57,7 @@ export async function finalizePost(
 
     if (post.status === 'published' || post.status === 'failed') {
       const deliveryIds = await pendingDeliveries(em, scope);
-      const view = await mustLoad(em, scope, deps.publicUrl);
+      const view = await mustLoad(em, scope, deps);
       return { status: post.status, deliveryIds, channels: endsIn(view) };
     }
 
@@ -135,26 +135,26 @@ async function endPost(
  */
 async function endChannels(
   em: Em,
-  { publicUrl }: ActivityDeps,
+  deps: ActivityDeps,
   scope: Scope,
   why: Why,
 ): Promise<Pick<Ending, 'view' | 'isUnfinished'>> {
-  const view = await mustLoad(em, scope, publicUrl);
+  const view = await mustLoad(em, scope, deps);
   if (view.channels.every(({ status }) => isFinal(status))) {
     return { view, isUnfinished: false };
   }
 
   const isUnfinished = await endOpenChannels(em, scope, why);
-  return { view: await mustLoad(em, scope, publicUrl), isUnfinished };
+  return { view: await mustLoad(em, scope, deps), isUnfinished };
 }
 
 /** @throws Error for a post that is not there, which does not happen under its lock. */
 async function mustLoad(
   em: Em,
   { workspaceId, postId }: Scope,
-  publicUrl: string,
+  deps: ActivityDeps,
 ): Promise<PostView> {
-  const view = await loadPostView(em, workspaceId, postId, publicUrl);
+  const view = await loadPostView(em, workspaceId, postId, deps);
   if (!view) {
     throw new Error('The post is gone.');
   }

@@ -3,7 +3,7 @@ import { migrate } from '../db/migrate.ts';
 import { installationId } from '../db/installation-id.ts';
 import { createOrm } from '../db/orm.ts';
 import { keepSealedBy, mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
-import { rulesOf } from '../networks/rules.ts';
+import { rulesOf } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config.ts';
 import { describeError } from '../runtime/describe-error.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';

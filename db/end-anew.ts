@@ -1,10 +1,10 @@
 import { type ChannelStatus, finalEventType, statusOfBegunPost } from '../domain/post-status.ts';
-import { loadPostView } from './load-post-view.ts';
+import { loadPostView, type PostPresentation } from './load-post-view.ts';
 import type { Em } from './orm.ts';
 import { recordEvent } from './record-event.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
-type At = { readonly publicUrl: string; readonly now: Date };
+type At = PostPresentation & { readonly now: Date };
 
 /**
  * A post that was cancelled, and of which every channel finished in spite of that, ends as if there had been no cancel.
@@ -50,7 +50,7 @@ export async function endIfPublished(em: Em, scope: Scope, at: At): Promise<stri
 export async function endAnew(
   em: Em,
   { workspaceId, postId }: Scope,
-  { publicUrl, now }: At,
+  { now, ...shownBy }: At,
 ): Promise<string[]> {
   const rows = await em.execute<{ status: ChannelStatus }[]>(
     'select status from post_channels where post_id = ? and workspace_id = ?',
@@ -67,7 +67,7 @@ export async function endAnew(
      where id = ? and workspace_id = ? returning run`,
     [statusOfBegunPost(channels), now, postId, workspaceId],
   );
-  const view = await loadPostView(em, workspaceId, postId, publicUrl);
+  const view = await loadPostView(em, workspaceId, postId, shownBy);
   return recordEvent(em, {
     workspaceId,
     type,

@@ -1,12 +1,13 @@
 import { linkOf } from '../domain/links.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import { ask } from './ask.ts';
+import type { RulesByPlatform } from '../networks/content-rules.ts';
 import type { Em } from './orm.ts';
 
 type Time = string | Date;
 
 /** As PostgreSQL gives them: times inside of JSON are texts. */
-type ChannelRow = Omit<ChannelFacts, 'retryAt'> & { readonly retryAt: string | null };
+type ChannelRow = Omit<ChannelFacts, 'retryAt' | 'threads'> & { readonly retryAt: string | null };
 type MediaRow = { readonly linkToken: string; readonly name: string; readonly type: string };
 export type PostRow = Omit<
   PostFacts,
@@ -46,22 +47,27 @@ export const selectPost = (more = ''): string => `
 
 const sql = selectPost();
 
+/** What a post is shown with, beside its rows. */
+export type PostPresentation = {
+  /** Where browsers reach the API, for the links to its files. */
+  readonly publicUrl: string;
+  readonly rules: RulesByPlatform;
+};
+
 /**
  * A post in the one shape that the API answers and events carry; null when the workspace has no such post.
- *
- * @param publicUrl Where browsers reach the API, for the links to its files.
- */
+ * */
 export async function loadPostView(
   em: Em,
   workspaceId: string,
   postId: string,
-  publicUrl: string,
+  shownBy: PostPresentation,
 ): Promise<PostView | null> {
   const [row] = await ask<PostRow>(em, sql, [postId, workspaceId]);
-  return row ? presentPost(row, publicUrl) : null;
+  return row ? presentPost(row, shownBy) : null;
 }
 
-export function presentPost(row: PostRow, publicUrl: string): PostView {
+export function presentPost(row: PostRow, { publicUrl, rules }: PostPresentation): PostView {
   const post: PostFacts = {
     ...row,
     scheduledAt: time(row.scheduled_at),
@@ -70,9 +76,16 @@ export function presentPost(row: PostRow, publicUrl: string): PostView {
     publishedAt: time(row.published_at),
     media: (row.media ?? []).map(({ type, ...file }) => ({ url: linkOf(publicUrl, file), type })),
   };
-  return viewPost(post, (row.channels ?? []).map(factsOf));
+  return viewPost(
+    post,
+    (row.channels ?? []).map((channel) => factsOf(channel, rules)),
+  );
 }
 
-const factsOf = (row: ChannelRow): ChannelFacts => ({ ...row, retryAt: time(row.retryAt) });
+const factsOf = (row: ChannelRow, rules: RulesByPlatform): ChannelFacts => ({
+  ...row,
+  threads: rules[row.platform]?.threads ?? true,
+  retryAt: time(row.retryAt),
+});
 
 const time = (at: Time | null): Date | null => (at === null ? null : new Date(at));

@@ -13,7 +13,6 @@ import {
   uuid,
   type Value,
 } from './json-schema.ts';
-import { hasThreads } from './platform.ts';
 import {
   channelStatuses,
   postStatuses,
@@ -88,6 +87,8 @@ export type ChannelFacts = {
   readonly channelId: string;
   readonly status: ChannelStatus;
   readonly platform: string;
+  /** Whether its network has threads. */
+  readonly threads: boolean;
   readonly handle: string;
   readonly body: string | null;
   /** Once it was published. */
@@ -129,7 +130,7 @@ export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): Po
 
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   const { live } = channel;
-  const texts = textsForChannel(post, channel.body, hasThreads(channel.platform));
+  const texts = textsForChannel(post, channel.body, channel.threads);
   const warnings = [channel.warning, live && liveWarning(live, texts.length)];
   return {
     channel_id: channel.channelId,

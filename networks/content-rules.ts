@@ -40,10 +40,19 @@ export type ValidationResult = {
   readonly texts: readonly Measure[];
 };
 
-/** What a network accepts, validated without a request to it, so that a post is refused at scheduling and not at its time. */
+/**
+ * What every process knows of a network, also one that does not load its adapter. Posts are validated by it without a
+ * request to the network, so that one is refused at scheduling and not at its time.
+ */
 export type Rules = {
   /** Whether it has threads. Where not, a thread's texts are joined by a blank line before they are validated. */
   readonly threads: boolean;
+  /**
+   * How long after the start of a send the post may still appear, in milliseconds. `absent` sooner than that
+   * proves nothing, also where a second send of the same key cannot make a second post: the post may have been cancelled
+   * and edited by then, and goes out under another key.
+   */
+  readonly appearsWithinMs: number;
   /**
    * Validates what a channel is to publish. Pure; never throws.
    *
@@ -51,3 +60,10 @@ export type Rules = {
    */
   validate(content: Content, settings: Json): ValidationResult;
 };
+
+/** What is known of each network, by the name that a channel's `platform` has. */
+export type RulesByPlatform = Readonly<Record<string, Rules>>;
+
+/** After so long no network can still write a post that it was asked for, in milliseconds. */
+export const longestAppearanceMs = (rules: RulesByPlatform): number =>
+  Math.max(...Object.values(rules).map(({ appearsWithinMs }) => appearsWithinMs));

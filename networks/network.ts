@@ -84,12 +84,6 @@ export type Finding =
   | { readonly kind: 'absent' };
 
 /**
- * The longest `appearsWithinMs` that a network may have, in milliseconds: only after it does a person's word count that a
- * post is not there.
- */
-export const longestAppearsWithinMs = 60_000;
-
-/**
  * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a
  * part whose outcome is open.
  *
@@ -100,12 +94,6 @@ export type Network = {
   readonly rules: Rules;
   /** `atomic`: a thread goes out in one step, all or nothing. `sequential`: a step is one part. */
   readonly threads: 'atomic' | 'sequential';
-  /**
-   * How long after the start of a send the post may still appear, in milliseconds. `absent` sooner than that
-   * proves nothing, also where a second send of the same key cannot make a second post: the post may have been cancelled
-   * and edited by then, and goes out under another key.
-   */
-  readonly appearsWithinMs: number;
   /**
    * Computes what every try must share. May read from the network; creates nothing.
    *

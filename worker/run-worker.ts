@@ -5,7 +5,7 @@ import { installationId } from '../db/installation-id.ts';
 import { migrate } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
 import { keepSealedBy, mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
-import { networks } from '../networks/index.ts';
+import { loadNetworks, rulesOf } from '../networks/registry.ts';
 import { readConfig } from '../runtime/config.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
@@ -55,8 +55,8 @@ export async function runWorker(
   const { now } = clock;
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
-  const links = { orm, networks, egress, webhooks, storage, workflows };
-  const deps = adapt({ ...links, publicUrl, kept, log, sealer, now });
+  const links = { orm, networks: await loadNetworks(), egress, webhooks, storage, workflows };
+  const deps = adapt({ ...links, rules: rulesOf, publicUrl, kept, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
   const installation = await prepareDatabase({ orm, clock, keyId: sealer.keyId, log });

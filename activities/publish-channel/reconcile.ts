@@ -69,13 +69,13 @@ async function reconcileStep(
   }
 
   const sendingForMs = Math.min(...step.map((entry) => entry.sendingForMs ?? Infinity));
-  if (sendingForMs < network.appearsWithinMs) {
+  if (sendingForMs < network.rules.appearsWithinMs) {
     throw new NetworkError(
       'network_unavailable',
       'The network did not answer when it was asked to publish, and does not show the post yet. It is only sent again once it can no longer appear.',
       {
         taken: 'unknown',
-        retryAtMs: deps.now().getTime() + network.appearsWithinMs - sendingForMs,
+        retryAtMs: deps.now().getTime() + network.rules.appearsWithinMs - sendingForMs,
       },
     );
   }
@@ -137,13 +137,16 @@ async function assertOurs(
   step: readonly Entry[],
   found: number,
 ): Promise<void> {
-  const search = { text: step[0]?.text ?? '', withinMs: network.appearsWithinMs };
+  const search = { text: step[0]?.text ?? '', withinMs: network.rules.appearsWithinMs };
   const { count, youngestMs } = await sameTextUnderWay(em, job, search);
   if (count >= found) {
     throw new NetworkError(
       'network_unavailable',
       'The network did not answer when it was asked to publish. It shows a post with this text, which may be that of another post of yours that is being sent just now.',
-      { taken: 'unknown', retryAtMs: deps.now().getTime() + network.appearsWithinMs - youngestMs },
+      {
+        taken: 'unknown',
+        retryAtMs: deps.now().getTime() + network.rules.appearsWithinMs - youngestMs,
+      },
     );
   }
 }

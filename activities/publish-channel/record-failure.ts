@@ -78,7 +78,7 @@ export async function recordFailure(
     }
 
     const end = await recordEnd(em, job, { ...failure, code: next.code });
-    await endCancelled(em, job, { publicUrl: deps.publicUrl, now: deps.now() });
+    await endCancelled(em, job, { publicUrl: deps.publicUrl, rules: deps.rules, now: deps.now() });
     return { kind: 'final', status: end, code: endCode(end, next.code), deliveryIds };
   });
 }

@@ -101,9 +101,9 @@ async function recordLate(
     const hasEnded = post?.status === 'failed' || post?.status === 'published';
     const scope = { workspaceId, postId };
     if (hasEnded && was && was.status !== 'published') {
-      await endAnew(em, scope, { publicUrl: deps.publicUrl, now });
+      await endAnew(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
     }
 
-    await endCancelled(em, scope, { publicUrl: deps.publicUrl, now });
+    await endCancelled(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
   });
 }

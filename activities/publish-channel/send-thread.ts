@@ -203,7 +203,7 @@ async function sendStep(
 
     // The request left and no answer came. Mostly the network can tell at once.
     if (!(await findStep(attempt, step, sent))) {
-      throw unsettled(error, deps.now().getTime() + network.appearsWithinMs);
+      throw unsettled(error, deps.now().getTime() + network.rules.appearsWithinMs);
     }
 
     return null;

@@ -12,7 +12,7 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
-import { platforms } from '../../domain/platform.ts';
+import { platforms } from '../../networks/registry.ts';
 import type { QueryOf } from '../http/route.ts';
 import { bodyTruncated } from '../posts/cut-texts.ts';
 

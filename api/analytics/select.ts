@@ -1,4 +1,4 @@
-import type { Platform } from '../../domain/platform.ts';
+import type { Platform } from '../../networks/registry.ts';
 import { cutTexts } from '../posts/cut-texts.ts';
 import type { Sort } from './schemas.ts';
 

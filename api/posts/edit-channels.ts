@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { waitingRow } from '../../db/channel-status.ts';
 import { endIfPublished } from '../../db/end-anew.ts';
+import type { PostPresentation } from '../../db/load-post-view.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
 import { forgetParts, outParts } from '../../db/ledger/live-parts.ts';
@@ -99,7 +100,7 @@ export async function endWithout(
   em: Em,
   { id: postId, workspaceId }: Post,
   { removed }: EditedChannels,
-  at: { readonly publicUrl: string; readonly now: Date },
+  at: PostPresentation & { readonly now: Date },
 ): Promise<void> {
   if (removed.length > 0) {
     await em.flush();

@@ -120,7 +120,7 @@ async function applyEdit(
   const warning = [missing, warningFor(validations)].filter(Boolean).join(' ') || null;
   const timeChanged = changePost(post, { content, dueAt, status, warning }, deps.now());
   const networks = channels.open.map(({ platform }) => platform);
-  await endWithout(em, post, channels, { publicUrl: deps.publicUrl, now: deps.now() });
+  await endWithout(em, post, channels, { ...deps, now: deps.now() });
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
 }

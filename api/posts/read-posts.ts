@@ -10,11 +10,11 @@ import type { PostList, PostSummary } from './schemas.ts';
 
 /** @throws AppError `not_found` */
 export async function showPost(
-  { orm, publicUrl }: ApiDeps,
+  deps: ApiDeps,
   workspaceId: string,
   id: string,
 ): Promise<{ post: PostView }> {
-  const post = await loadPostView(orm.em.fork(), workspaceId, id, publicUrl);
+  const post = await loadPostView(deps.orm.em.fork(), workspaceId, id, deps);
   if (!post) {
     throw new AppError('not_found', `There is no post "${id}".`);
   }

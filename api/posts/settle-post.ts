@@ -19,11 +19,11 @@ import { isId } from '../../domain/is-id.ts';
 import { isText } from '../../domain/texts.ts';
 import { postAddress } from '../../domain/links.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
-import { longestAppearsWithinMs } from '../../networks/network.ts';
+import { longestAppearanceMs, type RulesByPlatform } from '../../networks/content-rules.ts';
 import type { ApiDeps } from '../deps.ts';
 import { lockPost, type PostScope } from './lock-post.ts';
 
-export type SettleDeps = Pick<ApiDeps, 'orm' | 'now' | 'publicUrl' | 'syncDelivery'>;
+export type SettleDeps = Pick<ApiDeps, 'orm' | 'now' | 'publicUrl' | 'rules' | 'syncDelivery'>;
 
 /** What a person found who looked at the account. */
 export type Settlement = {
@@ -70,12 +70,13 @@ export async function settlePost(
       await assertFree(em, { workspaceId, channelId, postChannelId: channel.id }, url);
     }
 
-    const outcome = await closeParts(em, { workspaceId, postChannelId: channel.id }, url, now);
+    const known = { now, rules: deps.rules };
+    const outcome = await closeParts(em, { workspaceId, postChannelId: channel.id }, url, known);
     await settleChannel(em, workspaceId, channel.id, outcome, now);
     await updatePost(em, scope, outcome, now);
     const hasEnded = post.status === 'failed' || post.status === 'published';
     const end = hasEnded ? endAnew : endIfPublished;
-    return end(em, scope, { publicUrl: deps.publicUrl, now });
+    return end(em, scope, { ...deps, now });
   });
   for (const deliveryId of deliveryIds) {
     deps.syncDelivery({ workspaceId, deliveryId, round: 1 });
@@ -184,11 +185,11 @@ async function closeParts(
   em: Em,
   channel: { readonly workspaceId: string; readonly postChannelId: string },
   url: string | null,
-  now: Date,
+  { now, rules }: { readonly now: Date; readonly rules: RulesByPlatform },
 ): Promise<Settled> {
   const ledger = await lockLedger(em, channel);
   if (url === null) {
-    assertHasAppeared(ledger, now);
+    assertHasAppeared(ledger, now, longestAppearanceMs(rules));
     await closeAsRefused(em, channel, now);
     return { status: 'failed', code: 'not_published', error: absentSentence(ledger) };
   }
@@ -204,14 +205,14 @@ async function closeParts(
 }
 
 /**
- * Until a network has surely written what it was asked for, "it is not there" may become untrue, and a retry would send
+ * Until every network has surely written what it was asked for, "it is not there" may become untrue, and a retry would send
  * it twice.
  *
  * @throws AppError `nothing_to_settle`
  */
-function assertHasAppeared({ open }: LedgerView, now: Date): void {
+function assertHasAppeared({ open }: LedgerView, now: Date, appearsWithinMs: number): void {
   const sendingForMs = Math.min(...open.map((part) => part.sendingForMs ?? Infinity));
-  const waitMs = longestAppearsWithinMs - sendingForMs;
+  const waitMs = appearsWithinMs - sendingForMs;
   if (waitMs > 0) {
     throw new AppError(
       'nothing_to_settle',

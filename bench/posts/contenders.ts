@@ -1,4 +1,4 @@
-import { networks } from '../../networks/index.ts';
+import { loadNetworks } from '../../networks/registry.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { postsQueue, publishQueue } from '../../workflows/messages.ts';
@@ -114,9 +114,10 @@ const startEach = (
   );
 };
 
+const names = Object.keys(await loadNetworks());
+
 /** Network by network in turn, as the channels of our posts are. */
 const queuesOf = (channels: number): string[] => {
-  const names = Object.keys(networks);
   return Array.from({ length: channels }, (_, index) =>
     publishQueue(names[index % names.length] ?? ''),
   );

@@ -1,5 +1,6 @@
 import { settlePost } from '../../api/posts/settle-post.ts';
 import { loadPostView } from '../../db/load-post-view.ts';
+import { rulesOf } from '../../networks/registry.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { findPost, leftToRelay } from './operated.ts';
 import { oneLine } from './words.ts';
@@ -10,11 +11,11 @@ export async function settleOne(
   { POST: given = '', CHANNEL: channelId = '', published }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
   const { postId, workspaceId } = await findPost(em, given);
-  const deps = { orm, now, publicUrl, syncDelivery: leftToRelay };
+  const deps = { orm, now, publicUrl, rules: rulesOf, syncDelivery: leftToRelay };
   const settlement = { channelId, url: published ?? null };
   await settlePost(deps, { workspaceId, postId }, settlement);
 
-  const view = await loadPostView(orm.em.fork(), workspaceId, postId, publicUrl);
+  const view = await loadPostView(orm.em.fork(), workspaceId, postId, deps);
   const channel = view?.channels.find((one) => one.channel_id === channelId);
   const hasEnded = view?.status === 'published' || view?.status === 'failed';
   const heard = hasEnded

@@ -25,9 +25,6 @@ export const bluesky: Network = {
   id: 'bluesky',
   rules,
   threads: 'atomic',
-  // A second write under the same keys is refused, but the post may be edited meanwhile, and then has others. What
-  // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
-  appearsWithinMs: 60_000,
 
   prepare(
     connection: Connection,

@@ -28,6 +28,9 @@ const groups = [
 
 export const rules: Rules = {
   threads: true,
+  // A second write under the same keys is refused, but the post may be edited meanwhile, and then has others. What
+  // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
+  appearsWithinMs: 60_000,
   validate(content: Content, settings: Json): ValidationResult {
     const { media } = content;
     const { texts, errors } = validateTexts(content, 'Bluesky', validateText);

@@ -41,9 +41,6 @@ export const mastodon: Network = {
   id: 'mastodon',
   rules,
   threads: 'sequential',
-  // No rule bounds how long a server works on a request that nobody waits for any more. 60 s is what proxies give it
-  // (nginx' default for an answer); a status takes a second even on a busy one.
-  appearsWithinMs: 60_000,
 
   async prepare(connection: Connection, parts: readonly Part[]): Promise<PreparedPart[]> {
     const access = accessWith(connection, connection.credentials, 'prepare');

@@ -28,7 +28,9 @@ const root = new URL('../../', import.meta.url);
 const appearsWithinMs = 33_000;
 
 const { fake } = fakeNetworks;
-const networks = fake ? { fake, settling: { ...fake, id: 'settling', appearsWithinMs } } : {};
+const networks = fake
+  ? { fake, settling: { ...fake, id: 'settling', rules: { ...fake.rules, appearsWithinMs } } }
+  : {};
 
 for (const [word, minutes] of [
   ['ahead', 5],

@@ -222,6 +222,7 @@ const channel: ChannelFacts = {
   channelId: 'c',
   status: 'draft',
   platform: 'mastodon',
+  threads: true,
   handle: '@a@b',
   body: null,
   sentText: null,
@@ -247,7 +248,7 @@ test('a channel shows the text that it gets: its own, else the thread’s first 
 
 test('a network without threads shows the texts as the one post that it gets', (t) => {
   const facts = { ...post, thread: ['one', 'two'] };
-  const [result] = viewPost(facts, [{ ...channel, platform: 'linkedin' }]).channels;
+  const [result] = viewPost(facts, [{ ...channel, platform: 'linkedin', threads: false }]).channels;
   t.is(result?.body, 'one\n\ntwo');
 });
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
-import { networks } from '../../networks/index.ts';
+import { loadNetworks } from '../../networks/registry.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { startApiProcess, type ApiProcess } from '../support/api-process.ts';
 import { clientFor, type Client } from '../support/client.ts';
@@ -41,7 +41,7 @@ export async function startService(t: ExecutionContext): Promise<Service> {
   const attacker = await newClient('Attacker');
   const sealer = createSealer(secretKey);
   const channels: string[] = [];
-  for (const platform of Object.keys(networks)) {
+  for (const platform of Object.keys(await loadNetworks())) {
     channels.push(await addFakeChannel({ orm, sealer }, attacker.workspaceId, platform));
   }
 

@@ -46,8 +46,8 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/publish-channel/reconcile.ts', activities, [
     [
       'a send is repeated while the post may still appear',
-      'if (sendingForMs < network.appearsWithinMs)',
-      'if (sendingForMs > network.appearsWithinMs)',
+      'if (sendingForMs < network.rules.appearsWithinMs)',
+      'if (sendingForMs > network.rules.appearsWithinMs)',
     ],
   ]),
   ...mutationsOf('db/ledger/claims.ts', activities, [

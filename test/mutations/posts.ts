@@ -151,8 +151,8 @@ export const postMutations: readonly Mutation[] = [
   ...mutationsOf('api/posts/settle-post.ts', posts, [
     [
       '"it is not there" is believed while the network may still write it',
-      'const waitMs = longestAppearsWithinMs - sendingForMs',
-      'const waitMs = sendingForMs - longestAppearsWithinMs',
+      'const waitMs = appearsWithinMs - sendingForMs',
+      'const waitMs = sendingForMs - appearsWithinMs',
     ],
     [
       'a thread that lacks parts is published',

@@ -1,8 +1,7 @@
 import test from 'ava';
-import { hasThreads, platforms } from '../../domain/platform.ts';
+import { platforms, rulesOf } from '../../networks/registry.ts';
 import type { Content, MediaFacts } from '../../networks/content-rules.ts';
 import type { Json } from '../../networks/network.ts';
-import { rulesOf } from '../../networks/rules.ts';
 import { contentOf, family, filesOf, image, textOf, video } from './content.ts';
 
 /** What YouTube needs beside a text, and no other network minds. */
@@ -12,10 +11,6 @@ const everyFact = { width: null, height: null, durationMs: null };
 for (const platform of platforms) {
   const rules = rulesOf[platform];
   const errorsOf = (content: Content) => rules.validate(content, {}).errors;
-
-  test(`${platform}: a post shows one text or a thread as its network has them`, (t) => {
-    t.is(hasThreads(platform), rules.threads);
-  });
 
   test(`${platform}: a text and a video go out without a word`, (t) => {
     const content = contentOf({ texts: ['Look'], media: [video()], video: youtubeOptions });

@@ -5,6 +5,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Network } from '../../networks/network.ts';
+import { rulesIn } from './networks.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { createStorage } from '../../runtime/storage/create-storage.ts';
@@ -71,6 +72,7 @@ export async function activityDeps(
     sealer: createSealer(randomBytes(32).toString('hex')),
     storage: createStorage({ mediaDir: await temporaryFolder(t), s3: null }),
     publicUrl: 'https://punctual.example',
+    rules: rulesIn(networks),
     workflows: noWorkflows,
     kept: { deliveries: 30, finds: 30 },
     log: testLog,

@@ -1,5 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
-import type { Rules } from '../../networks/content-rules.ts';
+import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
+import { rulesOf } from '../../networks/registry.ts';
 import {
   type Connection,
   type Finding,
@@ -38,6 +39,7 @@ const silence = (): NetworkError =>
 
 const acceptsAll: Rules = {
   threads: true,
+  appearsWithinMs: 0,
   validate: ({ texts }) => ({
     errors: [],
     warnings: [],
@@ -53,8 +55,7 @@ export function fakeNetwork(appearsWithinMs = 0): FakeNetwork {
   const network: FakeNetwork = {
     id: 'fake',
     threads: 'sequential',
-    appearsWithinMs,
-    rules: acceptsAll,
+    rules: { ...acceptsAll, appearsWithinMs },
     live: [],
     sends: [],
     sentFiles: [],
@@ -174,7 +175,6 @@ export function fakeNetworksNamed(...names: readonly string[]): Record<string, N
   const byAccount: Network = {
     id: 'fake',
     threads: 'sequential',
-    appearsWithinMs: 0,
     rules: acceptsAll,
     prepare: (connection, parts, nowMs) => behind(connection).prepare(connection, parts, nowMs),
     upload: (connection, step) => behind(connection).upload(connection, step),
@@ -226,3 +226,9 @@ export function timedNetwork(): TimedNetwork {
     },
   });
 }
+
+/** What the API and the workers know of each network, where some are fakes. */
+export const rulesIn = (networks: Readonly<Record<string, Network>>): RulesByPlatform => ({
+  ...rulesOf,
+  ...Object.fromEntries(Object.entries(networks).map(([platform, { rules }]) => [platform, rules])),
+});

@@ -120,12 +120,9 @@ function apiCalls(
   workspaceId: string,
   told: PostToSync[],
 ): Pick<PostSteps, ApiCall> {
-  const rules = Object.fromEntries(
-    Object.entries(deps.networks).map(([name, network]) => [name, network.rules]),
-  );
   const syncPost = (message: PostToSync) => void told.push(message);
   const media = { underWay: new Map() };
-  const api = { ...deps, media, rules, syncPost, syncDelivery: () => undefined };
+  const api = { ...deps, media, syncPost, syncDelivery: () => undefined };
   const apiDeps = api as unknown as ApiDeps; // Without what only calls with files use.
   const caller = { workspaceId, plan: 'standard', quotas: usualQuotas };
   return {

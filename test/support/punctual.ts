@@ -10,7 +10,8 @@ import type { Activities } from '../../activities/index.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Network } from '../../networks/network.ts';
-import { rulesOf } from '../../networks/rules.ts';
+import { rulesIn } from './networks.ts';
+import { loadNetworks } from '../../networks/registry.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { quotas as readQuotas } from '../../runtime/config/quotas.ts';
 import type { RateLimits } from '../../runtime/config/rate-limits.ts';
@@ -89,8 +90,7 @@ export type ApiOptions = Patience & {
 };
 
 /** Loaded where they are used: Bluesky's lexicon alone takes half a second of processor time. */
-const realNetworks = async (): Promise<Readonly<Record<string, Network>>> =>
-  (await import('../../networks/index.ts')).networks;
+const realNetworks = async (): Promise<Readonly<Record<string, Network>>> => loadNetworks();
 
 /** Starts an API on a real socket, without workers. */
 export async function startApi(t: ExecutionContext, options: ApiOptions = {}): Promise<Punctual> {
@@ -114,7 +114,8 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const workflows = workflowStates(temporal.client);
   const kept = { deliveries: 30, finds: 30 };
   const base = { orm, sealer, publicUrl, log: testLog, now };
-  const deps = { ...base, networks, workflows, egress, webhooks: egress, storage, kept };
+  const rules = rulesIn(networks);
+  const deps = { ...base, networks, rules, workflows, egress, webhooks: egress, storage, kept };
   const { mostPerAddress = 0, trustedProxies = 0 } = options;
   const sync = backgroundSync(temporal.client, orm, testLog);
   const gate = createDatabaseGate();
@@ -123,7 +124,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     gate,
     ...base,
     media,
-    rules: { ...rulesOf, ...rulesIn(networks) },
+    rules,
     syncPost: sync.syncPost,
     syncDelivery: sync.syncDelivery,
     egress,
@@ -233,9 +234,6 @@ export async function startPunctual(
   await startWorkers(t, punctual);
   return punctual;
 }
-
-const rulesIn = (networks: Readonly<Record<string, Network>>): Record<string, Network['rules']> =>
-  Object.fromEntries(Object.entries(networks).map(([platform, { rules }]) => [platform, rules]));
 
 /** So many calls a minute that no test is refused for their number. */
 const plenty: RateLimits = { requests: 1_000_000, writes: 1_000_000, wrongKeys: 1_000_000 };

@@ -5,10 +5,9 @@ import { storePost } from '../../api/posts/store-post.ts';
 import { connectChannel } from '../../cli/channels.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import { newId } from '../../db/new-id.ts';
-import type { Platform } from '../../domain/platform.ts';
+import type { Platform } from '../../networks/registry.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { Json } from '../../networks/network.ts';
-import { rulesOf } from '../../networks/rules.ts';
 import type { Client } from './client.ts';
 import { accountOn, type FakeNetwork } from './networks.ts';
 import { usualQuotas, type Punctual } from './punctual.ts';
@@ -156,10 +155,8 @@ export async function storeUntold(
   const id = newId();
   const content = contentOf({ body: 'secret words' });
   const post = { id, dueAt: new Date(dueAt), content, mediaIds: [], key: undefined, print: '' };
-  const mine = Object.entries(deps.networks).map(([name, network]) => [name, network.rules]);
-  const rules = { ...rulesOf, ...Object.fromEntries(mine) };
   const noFiles = { files: [], countedInLibrary: () => undefined };
-  const ofTheApi = { ...deps, rules } as unknown as ApiDeps; // No more of them is used.
+  const ofTheApi = deps as unknown as ApiDeps; // No more of them is used.
   await storePost(ofTheApi, { workspaceId, quotas: usualQuotas }, channels, post, noFiles);
   return id;
 }

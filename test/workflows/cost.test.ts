@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { networks as realNetworks } from '../../networks/index.ts';
+import { bluesky } from '../../networks/bluesky/index.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
 import { blueskyAccount, addBlueskyChannel, networkPorts } from '../support/accounts.ts';
@@ -80,7 +80,6 @@ needs('temporal')('a post costs Temporal no more than this', async (t) => {
 });
 
 needs('temporal', 'pds')('a post on a real network costs no more than one on a fake', async (t) => {
-  const { bluesky } = realNetworks;
   const punctual = await startPunctual(t, { allowPorts: networkPorts(), networks: { bluesky } });
   const client = await newClient(punctual);
   const channel = await addBlueskyChannel(punctual, client.workspaceId, await blueskyAccount());

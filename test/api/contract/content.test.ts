@@ -1,5 +1,5 @@
 import test from 'ava';
-import { platforms, type Platform } from '../../../domain/platform.ts';
+import { platforms, type Platform } from '../../../networks/registry.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';

@@ -32,9 +32,8 @@ export function moodyNetwork(
   { random, nowMs, midway, hang, onSend }: Mood,
 ): MoodyNetwork {
   const network: MoodyNetwork = {
-    ...fakeNetwork(),
+    ...fakeNetwork(60_000),
     id,
-    appearsWithinMs: 60_000,
     live: [],
     late: [],
     prepare: async (_connection, parts) => {
