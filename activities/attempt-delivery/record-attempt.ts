@@ -1,55 +1,46 @@
-import { ask } from '../../db/ask.ts';
+import { sleep } from '@temporalio/activity';
+import { sql } from 'kysely';
 import type { DeliveryStatus } from '../../db/entities/delivery.ts';
-import { deliveryWaitMs, retryAfterMs } from '../../domain/webhook-deliveries.ts';
+import { query } from '../../db/query.ts';
+import {
+  deliveryWaitMs,
+  disableAfterMs,
+  retryAfterMs,
+  type DeliveryError,
+} from '../../domain/webhook-deliveries.ts';
 import type { WebhookResult } from '../../runtime/webhook-request.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { BegunAttempt } from './begin-attempt.ts';
-import type { LoadedDelivery } from './load-delivery.ts';
-import { leavePlaceAfter } from './places.ts';
+import { releaseSlotAfter } from './slots.ts';
+import { slotOf, type LoadedDelivery, type StartedAttempt } from './start-attempt.ts';
 
 export type AttemptOutcome =
   | { readonly status: 'delivered' | 'failed' | 'gone' }
   | { readonly status: 'pending'; readonly waitMs: number };
 
 /**
- * Decides what follows from an attempt.
+ * Decides what follows from an attempt and stores it.
  *
- * @returns what writes that down, and is safe to repeat.
+ * @param untilMs By `performance.now()`: until then it is repeated while the database is away or stalls, which is no
+ *   reason to send the request once more.
+ * @throws the error of the last repetition, or CancelledFailure when the worker shuts down.
  */
-export function attemptRecorder(
+export function recordAttempt(
   deps: ActivityDeps,
   delivery: LoadedDelivery,
-  begun: BegunAttempt,
+  attempt: StartedAttempt,
   result: WebhookResult,
-): () => Promise<AttemptOutcome> {
-  const nowMs = begun.at.getTime() + result.durationMs;
-  const { status, waitMs } = follows(result, begun.number - delivery.attemptsBefore, nowMs);
-  return async () => {
-    const [row] = await ask<{ status: DeliveryStatus | null }>(deps.orm.em.fork(), statement, [
-      delivery.id,
-      delivery.endpointId,
-      begun.place,
-      delivery.workspaceId,
-      status,
-      waitMs,
-      begun.number,
-      begun.begun,
-      begun.at,
-      result.durationMs,
-      result.status,
-      result.error,
-    ]);
-    const now = row?.status ?? 'gone';
-    return now === 'pending' ? { status: now, waitMs: waitMs ?? 0 } : { status: now };
-  };
+  untilMs: number,
+): Promise<AttemptOutcome> {
+  const nowMs = attempt.at.getTime() + result.durationMs;
+  const next = nextStatus(result, attempt.number - delivery.attemptsBefore, nowMs);
+  const store = (): Promise<AttemptOutcome> => storeResult(deps, delivery, attempt, result, next);
+  return repeatUntil(untilMs, store);
 }
 
+type Next = { readonly status: DeliveryStatus; readonly waitMs: number | null };
+
 /** @param number Of the attempt within its round, from 1. */
-function follows(
-  { error, retryAfter }: WebhookResult,
-  number: number,
-  nowMs: number,
-): { readonly status: DeliveryStatus; readonly waitMs: number | null } {
+function nextStatus({ error, retryAfter }: WebhookResult, number: number, nowMs: number): Next {
   if (error === null) {
     return { status: 'delivered', waitMs: null };
   }
@@ -62,26 +53,107 @@ function follows(
 /**
  * What the receiver has taken is delivered, however long its answer was on the way to us: also when another try began
  * the same attempt meanwhile, or its endpoint was disabled. A failure counts for the try that began last alone, and only
- * while the delivery is pending. Of a deleted delivery nothing is left to write.
+ * while the delivery is pending. Of a deleted delivery nothing is left to store.
  *
- * Rows are locked in the order endpoint, place, delivery, attempt, as the deletion of an endpoint locks them.
+ * Rows are locked in the order endpoint, slot, delivery, attempt, as the deletion of an endpoint locks them.
  */
-const statement = `with endpoint as (
-    update webhook_endpoints set failing_since = case when $12::text is null then null else $9::timestamptz end
-    where id = $2 and workspace_id = $4 and (failing_since is null) <> ($12::text is null) returning id),
-  ${leavePlaceAfter},
-  delivery as (
-    update deliveries d set status = $5, next_attempt_at = clock_timestamp() + $6::int * interval '1 millisecond', error = null
-    from delivery_attempts a
-    where d.id = $1 and d.workspace_id = $4 and (select count(*) from place) >= 0
-      and a.delivery_id = d.id and a.workspace_id = $4 and a.number = $7 and a.number > d.attempts_before
-      and ($12::text is null or (d.status = 'pending' and a.begun = $8 and not exists (
-        select from delivery_attempts later
-        where later.delivery_id = d.id and later.workspace_id = $4 and later.number > $7)))
-    returning d.status),
-  attempt as (
-    update delivery_attempts set under_way = false, duration_ms = $10, response_status = $11::int, error = $12
-    where delivery_id = $1 and workspace_id = $4 and number = $7 and (select count(*) from delivery) >= 0
-      and ($12::text is null or (begun = $8 and error is not null)))
-  select coalesce(
-    (select status from delivery), (select status from deliveries where id = $1 and workspace_id = $4)) as status`;
+async function storeResult(
+  deps: ActivityDeps,
+  delivery: LoadedDelivery,
+  attempt: StartedAttempt,
+  { error, status: responseStatus, durationMs }: WebhookResult,
+  { status, waitMs }: Next,
+): Promise<AttemptOutcome> {
+  const { id, workspaceId, endpointId } = delivery;
+  const { number, begun, at } = attempt;
+  const isTaken = error === null;
+  const isNewest = sql`d.status = 'pending' and a.begun = ${begun} and not exists (
+    select from delivery_attempts later
+    where later.delivery_id = d.id and later.workspace_id = ${workspaceId} and later.number > ${number})`;
+  const [row] = await query<{ status: DeliveryStatus | null }>(
+    deps.orm.em.fork(),
+    sql`with endpoint as (
+        update webhook_endpoints set failing_since = ${isTaken ? sql`null` : sql`${at}::timestamptz`}
+        where id = ${endpointId} and workspace_id = ${workspaceId}
+          and failing_since is ${isTaken ? sql`not null` : sql`null`} returning id),
+      ${releaseSlotAfter(slotOf(delivery, attempt), error)},
+      delivery as (
+        update deliveries d set status = ${status}, error = null,
+          next_attempt_at = clock_timestamp() + ${waitMs}::int * interval '1 millisecond'
+        from delivery_attempts a
+        where d.id = ${id} and d.workspace_id = ${workspaceId} and (select count(*) from slot) >= 0
+          and a.delivery_id = d.id and a.workspace_id = ${workspaceId} and a.number = ${number}
+          and a.number > d.attempts_before ${isTaken ? sql`` : sql`and ${isNewest}`}
+        returning d.status),
+      attempt as (
+        update delivery_attempts
+        set under_way = false, duration_ms = ${durationMs}, response_status = ${responseStatus}::int, error = ${error}::text
+        where delivery_id = ${id} and workspace_id = ${workspaceId} and number = ${number}
+          and (select count(*) from delivery) >= 0
+          ${isTaken ? sql`` : sql`and begun = ${begun} and error is not null`})
+      select coalesce(
+        (select status from delivery),
+        (select status from deliveries where id = ${id} and workspace_id = ${workspaceId})) as status`,
+  );
+  const now = row?.status ?? 'gone';
+  return now === 'pending' ? { status: now, waitMs: waitMs ?? 0 } : { status: now };
+}
+
+/** Between two repetitions, in milliseconds: the first wait, and the longest. */
+const [firstMs, longestMs] = [100, 5000];
+
+/** @throws the error of the last repetition, which is one after `untilMs`; CancelledFailure at a shutdown. */
+async function repeatUntil<T>(untilMs: number, work: () => Promise<T>): Promise<T> {
+  for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, longestMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (performance.now() + waitMs > untilMs) {
+        throw error;
+      }
+    }
+
+    await sleep(waitMs);
+  }
+}
+
+/**
+ * Ends a delivery without another request. It is failed, so that it can be replayed. An attempt that a worker died over
+ * is shown from then on, as no try begins it again.
+ */
+export async function failUnsent(
+  deps: ActivityDeps,
+  { workspaceId, id }: LoadedDelivery,
+  error: DeliveryError,
+): Promise<void> {
+  await query(
+    deps.orm.em.fork(),
+    sql`with delivery as (
+        update deliveries set status = 'failed', next_attempt_at = null, error = ${error}
+        where id = ${id} and workspace_id = ${workspaceId} and status = 'pending' returning id)
+      update delivery_attempts a set under_way = false from delivery
+      where a.delivery_id = delivery.id and a.workspace_id = ${workspaceId} and a.under_way`,
+  );
+}
+
+/**
+ * Disables an endpoint that has taken nothing for five days. Called when a delivery has failed for good, so one bad
+ * request after days of silence is not enough. Events from then on count as failed, and can be replayed.
+ */
+export async function disableIfDead(
+  deps: ActivityDeps,
+  { workspaceId, endpointId }: LoadedDelivery,
+): Promise<void> {
+  const disabled = await query(
+    deps.orm.em.fork(),
+    sql`update webhook_endpoints set disabled_at = clock_timestamp(), disabled_reason = 'failing'
+      where id = ${endpointId} and workspace_id = ${workspaceId} and disabled_at is null
+        and failing_since <= clock_timestamp() - ${sql.lit(disableAfterMs)} * interval '1 millisecond' returning id`,
+  );
+  if (disabled.length > 0) {
+    deps.log.warn(
+      { endpoint: endpointId, workspace: workspaceId },
+      'this webhook endpoint took nothing for five days: it is disabled until its owner enables it',
+    );
+  }
+}

@@ -11,43 +11,48 @@ export const deliveryMutations: readonly Mutation[] = [
     [
       [
         'a replay has the attempts that were left',
-        'begun.number - delivery.attemptsBefore',
-        'begun.number',
+        'attempt.number - delivery.attemptsBefore',
+        'attempt.number',
       ],
       [
         'a success does not begin the five days anew',
-        'is null then null else $9::timestamptz end',
-        'is null then failing_since else $9::timestamptz end',
+        'isTaken ? sql`null` : sql`${at}::timestamptz`',
+        'isTaken ? sql`failing_since` : sql`${at}::timestamptz`',
       ],
       [
         'the failure of a try that was given up counts',
-        "d.status = 'pending' and a.begun = $8 and not exists",
+        "d.status = 'pending' and a.begun = ${begun} and not exists",
         "d.status = 'pending' and not exists",
+      ],
+      [
+        'what cannot be written down at once is requested again',
+        'return repeatUntil(untilMs, store)',
+        'return store()',
       ],
     ],
   ),
-  ...mutationsOf('activities/attempt-delivery/begin-attempt.ts', webhooks, [
+  ...mutationsOf('activities/attempt-delivery/start-attempt.ts', webhooks, [
     [
       'a request without an end is begun again for ever',
-      ' where under_way and begun >= ${mostInterrupted}',
+      ' where under_way and begun >= ${sql.lit(mostInterrupted)}',
       ' where false',
     ],
     [
       'a wrong clock parks a delivery for a year',
-      "d.next_attempt_at > clock_timestamp() + interval '${longestWaitMs} milliseconds'",
+      "d.next_attempt_at > clock_timestamp() + ${sql.lit(longestWaitMs)} * interval '1 millisecond'",
       'false',
     ],
   ]),
-  ...mutationsOf('activities/attempt-delivery/places.ts', webhooks, [
+  ...mutationsOf('activities/attempt-delivery/slots.ts', webhooks, [
     [
       'an endpoint that answers again goes on resting',
-      "$12::text is distinct from 'timeout'",
-      'false',
+      'and rests_until > clock_timestamp() for update skip locked',
+      'and false for update skip locked',
     ],
     [
-      'the place of a request without an answer never rests',
-      '(${hung}) * ${restPerHungMs}',
-      '0 * (${hung}) * ${restPerHungMs}',
+      'the slot of a request without an answer never rests',
+      '(${hung}) * ${sql.lit(restPerHungMs)}',
+      '0 * (${hung}) * ${sql.lit(restPerHungMs)}',
     ],
   ]),
   ...mutationsOf('activities/attempt-delivery/attempt-delivery.ts', webhooks, [
@@ -57,14 +62,9 @@ export const deliveryMutations: readonly Mutation[] = [
       "if (outcome.status !== 'delivered')",
     ],
     [
-      'a fault of ours keeps the place of its attempt',
-      'isSent ? giveBack(deps, delivery, begun.place) :',
-      'isSent ? Promise.resolve() :',
-    ],
-    [
-      'what cannot be written down at once is requested again',
-      'await insist(record, untilMs)',
-      'await record()',
+      'a fault of ours keeps the slot of its attempt',
+      '? query(deps.orm.em.fork(), releaseSlot(slotOf(delivery, attempt)))',
+      '? Promise.resolve()',
     ],
   ]),
   ...mutationsOf('domain/webhook-deliveries.ts', webhooks, [

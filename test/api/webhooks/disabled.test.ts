@@ -281,7 +281,7 @@ test('what the page quotes of the log of webhooks is what the worker says', (t) 
       new URL(`../../../activities/attempt-delivery/${file}.ts`, import.meta.url),
       'utf8',
     );
-  const said = `${read('disable-endpoint')}${read('open-secret')}`;
+  const said = `${read('record-attempt')}${read('attempt-delivery')}`;
   for (const quoted of [
     'this webhook endpoint took nothing for five days: it is disabled until its owner enables it',
     "this delivery waits: its endpoint's signing secret cannot be opened with this SECRET_KEY",
