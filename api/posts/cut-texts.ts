@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { flag } from '../../domain/json-schema.ts';
 
 /**
@@ -6,15 +7,17 @@ import { flag } from '../../domain/json-schema.ts';
  */
 export const longestListed = 10_000;
 
-/** Cut where they lie: what is not shown never leaves the database. A thread keeps all of its parts. */
-export const cutTexts = `left(p.body, ${longestListed}) as body,
-  case when p.thread is null or length(p.thread::text) <= ${longestListed} then p.thread else (
-    select jsonb_agg(left(part, greatest(0, ${longestListed} - before)::int) order by n) from (
+const most = sql.lit(longestListed);
+
+/** SQL: the texts of the post `p`, cut where they lie: what is not shown never leaves the database. A thread keeps all of its parts. */
+export const cutTexts = sql`left(p.body, ${most}) as body,
+  case when p.thread is null or length(p.thread::text) <= ${most} then p.thread else (
+    select jsonb_agg(left(part, greatest(0, ${most} - before)::int) order by n) from (
       select part, n, sum(length(part)) over (order by n) - length(part) as before
       from jsonb_array_elements_text(p.thread) with ordinality as parts(part, n)) located
   ) end as thread,
-  coalesce(length(p.body) > ${longestListed}, false) or coalesce(length(p.thread::text) > ${longestListed} and (
-    select sum(length(part)) from jsonb_array_elements_text(p.thread) part) > ${longestListed}, false) as body_truncated`;
+  coalesce(length(p.body) > ${most}, false) or coalesce(length(p.thread::text) > ${most} and (
+    select sum(length(part)) from jsonb_array_elements_text(p.thread) part) > ${most}, false) as body_truncated`;
 
 /** What answers say of it. */
 export const bodyTruncated = {

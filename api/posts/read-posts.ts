@@ -1,11 +1,13 @@
+import { sql } from 'kysely';
 import { loadPostView } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
-import { AppError } from '../../domain/errors.ts';
+import { query } from '../../db/query.ts';
 import type { PostStatus } from '../../domain/post-status.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { ApiDeps } from '../deps.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
 import { cutTexts } from './cut-texts.ts';
+import { postNotFound } from './lock-post.ts';
 import type { PostList, PostSummary } from './schemas.ts';
 
 /** @throws AppError `not_found` */
@@ -16,17 +18,16 @@ export async function showPost(
 ): Promise<{ post: PostView }> {
   const post = await loadPostView(deps.orm.em.fork(), workspaceId, id, deps);
   if (!post) {
-    throw new AppError('not_found', `There is no post "${id}".`);
+    throw postNotFound(id);
   }
 
   return { post };
 }
 
-type Time = string | Date;
 type Row = Omit<PostSummary, 'scheduled_at' | 'published_at' | 'created_at'> & {
-  readonly scheduled_at: Time | null;
-  readonly published_at: Time | null;
-  readonly created_at: Time;
+  readonly scheduled_at: Date | null;
+  readonly published_at: Date | null;
+  readonly created_at: Date;
 };
 
 /** The newest posts first, `limit` at a time, each with its channels. One statement, however many there are. */
@@ -36,21 +37,23 @@ export async function listPosts(
   { status, limit, cursor }: { status?: PostStatus; limit: number; cursor?: string },
 ): Promise<PostList> {
   const after = readCursor(cursor);
-  const rows = await em.execute<Row[]>(
-    `select p.id, ${cutTexts}, p.scheduled_at, p.published_at, p.created_at, p.status, coalesce(t.targets, '[]'::jsonb) as post_targets
-     from posts p
-     left join lateral (
-       select jsonb_agg(jsonb_build_object('channel_id', pc.channel_id, 'status', pc.status) order by pc.position) as targets
-       from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
-     ) t on true
-     where p.workspace_id = ? ${status ? 'and p.status = ?' : ''} ${after ? 'and (p.created_at, p.id) < (?, ?)' : ''}
-     order by p.created_at desc, p.id desc limit ?`,
-    [
-      workspaceId,
-      ...(status ? [status] : []),
-      ...(after ? [after.createdAt, after.id] : []),
-      limit + 1,
-    ],
+  const ofStatus = status ? sql`and p.status = ${status}` : sql``;
+  const afterCursor = after
+    ? sql`and (p.created_at, p.id) < (${after.createdAt}, ${after.id})`
+    : sql``;
+  const rows = await query(
+    em,
+    sql<Row>`
+      select p.id, ${cutTexts}, p.scheduled_at, p.published_at, p.created_at, p.status,
+        coalesce(t.targets, '[]'::jsonb) as post_targets
+      from posts p
+      left join lateral (
+        select jsonb_agg(jsonb_build_object('channel_id', pc.channel_id, 'status', pc.status) order by pc.position)
+          as targets
+        from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id
+      ) t on true
+      where p.workspace_id = ${workspaceId} ${ofStatus} ${afterCursor}
+      order by p.created_at desc, p.id desc limit ${limit + 1}`,
   );
   const page = rows.slice(0, limit);
   const last = page.at(-1);
@@ -58,16 +61,14 @@ export async function listPosts(
     posts: page.map(present),
     next_cursor:
       last && rows.length > limit
-        ? encodeCursor({ createdAt: new Date(last.created_at), id: last.id })
+        ? encodeCursor({ createdAt: last.created_at, id: last.id })
         : null,
   };
 }
 
 const present = (row: Row): PostSummary => ({
   ...row,
-  scheduled_at: iso(row.scheduled_at),
-  published_at: iso(row.published_at),
-  created_at: new Date(row.created_at).toISOString(),
+  scheduled_at: row.scheduled_at?.toISOString() ?? null,
+  published_at: row.published_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
 });
-
-const iso = (at: Time | null): string | null => (at === null ? null : new Date(at).toISOString());

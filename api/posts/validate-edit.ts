@@ -3,12 +3,10 @@ import { outParts, type OutPart } from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { textsForChannel } from '../../domain/texts.ts';
-import type { MediaFacts, Rules } from '../../networks/content-rules.ts';
+import type { MediaFacts, RulesByPlatform } from '../../networks/content-rules.ts';
 import type { EditedChannels } from './edit-channels.ts';
 import type { PostContent } from './post-content.ts';
 import { assertPublishable, validateContent, type ChannelValidation } from './validate-content.ts';
-
-type RulesByPlatform = Readonly<Record<string, Rules>>;
 
 /**
  * What the networks say of an edited post, and where its texts may not change any more.

@@ -197,13 +197,13 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf(
-    'api/analytics/select.ts',
+    'api/analytics/load-analytics.ts',
     ['test/api/analytics'],
     [
       [
         'analytics are of all workspaces',
-        'where p.workspace_id = ? and pc',
-        'where (p.workspace_id = ? or true) and pc',
+        'where p.workspace_id = ${workspaceId} and pc',
+        'where pc',
       ],
       ['what failed on a channel counts', " and pc.status = 'published'", ''],
       [

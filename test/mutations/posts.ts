@@ -30,8 +30,8 @@ export const postMutations: readonly Mutation[] = [
   ...mutationsOf('api/posts/read-posts.ts', isolation, [
     [
       'posts of all workspaces are listed',
-      'where p.workspace_id = ? ${status',
-      'where (p.workspace_id = ? or true) ${status',
+      'where p.workspace_id = ${workspaceId} ${ofStatus}',
+      'where true ${ofStatus}',
     ],
   ]),
   ...mutationsOf('api/posts/read-posts.ts', posts, [
