@@ -48,7 +48,7 @@ for (const [what, stop] of [
 
     await stop(steps, post);
     t.like(await channel(), { status: 'retrying', error_code: 'network_unavailable' });
-    t.like(steps.told.at(-1), { status: 'draft', isUnfinished: true });
+    t.like(steps.messages.at(-1), { status: 'draft', isUnfinished: true });
     network.blind = undefined;
     steps.pass(10 * minute);
     const again = await steps.mustClaim(post);

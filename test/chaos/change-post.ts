@@ -1,7 +1,7 @@
 import type { PostView } from '../../domain/post-view.ts';
 import type { Client, Reply } from '../support/client.ts';
-import { endInForce, type Lived } from './lived.ts';
-import { insist, showPost, type Called } from './parts/calls.ts';
+import { endInForce, type PostHistory } from './post-history.ts';
+import { callUntilAnswered, showPost, type Called } from './parts/calls.ts';
 import type { Cues } from './parts/cues.ts';
 import type { Journal } from './parts/journal.ts';
 import type { PlannedFault, Step } from './plan/post-plan.ts';
@@ -22,29 +22,32 @@ export type Stage = {
   /** The next try of this post says when it begins. */
   readonly aim: (postId: string, fault: Pick<PlannedFault, 'id'> & { marker: string }) => void;
   /** All posts of which somebody has begun to think. */
-  readonly living: Lived[];
+  readonly histories: PostHistory[];
 };
 
 /** A call about a post. */
-async function calling(lived: Lived, call: () => Promise<Reply>): Promise<Called> {
-  lived.calledAtMs = Infinity;
+async function calling(history: PostHistory, call: () => Promise<Reply>): Promise<Called> {
+  history.calledAtMs = Infinity;
   try {
-    return await insist(call);
+    return await callUntilAnswered(call);
   } finally {
-    lived.calledAtMs = Date.now();
+    history.calledAtMs = Date.now();
   }
 }
 
 /** @throws Error when the API does not take the post. */
-export async function create({ client, journal, startMs, channelIds }: Stage, lived: Lived) {
-  const { marker, parts, channels, dueMs } = lived.plan;
+export async function create(
+  { client, journal, startMs, channelIds }: Stage,
+  history: PostHistory,
+) {
+  const { marker, parts, channels, dueMs } = history.plan;
   const due = startMs + dueMs;
   const body = {
-    ...textFields(lived),
+    ...textFields(history),
     channel_ids: channels.map((channel) => channelIds[channel]),
     scheduled_at: new Date(due).toISOString(),
   };
-  const called = await calling(lived, () =>
+  const called = await calling(history, () =>
     client.post('/posts', body, { 'idempotency-key': marker }),
   );
   journal.note(marker, `created, ${parts} parts, due at ${inRun(startMs, due)}: ${told(called)}`);
@@ -52,11 +55,11 @@ export async function create({ client, journal, startMs, channelIds }: Stage, li
     throw new Error(`The API did not take ${marker}: ${JSON.stringify(called.reply.body)}`);
   }
 
-  lived.id = called.reply.body.post.id;
-  lived.inForce.push({ dueMs: due, version: 1, fromMs: called.sentAtMs, untilMs: Infinity });
+  history.id = called.reply.body.post.id;
+  history.inForce.push({ dueMs: due, version: 1, fromMs: called.sentAtMs, untilMs: Infinity });
 }
 
-const textFields = ({ plan: { marker, parts }, version }: Lived): object => {
+const textFields = ({ plan: { marker, parts }, version }: PostHistory): object => {
   const texts = textsOf(marker, parts, version);
   return parts === 1 ? { body: texts[0] } : { thread: texts };
 };
@@ -64,15 +67,15 @@ const textFields = ({ plan: { marker, parts }, version }: Lived): object => {
 /** Also of a draft, which is scheduled by it. */
 export async function move(
   { client, journal, startMs }: Stage,
-  lived: Lived,
+  history: PostHistory,
   { dueMs, rewrite }: Pick<Step & { kind: 'move' }, 'dueMs' | 'rewrite'>,
 ): Promise<void> {
-  const { marker } = lived.plan;
+  const { marker } = history.plan;
   const due = startMs + dueMs;
-  const version = lived.version + (rewrite ? 1 : 0);
-  const texts = rewrite ? textFields({ ...lived, version }) : {};
+  const version = history.version + (rewrite ? 1 : 0);
+  const texts = rewrite ? textFields({ ...history, version }) : {};
   const body = { scheduled_at: new Date(due).toISOString(), ...texts };
-  const called = await calling(lived, () => client.patch(`/posts/${lived.id}`, body));
+  const called = await calling(history, () => client.patch(`/posts/${history.id}`, body));
   journal.note(marker, `moved to ${inRun(startMs, due)}, version ${version}: ${told(called)}`);
   const { reply, sentAtMs, ackAtMs, lostAnswers } = called;
   const isMoved = reply.status === 200;
@@ -80,50 +83,50 @@ export async function move(
     return; // It is too late for that.
   }
 
-  for (const cancelled of lived.cancels) {
+  for (const cancelled of history.cancels) {
     cancelled.untilMs = Math.min(cancelled.untilMs, sentAtMs);
   }
   if (isMoved) {
-    endInForce(lived, ackAtMs);
-    lived.isDraft = false;
-    lived.version = version;
+    endInForce(history, ackAtMs);
+    history.isDraft = false;
+    history.version = version;
   }
-  lived.inForce.push({ dueMs: due, version, fromMs: sentAtMs, untilMs: Infinity });
+  history.inForce.push({ dueMs: due, version, fromMs: sentAtMs, untilMs: Infinity });
 }
 
-export async function cancel({ client, journal }: Stage, lived: Lived): Promise<void> {
-  const called = await calling(lived, () => client.post(`/posts/${lived.id}/cancel`));
-  journal.note(lived.plan.marker, `cancelled: ${told(called)}`);
+export async function cancel({ client, journal }: Stage, history: PostHistory): Promise<void> {
+  const called = await calling(history, () => client.post(`/posts/${history.id}/cancel`));
+  journal.note(history.plan.marker, `cancelled: ${told(called)}`);
   const { reply, ackAtMs, lostAnswers } = called;
   if (reply.status === 200) {
-    noteCancel(lived, ackAtMs, reply.body.still_sending);
+    noteCancel(history, ackAtMs, reply.body.still_sending);
   } else if (lostAnswers > 0) {
     // An earlier request may have been heard. What is being sent now was being sent then.
-    const post = await showPost(client, lived.id);
+    const post = await showPost(client, history.id);
     if (post?.status === 'draft') {
-      noteCancel(lived, Date.now(), sending(post));
+      noteCancel(history, Date.now(), sending(post));
     }
   }
 }
 
-function noteCancel(lived: Lived, ackAtMs: number, stillSending: number): void {
-  endInForce(lived, ackAtMs);
-  lived.isDraft = true;
-  lived.cancels.push({ ackAtMs, stillSending, untilMs: Infinity });
+function noteCancel(history: PostHistory, ackAtMs: number, stillSending: number): void {
+  endInForce(history, ackAtMs);
+  history.isDraft = true;
+  history.cancels.push({ ackAtMs, stillSending, untilMs: Infinity });
 }
 
 const sending = ({ channels }: PostView): number =>
   channels.filter(({ status }) => status === 'publishing' || status === 'retrying').length;
 
-export async function retry({ client, journal }: Stage, lived: Lived): Promise<void> {
-  const called = await calling(lived, () => client.post(`/posts/${lived.id}/retry`));
-  journal.note(lived.plan.marker, `retried: ${told(called)}`);
+export async function retry({ client, journal }: Stage, history: PostHistory): Promise<void> {
+  const called = await calling(history, () => client.post(`/posts/${history.id}/retry`));
+  journal.note(history.plan.marker, `retried: ${told(called)}`);
   const { reply, lostAnswers } = called;
   if (reply.status === 202) {
-    lived.retries += 1;
-    lived.unsureRetries += lostAnswers;
+    history.retries += 1;
+    history.unsureRetries += lostAnswers;
   } else if (lostAnswers > 0) {
-    lived.retries += 1; // An earlier request was heard: nothing else could have begun it.
+    history.retries += 1; // An earlier request was heard: nothing else could have begun it.
   }
 }
 

@@ -6,7 +6,7 @@ import { checkNetworks } from './check/on-networks.ts';
 import { checkOthersOnTime } from './check/on-time.ts';
 import { checkEnds, checkStatuses } from './check/statuses.ts';
 import { checkTimes } from './check/times.ts';
-import { forget, type Lived } from './lived.ts';
+import { forget, type PostHistory } from './post-history.ts';
 
 const findings = (evidence: Evidence): string[] =>
   [
@@ -16,22 +16,22 @@ const findings = (evidence: Evidence): string[] =>
     ...checkTimes(evidence),
   ].map(({ invariant }: Violation) => invariant);
 
-const livedOf = (changes: Changes): Lived => {
-  const [lived] = evidenceOf(changes).lived;
-  if (!lived) {
+const historyOf = (changes: Changes): PostHistory => {
+  const [history] = evidenceOf(changes).histories;
+  if (!history) {
     throw new Error('There is a post in the evidence.');
   }
 
-  return lived;
+  return history;
 };
 
 /** What the checks find after the post's database was restored. */
 function afterRestore(changes: Changes, restore: { backupAtMs: number; restoredAtMs: number }) {
   const evidence = evidenceOf(changes);
-  for (const lived of evidence.lived) {
-    forget(lived, restore);
+  for (const history of evidence.histories) {
+    forget(history, restore);
   }
-  return { invariants: findings(evidence), lived: evidence.lived[0] };
+  return { invariants: findings(evidence), history: evidence.histories[0] };
 }
 
 test('the chaos suite finds a request for the old text after an edit, unless a cancel said that it is still sending', (t) => {
@@ -39,7 +39,7 @@ test('the chaos suite finds a request for the old text after an edit, unless a c
   const edited = (stillSending: number): Evidence =>
     evidenceOf({
       creates: old,
-      lived: {
+      history: {
         version: 2,
         cancels: [{ ackAtMs: dueMs + 10, stillSending, untilMs: dueMs + 20 }],
         inForce: [
@@ -56,7 +56,7 @@ test('the chaos suite finds a request for the old text after an edit, unless a c
 test('the chaos suite finds a part that is live while the API shows no trace of it', (t) => {
   const draft = (warning: string | null): Evidence =>
     evidenceOf({
-      lived: { isDraft: true, cancels: [{ ackAtMs: dueMs, stillSending: 1, untilMs: Infinity }] },
+      history: { isDraft: true, cancels: [{ ackAtMs: dueMs, stillSending: 1, untilMs: Infinity }] },
       end: { status: 'draft' },
       channel: { status: 'draft', url: null, warning },
       found: [found(1)],
@@ -96,25 +96,25 @@ test('a post that slept through a restore, or had ended before its backup, is he
   const asleep = { backupAtMs: 1000, restoredAtMs: 5000 };
   const ended = { backupAtMs: dueMs + 5000, restoredAtMs: dueMs + 9000 };
   for (const restore of [asleep, ended]) {
-    const { invariants, lived } = afterRestore(
-      { channel: { ...unconfirmed, url: null }, lived: { endedAtMs: dueMs + 1000 } },
+    const { invariants, history } = afterRestore(
+      { channel: { ...unconfirmed, url: null }, history: { endedAtMs: dueMs + 1000 } },
       restore,
     );
     t.deepEqual(invariants, ['unconfirmed although somebody could tell']);
-    t.is(lived && eventsDue(lived).least, 1);
+    t.is(history && eventsDue(history).least, 1);
   }
 });
 
 test('a draft whose workflow ended only after the backup may have been sent since, and is a draft otherwise', (t) => {
   const draft = (ended: string[]): number => {
     const end = { status: 'draft' } as const;
-    const lived = livedOf({ lived: { endedAtMs: dueMs + 1000 }, end });
-    forget(lived, {
+    const history = historyOf({ history: { endedAtMs: dueMs + 1000 }, end });
+    forget(history, {
       backupAtMs: dueMs + 5000,
       restoredAtMs: dueMs + 9000,
       ended: new Set(ended),
     });
-    return lived.restores;
+    return history.restores;
   };
   t.deepEqual([draft(['p1']), draft(['another'])], [1, 0]);
 });
@@ -125,7 +125,7 @@ test('a cancel that was forgotten holds until the restore, and the time before i
     afterRestore(
       {
         creates: [{ labels: [found(1)], askedAtMs, account: 'me' }],
-        lived: {
+        history: {
           calledAtMs: 2000,
           cancels: [{ ackAtMs: 2000, stillSending: 0, untilMs: Infinity }],
           inForce: [{ dueMs: 500, version: 1, fromMs: 0, untilMs: 2000 }],
@@ -138,13 +138,13 @@ test('a cancel that was forgotten holds until the restore, and the time before i
 });
 
 test('a post that a restore may have taken the event of needs none, and may have one more', async (t) => {
-  const lived = livedOf({ lived: { calledAtMs: 2000 } });
-  forget(lived, { backupAtMs: 1000, restoredAtMs: 5000 });
-  t.deepEqual(eventsDue(lived), { least: 0, most: 2 });
-  t.deepEqual(await checkEvents({ ...evidenceOf(), lived: [lived] }), []);
+  const history = historyOf({ history: { calledAtMs: 2000 } });
+  forget(history, { backupAtMs: 1000, restoredAtMs: 5000 });
+  t.deepEqual(eventsDue(history), { least: 0, most: 2 });
+  t.deepEqual(await checkEvents({ ...evidenceOf(), histories: [history] }), []);
   // Its user has settled a channel since.
-  lived.settled = 1;
-  const [violation] = await checkEvents({ ...evidenceOf(), lived: [lived] });
+  history.settled = 1;
+  const [violation] = await checkEvents({ ...evidenceOf(), histories: [history] });
   t.is(violation?.invariant, 'events missing');
 });
 
@@ -152,7 +152,7 @@ test('the chaos suite finds a channel that a cancel in mid-send left unconfirmed
   const cancels = [{ ackAtMs: dueMs + 200, stillSending: 1, untilMs: Infinity }];
   const error = { error_code: 'unconfirmed', error: 'Look.', url: null } as const;
   const cancelled = evidenceOf({
-    lived: { cancels },
+    history: { cancels },
     channel: { status: 'unconfirmed', ...error },
   });
   t.deepEqual(findings(cancelled), ['unconfirmed although somebody could tell']);

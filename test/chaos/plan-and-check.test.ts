@@ -115,7 +115,7 @@ const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
   ],
   'a request at a time that was moved before': [
     evidenceOf({
-      lived: {
+      history: {
         inForce: [
           { dueMs, version: 1, fromMs: 0, untilMs: dueMs - 500 },
           { dueMs: dueMs + 60_000, version: 1, fromMs: dueMs - 600, untilMs: Infinity },
@@ -126,13 +126,13 @@ const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
   ],
   'a request after a cancel that left nothing sending': [
     evidenceOf({
-      lived: { cancels: [{ ackAtMs: dueMs + 50, stillSending: 0, untilMs: Infinity }] },
+      history: { cancels: [{ ackAtMs: dueMs + 50, stillSending: 0, untilMs: Infinity }] },
     }),
     'published after an acknowledged cancel',
   ],
   'a text that was rewritten before': [
     evidenceOf({
-      lived: {
+      history: {
         version: 2,
         inForce: [
           { dueMs, version: 1, fromMs: 0, untilMs: 5000 },
@@ -142,7 +142,7 @@ const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
     }),
     'published as it was before an acknowledged edit',
   ],
-  'a post that never ended': [evidenceOf({ lived: { end: null } }), 'posts that never ended'],
+  'a post that never ended': [evidenceOf({ history: { end: null } }), 'posts that never ended'],
 };
 
 test('a run in which nothing went wrong has no findings', async (t) => {

@@ -1,7 +1,7 @@
 import type { Orm } from '../../db/orm.ts';
 import { invariants, type Evidence, type Violation } from './check/evidence.ts';
 import { othersOfHangs } from './check/on-time.ts';
-import { lostChannels } from './lived.ts';
+import { lostChannels } from './post-history.ts';
 import type { Journal } from './parts/journal.ts';
 import { faultTitles, type Fault } from './plan/faults.ts';
 
@@ -13,10 +13,10 @@ export type FaultCount = {
 };
 
 export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] {
-  const { plan, lived, channels } = evidence;
+  const { plan, histories, channels } = evidence;
   // A channel has lost its access when a post of its has met that.
   const lost = lostChannels(
-    lived,
+    histories,
     channels.map(({ id }) => id),
   );
   const planned: readonly Fault[] = [
@@ -45,10 +45,10 @@ export function report(
   faults: readonly FaultCount[],
   violations: readonly Violation[],
 ): string {
-  const results = evidence.lived.flatMap(({ end }) => end?.channels ?? []);
+  const results = evidence.histories.flatMap(({ end }) => end?.channels ?? []);
   const statuses = Object.entries(Object.groupBy(results, ({ status }) => status));
   const first = new Set(evidence.plan.posts.map(({ marker }) => marker));
-  const added = evidence.lived.filter(({ plan }) => !first.has(plan.marker));
+  const added = evidence.histories.filter(({ plan }) => !first.has(plan.marker));
   return [
     row('Fault', 'planned', 'injected'),
     ...faults.map(({ title, planned, injected }) => row(title, planned, injected)),
@@ -58,40 +58,40 @@ export function report(
       row(invariant, '', violations.filter((each) => each.invariant === invariant).length),
     ),
     '',
-    `${evidence.lived.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
+    `${evidence.histories.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
     `${evidence.found.length} posts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
-    `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.lived.filter(({ restores }) => restores > 0).length} may have been changed by a restore, and of these ${evidence.lived.reduce((sum, { settled }) => sum + settled, 0)} channels were settled by their users.`,
+    `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.histories.filter(({ restores }) => restores > 0).length} may have been changed by a restore, and of these ${evidence.histories.reduce((sum, { settled }) => sum + settled, 0)} channels were settled by their users.`,
     ...(added.length > 0
       ? [`Added for faults that had missed their posts: ${markersOf(added)}.`]
       : []),
   ].join('\n');
 }
 
-const markersOf = (lived: Evidence['lived']): string =>
-  lived.map(({ plan }) => plan.marker).join(', ');
+const markersOf = (histories: Evidence['histories']): string =>
+  histories.map(({ plan }) => plan.marker).join(', ');
 
 const row = (title: string, ...cells: readonly (string | number)[]): string =>
   [title.padEnd(54), ...cells.map((cell) => String(cell).padStart(9))].join(' ');
 
 /** What happened to a post, as everybody saw it, and what the product's own books say. */
-export async function tellStory(
+export async function describePost(
   orm: Orm,
   journal: Journal,
   evidence: Evidence,
   marker: string,
 ): Promise<string> {
-  const lived = evidence.lived.find(({ plan }) => plan.marker === marker);
+  const history = evidence.histories.find(({ plan }) => plan.marker === marker);
   const books = await orm.em.fork().execute<object[]>(
     `select pc.status, pc.error_code, pc.tries, pc.retry_at, pc.url, p.status as post_status, p.run, p.revision, p.synced_revision,
        (select json_agg(json_build_object('run', a.run, 'part', a.part, 'state', a.state, 'sending_at', a.sending_at, 'url', a.url) order by a.run, a.part)
         from post_parts a where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id) as ledger
      from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id where p.id = ?`,
-    [lived?.id ?? null],
+    [history?.id ?? null],
   );
   return [
-    `The story of ${marker} (${lived?.id}):`,
+    `The story of ${marker} (${history?.id}):`,
     ...journal.storyOf(marker),
-    `In the end: ${JSON.stringify(lived?.end, null, 2)}`,
+    `In the end: ${JSON.stringify(history?.end, null, 2)}`,
     `In the books: ${JSON.stringify(books, null, 2)}`,
   ].join('\n');
 }

@@ -1,18 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { Client as PgClient } from 'pg';
-import { forget, type Lived } from './lived.ts';
+import type { Stage } from './change-post.ts';
+import { callUntilAnswered } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
 import { readRestorePage } from './parts/restore-page.ts';
 import type { Database } from './parts/servers.ts';
 import type { Supervised } from './parts/supervise.ts';
+import { forget, type PostHistory } from './post-history.ts';
+import type { Found } from './read-networks.ts';
 
 export type Restorable = {
   readonly database: Database;
   readonly processes: readonly Supervised[];
   readonly temporalClient: Client;
   readonly journal: Journal;
-  readonly living: readonly Lived[];
+  readonly histories: readonly PostHistory[];
 };
 
 export type Backup = { readonly atMs: number; readonly putBack: () => Promise<void> };
@@ -30,7 +33,7 @@ export async function backUp({ database, journal }: Restorable): Promise<Backup>
  * @param suddenly API and workers die, too; otherwise they are told to stop before.
  */
 export async function restore(hand: Restorable, backup: Backup, suddenly: boolean): Promise<void> {
-  const { database, processes, temporalClient, journal, living } = hand;
+  const { database, processes, temporalClient, journal, histories } = hand;
   if (!suddenly) {
     const [api, ...workers] = processes;
     await api?.hold('SIGTERM');
@@ -52,8 +55,8 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
   await database.revive();
   await sayTo(database.directUrl, (await readRestorePage(backupAt, ended)).statements);
   const restoredAtMs = Date.now();
-  for (const lived of living) {
-    forget(lived, { backupAtMs: backup.atMs, restoredAtMs, ended: new Set(ended) });
+  for (const history of histories) {
+    forget(history, { backupAtMs: backup.atMs, restoredAtMs, ended: new Set(ended) });
   }
   await database.gate.open();
   for (const each of processes) {
@@ -72,5 +75,42 @@ async function sayTo(url: string, statements: readonly string[]): Promise<void> 
     }
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * After a restore nobody but the owner can tell what became of a post: who looks at the account, and says so. Of threads
+ * only part of which may be there nothing is said here.
+ *
+ * @throws Error when the API does not take it.
+ */
+export async function settleForgotten(
+  { client, channelIds, journal }: Stage,
+  history: PostHistory,
+  found: readonly Found[],
+): Promise<void> {
+  const { marker, parts } = history.plan;
+  if (history.restores === 0 || parts > 1 || !history.end || history.end.status === 'draft') {
+    return;
+  }
+
+  for (const { channel_id: id, status } of history.end.channels) {
+    const channel = channelIds.indexOf(id);
+    if (status !== 'unconfirmed') {
+      continue;
+    }
+
+    const there = found.find((each) => each.marker === marker && each.channel === channel);
+    const body = { channel_id: id, url: there?.url ?? null };
+    const { reply } = await callUntilAnswered(() =>
+      client.post(`/posts/${history.id}/settle`, body),
+    );
+    journal.note(marker, `settled ${body.url ?? 'as absent'}: ${reply.status}`);
+    if (reply.status !== 200) {
+      throw new Error(`It was not settled: ${reply.status} ${JSON.stringify(reply.body)}`);
+    }
+
+    history.settled += 1;
+    history.end = reply.body.post;
   }
 }

@@ -7,7 +7,7 @@ import type { Stage } from '../../scripts/parts/part.ts';
 import { PlainError } from '../../scripts/terminal.ts';
 import { openScope } from '../fuzz/scope.ts';
 import { readOptions, type ChaosOptions } from './options.ts';
-import { unleash } from './unleash.ts';
+import { runChaos } from './run-chaos.ts';
 
 // `npm run chaos [-- --posts N] [--seed N] [--server dev|real] [--minutes M] [--keep]`: a whole Punctual on real
 // servers, while everything goes wrong that can, and a look at the networks afterwards. docs/chaos.md.
@@ -42,7 +42,7 @@ async function chaos(options: ChaosOptions, signal: AbortSignal): Promise<number
   let isGood = false;
   try {
     isGood = await Promise.race([
-      unleash({ t: scope.t, folder, stage, options, say }),
+      runChaos({ t: scope.t, folder, stage, options, say }),
       untilInterrupted(signal),
     ]);
   } finally {

@@ -6,7 +6,7 @@ import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { clientFor, type Client as ApiClient } from '../support/client.ts';
-import { seeded } from '../support/random-life/random.ts';
+import { seeded } from '../support/simulation/random.ts';
 import type { ChaosOptions } from './options.ts';
 import { connectAccounts, type ChaosChannel } from './parts/accounts.ts';
 import type { Journal } from './parts/journal.ts';

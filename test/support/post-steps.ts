@@ -36,8 +36,8 @@ export type PostSteps = {
   readonly workspaceId: string;
   /** The channels' ids by the names of their networks. */
   readonly channels: Readonly<Record<string, string>>;
-  /** What the API would have told Temporal, in order. */
-  readonly told: PostToSync[];
+  /** What the API would have sent to Temporal, in order. */
+  readonly messages: PostToSync[];
   /** Moves the clock of all that follows. In milliseconds. */
   readonly pass: (ms: number) => void;
   /** @returns the post's id. */
@@ -82,7 +82,7 @@ export async function postSteps(
     channels[name] = await addFakeChannel(deps, workspaceId, name);
   }
 
-  const told: PostToSync[] = [];
+  const messages: PostToSync[] = [];
   const tries = {
     attempt: async (postId: string, postChannelId: string) => {
       await clock.caughtUp();
@@ -94,12 +94,12 @@ export async function postSteps(
       }
     },
   };
-  const calls = apiCalls(deps, workspaceId, told);
+  const calls = apiCalls(deps, workspaceId, messages);
   return {
     deps,
     workspaceId,
     channels,
-    told,
+    messages,
     pass: clock.pass,
     ...calls,
     ...workerSteps(deps, workspaceId),
@@ -118,9 +118,9 @@ type ApiCall = 'create' | 'edit' | 'cancel' | 'retry' | 'settle' | 'show';
 function apiCalls(
   deps: ActivityDeps,
   workspaceId: string,
-  told: PostToSync[],
+  messages: PostToSync[],
 ): Pick<PostSteps, ApiCall> {
-  const syncPost = (message: PostToSync) => void told.push(message);
+  const syncPost = (message: PostToSync) => void messages.push(message);
   const media = { underWay: new Map() };
   const api = { ...deps, media, syncPost, syncDelivery: () => undefined };
   const apiDeps = api as unknown as ApiDeps; // Without what only calls with files use.

@@ -1,5 +1,5 @@
 import { isSignedWith } from '../../support/receiver.ts';
-import type { Lived } from '../lived.ts';
+import type { PostHistory } from '../post-history.ts';
 import type { Taken } from '../parts/receiver.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
@@ -23,14 +23,14 @@ export async function checkEvents(evidence: Evidence): Promise<Violation[]> {
   );
   const byPost = Map.groupBy(events.values(), ({ data }) => data.post?.id ?? '');
   return [
-    ...evidence.lived.flatMap((lived) => checkPost(lived, byPost.get(lived.id) ?? [])),
+    ...evidence.histories.flatMap((history) => checkPost(history, byPost.get(history.id) ?? [])),
     ...checkChannels(evidence, [...events.values()]),
     ...(await checkBytes(evidence)),
   ];
 }
 
 /** How many final events a post must have had: one for each time that it ended. */
-export function eventsDue({ end, retries, unsureRetries, restores, settled }: Lived): {
+export function eventsDue({ end, retries, unsureRetries, restores, settled }: PostHistory): {
   least: number;
   most: number;
 } {
@@ -43,7 +43,7 @@ export function eventsDue({ end, retries, unsureRetries, restores, settled }: Li
 }
 
 /** The ids of final events that were taken, by post. */
-export function postsHeardOf(events: readonly Taken[]): Map<string, Set<string>> {
+export function eventsByPost(events: readonly Taken[]): Map<string, Set<string>> {
   const heard = new Map<string, Set<string>>();
   for (const { body } of events.filter(({ answered }) => answered === 204)) {
     const { id, data }: Event = JSON.parse(body);
@@ -55,9 +55,9 @@ export function postsHeardOf(events: readonly Taken[]): Map<string, Set<string>>
   return heard;
 }
 
-function checkPost(lived: Lived, events: readonly Event[]): Violation[] {
-  const { least, most } = eventsDue(lived);
-  const { marker } = lived.plan;
+function checkPost(history: PostHistory, events: readonly Event[]): Violation[] {
+  const { least, most } = eventsDue(history);
+  const { marker } = history.plan;
   const told = `${events.length} final events (${events.map(({ type }) => type).join(', ')})`;
   if (events.length < least) {
     return [{ invariant: 'events missing', marker, what: `${told}, and ${least} were due` }];
@@ -66,16 +66,19 @@ function checkPost(lived: Lived, events: readonly Event[]): Violation[] {
     return [{ invariant: 'events too many', marker, what: `${told}, and ${most} were due` }];
   }
 
-  const isTold = events.some(({ data }) => data.post?.status === lived.end?.status);
+  const isTold = events.some(({ data }) => data.post?.status === history.end?.status);
   return least > 0 && !isTold
-    ? [{ invariant: 'events missing', marker, what: `none says that it is ${lived.end?.status}` }]
+    ? [{ invariant: 'events missing', marker, what: `none says that it is ${history.end?.status}` }]
     : [];
 }
 
 /** Exactly one for each channel that lost its access, and none for the others. */
-function checkChannels({ plan, lived, channels }: Evidence, events: readonly Event[]): Violation[] {
+function checkChannels(
+  { plan, histories, channels }: Evidence,
+  events: readonly Event[],
+): Violation[] {
   const lost = new Set(
-    lived.flatMap(({ end }) =>
+    histories.flatMap(({ end }) =>
       (end?.channels ?? [])
         .filter(({ error_code: code }) => code === 'access_lost')
         .map(({ channel_id: id }) => id),

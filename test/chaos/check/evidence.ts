@@ -1,5 +1,5 @@
 import type { ChannelResult, PostView } from '../../../domain/post-view.ts';
-import type { Lived } from '../lived.ts';
+import type { PostHistory } from '../post-history.ts';
 import type { ChaosChannel } from '../parts/accounts.ts';
 import type { SeenCreate } from '../parts/network-line.ts';
 import type { Taken } from '../parts/receiver.ts';
@@ -14,7 +14,7 @@ export type Evidence = {
   /** When something befell everybody, in milliseconds since 1970. */
   readonly disturbances: readonly number[];
   readonly channels: readonly ChaosChannel[];
-  readonly lived: readonly Lived[];
+  readonly histories: readonly PostHistory[];
   /** On the networks. */
   readonly found: readonly Found[];
   /** Requests on their way to the networks. */
@@ -53,7 +53,7 @@ export type Violation = {
 
 /** A post on one channel, at the end. */
 export type Sent = {
-  readonly lived: Lived;
+  readonly history: PostHistory;
   /** Its number. */
   readonly channel: number;
   readonly post: PostView;
@@ -63,21 +63,21 @@ export type Sent = {
 };
 
 /** Each ended post on each of its channels. */
-export function eachSent({ lived, channels, found }: Evidence): Sent[] {
+export function eachSent({ histories, channels, found }: Evidence): Sent[] {
   const byPlace = Map.groupBy(found, ({ marker, channel }) => `${marker} ${channel}`);
-  return lived.flatMap((each): Sent[] => {
+  return histories.flatMap((each): Sent[] => {
     const post = each.end;
     return (post?.channels ?? []).flatMap((result) => {
       const channel = channels.findIndex(({ id }) => id === result.channel_id);
       const there = byPlace.get(`${each.plan.marker} ${channel}`) ?? [];
-      return post ? [{ lived: each, channel, post, result, found: there }] : [];
+      return post ? [{ history: each, channel, post, result, found: there }] : [];
     });
   });
 }
 
 /** Whether all parts of the post are on the network. */
-export const isWhole = ({ lived, found }: Sent): boolean =>
-  new Set(found.map(({ part }) => part)).size === lived.plan.parts;
+export const isWhole = ({ history, found }: Sent): boolean =>
+  new Set(found.map(({ part }) => part)).size === history.plan.parts;
 
 export const nameOf = ({ channels }: Evidence, { channel, result }: Sent): string =>
   `${channels[channel]?.platform} channel ${channel} (${result.status}${result.error_code ? `, ${result.error_code}` : ''})`;

@@ -1,5 +1,5 @@
 import type { ChannelResult, PostView } from '../../../domain/post-view.ts';
-import type { Lived } from '../lived.ts';
+import type { PostHistory } from '../post-history.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import type { ChaosPlan } from '../plan/post-plan.ts';
 import type { Found } from '../read-networks.ts';
@@ -28,7 +28,7 @@ export const found = (part: number, change: Partial<Found> = {}): Found => ({
 });
 
 export type Changes = Partial<Pick<Evidence, 'found' | 'creates' | 'events'>> & {
-  readonly lived?: Partial<Lived>;
+  readonly history?: Partial<PostHistory>;
   readonly end?: Partial<PostView>;
   readonly channel?: Partial<ChannelResult>;
 };
@@ -41,7 +41,7 @@ export const evidenceOf = (changes: Changes = {}): Evidence => ({
   channels: [
     { id: 'c0', platform: 'mastodon', remoteId: '1', account: 'me', revoke: async () => undefined },
   ],
-  lived: [livedWell(changes)],
+  histories: [goodHistory(changes)],
   found: changes.found ?? [found(1), found(2)],
   creates: changes.creates ?? [{ labels: [found(1)], askedAtMs: dueMs + 100, account: 'me' }],
   events: changes.events ?? [],
@@ -55,7 +55,7 @@ const planOfOne = (): ChaosPlan => ({
   serverOutages: [],
 });
 
-function livedWell({ lived, end, channel }: Changes): Lived {
+function goodHistory({ history, end, channel }: Changes): PostHistory {
   const published = {
     channel_id: 'c0',
     status: 'published',
@@ -81,6 +81,6 @@ function livedWell({ lived, end, channel }: Changes): Lived {
     isGone: false,
     // The checks look at no other field of a post.
     end: { status: 'published', channels: [result], ...end } as PostView,
-    ...lived,
+    ...history,
   };
 }

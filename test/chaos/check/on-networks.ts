@@ -36,7 +36,7 @@ function checkOrder(evidence: Evidence, sent: Sent): Violation[] {
     : [
         {
           invariant: 'thread parts out of order',
-          marker: sent.lived.plan.marker,
+          marker: sent.history.plan.marker,
           what: `${nameOf(evidence, sent)}: ${[...wrong, ...gaps].map(({ part, parentId }) => `part ${part} continues ${parentId}`).join(', ')}`,
         },
       ];

@@ -1,4 +1,4 @@
-import type { Lived } from '../lived.ts';
+import type { PostHistory } from '../post-history.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
 /** In milliseconds. A machine on which everything dies is slow: without a bound it would be 20 s and more. */
@@ -9,9 +9,9 @@ const quiet = { beforeMs: 25_000, afterMs: patienceMs };
 
 /** While a server hangs, posts on others go out on time, where nothing else holds them up. */
 export const checkOthersOnTime = (evidence: Evidence): Violation[] =>
-  othersOfHangs(evidence).flatMap((lived): Violation[] => {
-    const { marker, channels } = lived.plan;
-    const latestMs = dueMsOf(lived) + patienceMs;
+  othersOfHangs(evidence).flatMap((history): Violation[] => {
+    const { marker, channels } = history.plan;
+    const latestMs = dueMsOf(history) + patienceMs;
     const inTime = evidence.creates.filter(
       ({ labels, askedAtMs }) => labels[0]?.marker === marker && askedAtMs <= latestMs,
     );
@@ -28,13 +28,13 @@ export const checkOthersOnTime = (evidence: Evidence): Violation[] =>
   });
 
 /** Posts that were due while a server hung which is none of theirs, and that nothing else kept waiting. */
-export function othersOfHangs({ plan, lived, startMs, disturbances }: Evidence): Lived[] {
+export function othersOfHangs({ plan, histories, startMs, disturbances }: Evidence): PostHistory[] {
   const hangs = plan.serverOutages
     .filter(({ what }) => what === 'server hangs')
     .map(({ atMs, forMs }) => ({ fromMs: startMs + atMs + 2000, untilMs: startMs + atMs + forMs }));
   const isQuiet = (ms: number): boolean =>
     disturbances.every((each) => each < ms - quiet.beforeMs || each > ms + quiet.afterMs);
-  return lived.filter((each) => {
+  return histories.filter((each) => {
     const { steps, faults, channels } = each.plan;
     const dueMs = dueMsOf(each);
     return (
@@ -52,5 +52,5 @@ const isSound = (channel: Evidence['plan']['channels'][number] | undefined): boo
   channel?.revokedAtMs === null && !channel.isFrail;
 
 /** When it could first go out. */
-const dueMsOf = ({ inForce: [first] }: Lived): number =>
+const dueMsOf = ({ inForce: [first] }: PostHistory): number =>
   first ? Math.max(first.dueMs, first.fromMs) : Infinity;

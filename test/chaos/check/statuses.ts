@@ -11,10 +11,10 @@ import {
 /** What the API says of each channel, beside what is on its network and what the post's user wanted. */
 export function checkStatuses(evidence: Evidence): Violation[] {
   return eachSent(evidence).flatMap((sent) => {
-    const { result, lived } = sent;
+    const { result, history } = sent;
     const violations: Violation[] = [];
     const complain = (invariant: Invariant, what: string): void => {
-      const { marker } = lived.plan;
+      const { marker } = history.plan;
       violations.push({ invariant, marker, what: `${nameOf(evidence, sent)}: ${what}` });
     };
     if (saysOther(sent)) {
@@ -39,7 +39,7 @@ export function checkStatuses(evidence: Evidence): Violation[] {
     }
 
     const isDoomed = evidence.plan.channels[sent.channel]?.revokedAtMs !== null;
-    const isForgotten = lived.restores > 0;
+    const isForgotten = history.restores > 0;
     if (result.status === 'unconfirmed' && !isDoomed && !isForgotten) {
       complain('unconfirmed although somebody could tell', String(result.error));
     } else if (
@@ -48,7 +48,7 @@ export function checkStatuses(evidence: Evidence): Violation[] {
       !(isForgotten && result.error_code === 'not_published')
     ) {
       complain('posts that were lost', `it failed: ${result.error}`);
-    } else if (sent.post.status === 'draft' && !lived.isDraft && !isForgotten) {
+    } else if (sent.post.status === 'draft' && !history.isDraft && !isForgotten) {
       complain('posts that were lost', 'it is a draft, and its last word was not a cancel');
     }
 
@@ -58,26 +58,26 @@ export function checkStatuses(evidence: Evidence): Violation[] {
 
 /** Published is there, as a whole and where it says; what is not published is not there as a whole. */
 function saysOther(sent: Sent): boolean {
-  const { result, found, lived } = sent;
+  const { result, found, history } = sent;
   if (result.status === 'published') {
     return !isWhole(sent) || found.find(({ part }) => part === 1)?.url !== result.url;
   }
 
   // A restored database knows nothing of what was published since its backup.
-  return lived.restores === 0 && result.status !== 'unconfirmed' && isWhole(sent);
+  return history.restores === 0 && result.status !== 'unconfirmed' && isWhole(sent);
 }
 
 /** Part of it is public, and the API shows no trace of that. Of what is unconfirmed it says that somebody has to look. */
-const isHidden = ({ result, found, lived }: Sent): boolean =>
-  lived.restores === 0 &&
+const isHidden = ({ result, found, history }: Sent): boolean =>
+  history.restores === 0 &&
   found.length > 0 &&
   result.status !== 'unconfirmed' &&
   result.url === null &&
   !`${result.error} ${result.warning}`.includes('http');
 
 /** Posts that were still on their way when the run gave up. */
-export const checkEnds = ({ lived }: Evidence): Violation[] =>
-  lived
+export const checkEnds = ({ histories }: Evidence): Violation[] =>
+  histories
     .filter(({ end, isGone }) => end === null && !isGone)
     .map(({ plan }) => ({
       invariant: 'posts that never ended',

@@ -1,21 +1,21 @@
-import type { Lived } from '../lived.ts';
+import type { PostHistory } from '../post-history.ts';
 import type { SeenCreate } from '../parts/network-line.ts';
 import { eachSent, type Evidence, type Violation } from './evidence.ts';
 
 /** When posts went out, beside what had been acknowledged to their users by then. */
 export function checkTimes(evidence: Evidence): Violation[] {
-  const { creates, lived } = evidence;
+  const { creates, histories } = evidence;
   const byMarker = Map.groupBy(creates, ({ labels }) => labels[0]?.marker ?? '');
   return [
-    ...lived.flatMap((each) => checkDue(each, byMarker.get(each.plan.marker) ?? [])),
-    ...lived.flatMap((each) => checkCancels(each, byMarker.get(each.plan.marker) ?? [])),
+    ...histories.flatMap((each) => checkDue(each, byMarker.get(each.plan.marker) ?? [])),
+    ...histories.flatMap((each) => checkCancels(each, byMarker.get(each.plan.marker) ?? [])),
     ...checkTexts(evidence),
-    ...lived.flatMap((each) => checkVersions(each, byMarker.get(each.plan.marker) ?? [])),
+    ...histories.flatMap((each) => checkVersions(each, byMarker.get(each.plan.marker) ?? [])),
   ];
 }
 
 /** Before each request there was a moment at which a time that may have been in force was past. */
-function checkDue({ plan, inForce }: Lived, asked: readonly SeenCreate[]): Violation[] {
+function checkDue({ plan, inForce }: PostHistory, asked: readonly SeenCreate[]): Violation[] {
   return asked
     .filter(
       ({ askedAtMs }) =>
@@ -31,7 +31,7 @@ function checkDue({ plan, inForce }: Lived, asked: readonly SeenCreate[]): Viola
 }
 
 /** After a cancel only those go on that were said to be still sending, until the post is scheduled anew. */
-function checkCancels({ plan, cancels }: Lived, asked: readonly SeenCreate[]): Violation[] {
+function checkCancels({ plan, cancels }: PostHistory, asked: readonly SeenCreate[]): Violation[] {
   return cancels.flatMap(({ ackAtMs, stillSending, untilMs }): Violation[] => {
     const after = asked.filter(({ askedAtMs }) => askedAtMs > ackAtMs && askedAtMs < untilMs);
     const accounts = new Set(after.map(({ account }) => account));
@@ -49,14 +49,14 @@ function checkCancels({ plan, cancels }: Lived, asked: readonly SeenCreate[]): V
 
 /** What is there is as it was when it went out: no edit that was acknowledged before is missing. */
 const checkTexts = (evidence: Evidence): Violation[] =>
-  eachSent(evidence).flatMap(({ lived, found }) => {
+  eachSent(evidence).flatMap(({ history, found }) => {
     const asked = evidence.creates
-      .filter(({ labels }) => labels.some(({ marker }) => marker === lived.plan.marker))
+      .filter(({ labels }) => labels.some(({ marker }) => marker === history.plan.marker))
       .map(({ askedAtMs }) => askedAtMs);
     const firstMs = Math.min(...asked);
     const possible = new Set(
-      lived.inForce
-        .filter(({ untilMs }) => untilMs > firstMs || lived.cancels.length > 0)
+      history.inForce
+        .filter(({ untilMs }) => untilMs > firstMs || history.cancels.length > 0)
         .map(({ version }) => version),
     );
     const stale = found.filter(({ version }) => !possible.has(version));
@@ -65,15 +65,15 @@ const checkTexts = (evidence: Evidence): Violation[] =>
       : [
           {
             invariant: 'published as it was before an acknowledged edit',
-            marker: lived.plan.marker,
-            what: `version ${stale[0]?.version} is there, and version ${lived.version} was acknowledged`,
+            marker: history.plan.marker,
+            what: `version ${stale[0]?.version} is there, and version ${history.version} was acknowledged`,
           } as const,
         ];
   });
 
 /** No network is asked for a text after another one was acknowledged, but by a send that a cancel said would finish. */
 function checkVersions(
-  { plan, inForce, cancels }: Lived,
+  { plan, inForce, cancels }: PostHistory,
   asked: readonly SeenCreate[],
 ): Violation[] {
   const mayGo = ({ labels: [label], askedAtMs }: SeenCreate): boolean =>

@@ -20,7 +20,7 @@ const longestMs = 120_000;
  *
  * @throws Error when that lasts two minutes, or an answer is not as the API's document says.
  */
-export async function insist(call: () => Promise<Reply>): Promise<Called> {
+export async function callUntilAnswered(call: () => Promise<Reply>): Promise<Called> {
   const sentAtMs = Date.now();
   for (let lostAnswers = 0; ;) {
     try {
@@ -49,6 +49,6 @@ export async function insist(call: () => Promise<Reply>): Promise<Called> {
 
 /** The post as the API shows it; null when it knows of none. */
 export async function showPost(client: Client, id: string): Promise<PostView | null> {
-  const { reply } = await insist(() => client.get(`/posts/${id}`));
+  const { reply } = await callUntilAnswered(() => client.get(`/posts/${id}`));
   return reply.status === 404 ? null : reply.body.post;
 }

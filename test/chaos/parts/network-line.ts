@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import {
   createServer,
-  request as httpRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
+  request as httpRequest,
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,6 @@ import type { LinePlatform, LineRequest } from './create-request.ts';
 import type { Cues } from './cues.ts';
 import type { Journal } from './journal.ts';
 import type { PlannedFaults, TakenFault } from './planned-faults.ts';
-import { workerHeader } from './worker-header.ts';
 
 /** Longer than the product waits for any network, in milliseconds. */
 const beyondTimeoutMs = 32_000;
@@ -259,3 +258,6 @@ function give(
     .writeHead(status, { 'content-type': 'application/json', ...headers })
     .end(JSON.stringify(body));
 }
+
+/** Which worker asks a network. The line before the network reads it and does not pass it on. */
+export const workerHeader = 'x-chaos-worker';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
-import type { Random } from '../../support/random-life/random.ts';
+import type { Random } from '../../support/simulation/random.ts';
 import type { Received } from '../../support/receiver.ts';
 
 /** A request of a webhook, and what it was answered. */

@@ -11,7 +11,7 @@ import {
   tellAim,
   terminateInTrap,
 } from './traps.ts';
-import { workerHeader } from './worker-header.ts';
+import { workerHeader } from './network-line.ts';
 
 // A worker as operators start it, but for this: it kills or stops itself at the points where the run wants it to, and
 // says its own name to the networks, so that the line before them knows whom to kill.

@@ -1,4 +1,4 @@
-import type { Random } from '../../support/random-life/random.ts';
+import type { Random } from '../../support/simulation/random.ts';
 import {
   platforms,
   recoverySeconds,
@@ -6,7 +6,7 @@ import {
   type Platform,
   type PostFault,
 } from './faults.ts';
-import { createdAt } from './lives.ts';
+import { createdAt } from './user-posts.ts';
 import { shuffled } from './outages.ts';
 import type { ChannelPlan, PlannedFault, PostPlan } from './post-plan.ts';
 

@@ -37,12 +37,12 @@ export type AimedFault = 'terminated asleep' | 'cancelled as a late try begins';
 export type PostFault = WorkerFault | LineFault | AimedFault;
 
 /** These end with a cancel, so each gets a post of its own. */
-export const ordealFaults = [
+export const singlePostFaults = [
   'killed in a late record',
   '429 after a cancel',
   'cancelled as a late try begins',
 ] as const;
-export type OrdealFault = (typeof ordealFaults)[number];
+export type SinglePostFault = (typeof singlePostFaults)[number];
 
 /** These befall any post that its user leaves alone. */
 export const sharedFaults: readonly PostFault[] = [
@@ -52,7 +52,7 @@ export const sharedFaults: readonly PostFault[] = [
 ];
 
 function isOrdeal(fault: PostFault): boolean {
-  return ordealFaults.some((each) => each === fault);
+  return singlePostFaults.some((each) => each === fault);
 }
 
 /** A point at which something befalls a process, and whatever it has in its hands, once it was told to. */

@@ -1,8 +1,8 @@
-import { seeded, type Random } from '../../support/random-life/random.ts';
+import { seeded, type Random } from '../../support/simulation/random.ts';
 import type { ChaosOptions } from '../options.ts';
 import { assignFaults } from './assign-faults.ts';
-import { cancelledPost, doomedPost, movedPost, plainPost, type Draft } from './lives.ts';
-import { ordealPosts } from './ordeals.ts';
+import { cancelledPost, postLosingAccess, movedPost, plainPost, type Draft } from './user-posts.ts';
+import { faultPosts } from './fault-posts.ts';
 import { planOutages, planRestores, planServerOutages, planTraps } from './outages.ts';
 import { platforms } from './faults.ts';
 import type { ChannelPlan, ChaosPlan } from './post-plan.ts';
@@ -49,7 +49,7 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
   }));
   const { doomed, others } = shareOut(drafts, channels);
   const posts = [
-    ...doomed.map(({ draft, ...how }) => doomedPost(random, draft, how)),
+    ...doomed.map(({ draft, ...how }) => postLosingAccess(random, draft, how)),
     ...others.map((draft) => liveOf(random, draft)),
   ];
   // In a short run the database is restored at its beginning.
@@ -69,7 +69,7 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
     channels,
     posts: [
       ...assignFaults(random, posts, { quota, deaths, windowMs, firstDueMs, channels }),
-      ...ordealPosts(random, wishes),
+      ...faultPosts(random, wishes),
     ],
     outages,
     serverOutages,

@@ -1,4 +1,4 @@
-import type { Random } from '../../support/random-life/random.ts';
+import type { Random } from '../../support/simulation/random.ts';
 import { platforms, trapFaults } from './faults.ts';
 import type { Outage, ServerOutage, Trap } from './post-plan.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import type { Stage } from './change-post.ts';
-import { eventsDue, postsHeardOf } from './check/events.ts';
+import { eventsDue, eventsByPost } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
-import { live, untilEnded } from './live.ts';
-import { lostChannels, type Lived } from './lived.ts';
+import { simulateUser, untilEnded } from './simulate-user.ts';
+import { lostChannels, type PostHistory } from './post-history.ts';
 import { runOutages } from './outages.ts';
 import { showPost } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
@@ -13,7 +13,7 @@ import { aimAt, setTrap } from './parts/traps.ts';
 import { untilAllCameAbout, type Seen } from './plan/plan-anew.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { readNetworks } from './read-networks.ts';
-import { settleForgotten } from './settle.ts';
+import { settleForgotten } from './restore.ts';
 import { watchWorkers } from './watch-workers.ts';
 import { prepareFaults, terminate, type World } from './world.ts';
 
@@ -23,7 +23,7 @@ const patience = { short: 8 * 60_000, long: 20 * 60_000, events: 5 * 60_000 };
 /** A short run has the sweep come by this often, where the product has it come each minute. In milliseconds. */
 const sweepEveryMs = 15_000;
 
-type Living = {
+type RunPlan = {
   readonly plan: ChaosPlan;
   readonly journal: Journal;
   readonly startMs: number;
@@ -31,19 +31,19 @@ type Living = {
 };
 
 /** Lets the users of all posts do what they do while everything goes wrong, and collects what came of it. */
-export async function livePosts(
+export async function runPosts(
   world: World,
-  { plan, journal, startMs, folder }: Living,
+  { plan, journal, startMs, folder }: RunPlan,
 ): Promise<{ evidence: Evidence; violations: Violation[] }> {
   const deadlineMs = startMs + plan.windowMs + (plan.isLong ? patience.long : patience.short);
   const stage = stageOf(world, { journal, startMs, folder, deadlineMs });
-  const { channelIds, living } = stage;
+  const { channelIds, histories } = stage;
   const violations: Violation[] = [];
   const ends = { terminate: (id: string) => terminate(world, id) };
   const watch = watchWorkers({ folder, journal, cues: world.cues, ...ends });
   const sweeping = plan.isLong ? undefined : setInterval(() => sweep(world), sweepEveryMs);
-  const outages = runOutages({ ...world, plan, startMs, folder, journal, living });
-  const lived: Lived[] = [];
+  const outages = runOutages({ ...world, plan, startMs, folder, journal, histories });
+  const finished: PostHistory[] = [];
   const attempt = async (marker: string, run: () => Promise<unknown>): Promise<void> => {
     try {
       await run();
@@ -52,13 +52,14 @@ export async function livePosts(
       violations.push({ invariant: 'calls that went wrong', marker, what });
     }
   };
-  const liveOne = async (during: Stage, post: PostPlan) => lived.push(await live(during, post));
-  const liveAll = (during: Stage, posts: readonly PostPlan[]) =>
-    Promise.all(posts.map((post) => attempt(post.marker, () => liveOne(during, post))));
-  await Promise.all([liveAll(stage, plan.posts), outages]);
+  const simulateOne = async (during: Stage, post: PostPlan) =>
+    finished.push(await simulateUser(during, post));
+  const simulateUsers = (during: Stage, posts: readonly PostPlan[]) =>
+    Promise.all(posts.map((post) => attempt(post.marker, () => simulateOne(during, post))));
+  await Promise.all([simulateUsers(stage, plan.posts), outages]);
   const seen = (): Seen => {
     watch.look();
-    return { cameAbout: journal.cameAbout, lost: lostChannels(lived, channelIds) };
+    return { cameAbout: journal.cameAbout, lost: lostChannels(finished, channelIds) };
   };
   await untilAllCameAbout(plan, seen, journal.elapsedMs, async ({ posts, traps }) => {
     prepareFaults({ folder, faults: world.faults }, posts);
@@ -66,27 +67,28 @@ export async function livePosts(
       setTrap(folder, trap);
     }
     const lastMs = Math.max(...posts.map(({ dueMs }) => dueMs));
-    await liveAll({ ...stage, deadlineMs: startMs + lastMs + patience.short }, posts);
+    await simulateUsers({ ...stage, deadlineMs: startMs + lastMs + patience.short }, posts);
   });
   // What was over before the restore may not be so after it.
-  const again = lived.filter(({ restores, isGone }) => restores > 0 && !isGone);
+  const again = finished.filter(({ restores, isGone }) => restores > 0 && !isGone);
   await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(stage, each))));
   const found = again.length > 0 ? await readNetworks(world.networks, world.channels) : [];
   for (const each of again) {
     await attempt(each.plan.marker, () => settleForgotten(stage, each, found));
   }
-  await untilHeard(world, lived);
-  for (const each of lived.filter(({ end }) => end !== null)) {
+  await untilEventsArrive(world, finished);
+  for (const each of finished.filter(({ end }) => end !== null)) {
     each.end = await showPost(world.client, each.id);
   }
   clearInterval(sweeping);
   watch.close();
-  const { disturbances } = journal;
-  return { evidence: { ...(await look(world)), plan, startMs, disturbances, lived }, violations };
+  const run = { plan, startMs, disturbances: journal.disturbances, histories: finished };
+  const evidence = { ...(await readWitnesses(world)), ...run };
+  return { evidence, violations };
 }
 
-/** What everybody but the product says. */
-const look = async ({ channels, lines, receiver, secret, networks }: World) => ({
+/** What networks and the receiver have seen. */
+const readWitnesses = async ({ channels, lines, receiver, secret, networks }: World) => ({
   channels,
   secret,
   found: await readNetworks(networks, channels),
@@ -94,8 +96,8 @@ const look = async ({ channels, lines, receiver, secret, networks }: World) => (
   events: receiver.taken,
 });
 
-async function endAgain(stage: Stage, lived: Lived): Promise<void> {
-  lived.end = await untilEnded(stage, lived);
+async function endAgain(stage: Stage, history: PostHistory): Promise<void> {
+  history.end = await untilEnded(stage, history);
 }
 
 function stageOf(
@@ -110,7 +112,7 @@ function stageOf(
     channelIds: world.channels.map(({ id }) => id),
     terminate: (postId) => terminate(world, postWorkflowId(postId)),
     aim: (postId, fault) => aimAt(folder, postId, fault),
-    living: [],
+    histories: [],
   };
 }
 
@@ -124,11 +126,14 @@ function sweep({ temporalClient }: World): void {
 }
 
 /** Until the user's own server has heard of every end, or that takes too long. */
-async function untilHeard({ receiver }: World, lived: readonly Lived[]): Promise<void> {
+async function untilEventsArrive(
+  { receiver }: World,
+  histories: readonly PostHistory[],
+): Promise<void> {
   const giveUpAtMs = Date.now() + patience.events;
   const isMissing = (): boolean => {
-    const heard = postsHeardOf(receiver.taken);
-    return lived.some((each) => (heard.get(each.id)?.size ?? 0) < eventsDue(each).least);
+    const heard = eventsByPost(receiver.taken);
+    return histories.some((each) => (heard.get(each.id)?.size ?? 0) < eventsDue(each).least);
   };
   while (isMissing() && Date.now() < giveUpAtMs) {
     await sleep(1000);

@@ -1,5 +1,5 @@
-import type { Random } from '../../support/random-life/random.ts';
-import { ordealFaults, platforms, recoverySeconds, type OrdealFault } from './faults.ts';
+import type { Random } from '../../support/simulation/random.ts';
+import { singlePostFaults, platforms, recoverySeconds, type SinglePostFault } from './faults.ts';
 import type {
   ChannelPlan,
   Outage,
@@ -11,7 +11,7 @@ import type {
 
 // Posts that are made for one fault, beside those that the run was asked for.
 
-export type OrdealWishes = {
+export type FaultPostsPlan = {
   /** How often each fault is to come about. */
   readonly quota: number;
   readonly windowMs: number;
@@ -26,11 +26,11 @@ export type OrdealWishes = {
 
 type Bare = Omit<PostPlan, 'marker'>;
 
-export function ordealPosts(random: Random, wishes: OrdealWishes): PostPlan[] {
+export function faultPosts(random: Random, wishes: FaultPostsPlan): PostPlan[] {
   const { quota, outages, serverOutages, run } = wishes;
   const restores = outages.filter(({ backupAtMs }) => backupAtMs !== null);
   const bare = [
-    ...ordealFaults.flatMap((fault, kind) =>
+    ...singlePostFaults.flatMap((fault, kind) =>
       Array.from({ length: quota }, (_, index) =>
         cancelledPost(random, wishes, fault, kind + index),
       ),
@@ -61,8 +61,8 @@ const tailMs = 75_000;
 /** A post that is cancelled when its fault comes about, on one channel. */
 function cancelledPost(
   random: Random,
-  { windowMs, firstDueMs, channels }: OrdealWishes,
-  fault: OrdealFault,
+  { windowMs, firstDueMs, channels }: FaultPostsPlan,
+  fault: SinglePostFault,
   turn: number,
 ): Bare {
   // Bluesky takes a thread at once, so that no part of it is met by anything alone.
@@ -97,7 +97,7 @@ const dueAtRestore = 3;
 const changes = ['later', 'earlier', 'rewritten', 'cancelled'] as const;
 
 /** A post that its user leaves alone, and that is due about when the database is lost: nobody can know what became of it. */
-function duePost(random: Random, { channels }: OrdealWishes, restore: Outage): Bare {
+function duePost(random: Random, { channels }: FaultPostsPlan, restore: Outage): Bare {
   const { atMs, forMs, backupAtMs } = restore;
   const dueMs = between(random, (backupAtMs ?? atMs) - 1000, atMs + forMs);
   return {
@@ -113,7 +113,7 @@ function duePost(random: Random, { channels }: OrdealWishes, restore: Outage): B
 /** A post that is changed after the backup was made: when that is restored, what was acknowledged is forgotten. */
 function restoredPost(
   random: Random,
-  { channels }: OrdealWishes,
+  { channels }: FaultPostsPlan,
   { atMs, forMs, backupAtMs }: Outage,
   change: (typeof changes)[number],
 ): Bare {
@@ -151,7 +151,7 @@ const sizeOf = ({ what }: ServerOutage, index: number): number => {
 /** A post that is due while its server is in trouble. */
 function frailPost(
   random: Random,
-  { channels }: OrdealWishes,
+  { channels }: FaultPostsPlan,
   { platform, atMs }: ServerOutage,
 ): Bare {
   const dueMs = atMs + between(random, 500, 6000);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { ordealFaults } from './plan/faults.ts';
+import { singlePostFaults } from './plan/faults.ts';
 import { makePlan } from './plan/make-plan.ts';
 import type { ChaosPlan } from './plan/post-plan.ts';
 
@@ -65,13 +65,13 @@ test('a server that hangs has posts that are due meanwhile, on its own accounts 
 });
 
 test('a post that is to be cancelled at a certain moment has no other fault, and is known before it is due', (t) => {
-  const names: readonly string[] = ordealFaults;
+  const names: readonly string[] = singlePostFaults;
   for (const { faults, dueMs, createMs, parts } of planFor(500, 3).posts) {
-    const ordeal = faults.find(({ fault }) => names.includes(fault));
-    if (ordeal) {
+    const planned = faults.find(({ fault }) => names.includes(fault));
+    if (planned) {
       t.is(faults.length, 1);
       t.true(dueMs - createMs >= 3000);
-      t.true(ordeal.part <= parts);
+      t.true(planned.part <= parts);
     }
   }
 });

@@ -5,8 +5,8 @@ import {
   type PostStatus,
 } from '../../../domain/post-status.ts';
 import type { PostSteps } from '../post-steps.ts';
-import type { ModelWorkflow } from './model-workflow.ts';
-import type { MoodyNetwork } from './moody-network.ts';
+import type { SimulatedWorkflow } from './simulated-workflow.ts';
+import type { UnreliableNetwork } from './unreliable-network.ts';
 
 export type ChannelRow = {
   readonly platform: string;
@@ -35,7 +35,7 @@ export type PostRow = {
 };
 
 /** A post with all that its promises are about, in one statement. */
-export async function lookAt({ deps, workspaceId }: PostSteps, post: string): Promise<PostRow> {
+export async function readPost({ deps, workspaceId }: PostSteps, post: string): Promise<PostRow> {
   const [row] = await deps.orm.em.fork().execute<PostRow[]>(
     `select p.status, p.revision, p.synced_revision, p.scheduled_at, p.published_at, coalesce(p.retried_at, p.scheduled_at) as due_at,
        (select coalesce(json_agg(e.type order by e.run), '[]') from events e where e.post_id = p.id) as events,
@@ -66,14 +66,14 @@ const legal: Readonly<Record<PostStatus, readonly ChannelStatus[]>> = {
 /** @returns what is wrong with a post, in sentences. */
 export function faultsOf(
   post: PostRow,
-  workflow: ModelWorkflow,
-  networks: Readonly<Record<string, MoodyNetwork>>,
+  workflow: SimulatedWorkflow,
+  networks: Readonly<Record<string, UnreliableNetwork>>,
 ): string[] {
   const { status, channels } = post;
   const must = (holds: boolean, fault: string): string[] => (holds ? [] : [fault]);
-  const isUntold = post.synced_revision < post.revision;
+  const isUnsynced = post.synced_revision < post.revision;
   // Of a draft: its workflow claims it once more, or the relay starts one that does.
-  const isToBeFinished = isUntold || workflow.run !== null;
+  const isToBeFinished = isUnsynced || workflow.run !== null;
   const published = channels.filter((channel) => channel.status === 'published');
   const end = finalEventType(channels.map((channel) => channel.status));
   return [
@@ -86,7 +86,7 @@ export function faultsOf(
     ...must(status !== 'failed' || published.length < channels.length, 'Nothing has failed.'),
     ...must((post.published_at !== null) === published.length > 0, 'published_at is wrong.'),
     ...must(
-      !['scheduled', 'publishing'].includes(status) || isUntold || workflow.run !== null,
+      !['scheduled', 'publishing'].includes(status) || isUnsynced || workflow.run !== null,
       'Nobody comes back to it.',
     ),
     ...must(
@@ -108,7 +108,7 @@ export function faultsOf(
 function channelFaults(
   post: PostStatus,
   channel: ChannelRow,
-  network: MoodyNetwork | undefined,
+  network: UnreliableNetwork | undefined,
 ): string[] {
   const { platform, status, url, error, retry_at: retryAt, sent_text: sentText } = channel;
   const live = network?.live ?? [];

@@ -1,22 +1,22 @@
 import { textsForChannel } from '../../../domain/texts.ts';
 import type { Step } from '../../../networks/network.ts';
-import type { PostRow } from './check-life.ts';
-import type { LifeWorld } from './life-world.ts';
+import type { PostRow } from './check-post.ts';
+import type { Simulation } from './simulation.ts';
 
 /** What a try may send, by network; null when it may send nothing. */
-export type Said = ReadonlyMap<string, readonly string[]> | null;
+export type ExpectedTexts = ReadonlyMap<string, readonly string[]> | null;
 
 /** @returns what a try of this post that begins now may send. */
-export async function mayBeSaid(
-  { life }: LifeWorld,
+export async function expectedTexts(
+  { steps }: Simulation,
   post: string,
   { status }: PostRow,
-): Promise<Said> {
+): Promise<ExpectedTexts> {
   if (status !== 'publishing') {
     return null;
   }
 
-  const rows = await life.deps.orm.em
+  const rows = await steps.deps.orm.em
     .fork()
     .execute<{ platform: string; override: string; body: string; thread: string[] }[]>(
       `select c.platform, pc.body as override, p.body, p.thread
@@ -28,7 +28,7 @@ export async function mayBeSaid(
 }
 
 /** @returns what is wrong with a send. */
-export function sendFaults(may: Said, network: string, { parts }: Step): string[] {
+export function sendFaults(may: ExpectedTexts, network: string, { parts }: Step): string[] {
   const wanted = may?.get(network);
   return parts.flatMap(({ key, text }) =>
     wanted?.[Number(key.split('-').at(-1))] === text
@@ -38,9 +38,9 @@ export function sendFaults(may: Said, network: string, { parts }: Step): string[
 }
 
 /** A channel on which nothing was in doubt, and that is published now, has all that the post said, and no more. */
-export function saidFaults(
-  { networks }: LifeWorld,
-  may: Said,
+export function publishedFaults(
+  { networks }: Simulation,
+  may: ExpectedTexts,
   was: PostRow,
   is: PostRow,
 ): string[] {

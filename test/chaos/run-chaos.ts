@@ -6,11 +6,11 @@ import { checkOthersOnTime } from './check/on-time.ts';
 import { checkNetworks } from './check/on-networks.ts';
 import { checkEnds, checkStatuses } from './check/statuses.ts';
 import { checkTimes } from './check/times.ts';
-import { livePosts } from './live-posts.ts';
+import { runPosts } from './run-posts.ts';
 import type { ChaosOptions } from './options.ts';
 import { openJournal } from './parts/journal.ts';
 import { makePlan } from './plan/make-plan.ts';
-import { countFaults, isShort, report, tellStory } from './report.ts';
+import { countFaults, isShort, report, describePost } from './report.ts';
 import { startWorld } from './world.ts';
 
 export type Run = {
@@ -22,10 +22,10 @@ export type Run = {
 };
 
 /** Of so many violated posts the whole story is told. */
-const storiesTold = 5;
+const describedPosts = 5;
 
 /** @returns whether every fault came about and nothing was violated. */
-export async function unleash({ t, folder, stage, options, say }: Run): Promise<boolean> {
+export async function runChaos({ t, folder, stage, options, say }: Run): Promise<boolean> {
   const plan = makePlan(options);
   say(
     `${options.posts} posts over ${Math.round(plan.windowMs / 1000)} s. Again: npm run chaos -- --posts ${options.posts} --seed ${options.seed}`,
@@ -38,7 +38,7 @@ export async function unleash({ t, folder, stage, options, say }: Run): Promise<
   const world = await startWorld({ t, folder, stage, options, plan, journal, receiverFails });
   say(`Everything runs after ${Math.round((Date.now() - startMs) / 1000)} s.`);
   startMs = Date.now();
-  const { evidence, violations: broken } = await livePosts(world, {
+  const { evidence, violations: broken } = await runPosts(world, {
     plan,
     journal,
     startMs,
@@ -58,8 +58,8 @@ export async function unleash({ t, folder, stage, options, say }: Run): Promise<
     say(`\nViolated: ${invariant}. ${marker} ${what}`);
   }
   const violated = [...new Set(violations.map((each) => each.marker).filter(Boolean))];
-  for (const marker of violated.slice(0, storiesTold)) {
-    say(`\n${await tellStory(world.orm, journal, evidence, marker)}`);
+  for (const marker of violated.slice(0, describedPosts)) {
+    say(`\n${await describePost(world.orm, journal, evidence, marker)}`);
   }
   for (const { title } of faults.filter(isShort)) {
     say(`\nNot often enough: ${title}.`);

@@ -60,7 +60,7 @@ const sensible = {
  * @returns what, and whether it was refused.
  */
 export async function actAsUser(
-  life: PostSteps,
+  steps: PostSteps,
   post: string,
   status: PostStatus,
   random: Random,
@@ -69,12 +69,12 @@ export async function actAsUser(
     ? sensible[status]
     : random.pick(['edit', 'cancel', 'retry'] as const);
   const soon = act === 'schedule' ? { schedule_in_minutes: 0 } : {};
-  const edit = { ...randomEdit(random, Object.values(life.channels)), ...soon };
+  const edit = { ...randomEdit(random, Object.values(steps.channels)), ...soon };
   const acts = {
-    edit: () => life.edit(post, edit),
-    schedule: () => life.edit(post, edit),
-    cancel: () => life.cancel(post),
-    retry: () => life.retry(post),
+    edit: () => steps.edit(post, edit),
+    schedule: () => steps.edit(post, edit),
+    cancel: () => steps.cancel(post),
+    retry: () => steps.retry(post),
   };
   const said = act === 'edit' || act === 'schedule' ? `edit ${JSON.stringify(edit)}` : act;
   try {

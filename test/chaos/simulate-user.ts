@@ -1,59 +1,59 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostView } from '../../domain/post-view.ts';
 import { cancel, create, move, retry, type Stage } from './change-post.ts';
-import { unborn, type Lived } from './lived.ts';
+import { newHistory, type PostHistory } from './post-history.ts';
 import { showPost } from './parts/calls.ts';
 import type { PlannedFault, PostPlan } from './plan/post-plan.ts';
 
 /** Does with a post what the plan says its user does, until the post has come to its end. */
-export async function live(stage: Stage, plan: PostPlan): Promise<Lived> {
-  const lived = unborn(plan);
-  stage.living.push(lived);
+export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHistory> {
+  const history = newHistory(plan);
+  stage.histories.push(history);
   const { marker } = plan;
   const cued = plan.faults.find(({ fault }) => fault in acts);
   if (cued) {
-    stage.cues.on(marker, () => actOn(stage, lived, cued));
+    stage.cues.on(marker, () => actOn(stage, history, cued));
   }
 
   await until(stage.startMs + plan.createMs);
-  await create(stage, lived);
+  await create(stage, history);
   if (cued?.fault === 'cancelled as a late try begins') {
-    stage.aim(lived.id, { id: cued.id, marker });
+    stage.aim(history.id, { id: cued.id, marker });
   }
 
   const asleep = plan.faults.find(({ fault }) => fault === 'terminated asleep');
-  const terminated = asleep && terminateAsleep(stage, lived, asleep);
+  const terminated = asleep && terminateAsleep(stage, history, asleep);
   for (const step of plan.steps) {
     await until(stage.startMs + step.atMs);
-    await (step.kind === 'cancel' ? cancel(stage, lived) : move(stage, lived, step));
+    await (step.kind === 'cancel' ? cancel(stage, history) : move(stage, history, step));
   }
 
   await terminated;
-  lived.end = await untilEnded(stage, lived);
-  if (plan.faults.some(({ fault }) => fault === 'refused') && lived.end?.status === 'failed') {
-    await retry(stage, lived);
-    lived.end = await untilEnded(stage, lived);
+  history.end = await untilEnded(stage, history);
+  if (plan.faults.some(({ fault }) => fault === 'refused') && history.end?.status === 'failed') {
+    await retry(stage, history);
+    history.end = await untilEnded(stage, history);
   }
 
-  return lived;
+  return history;
 }
 
 const until = (atMs: number): Promise<void> => sleep(Math.max(0, atMs - Date.now()));
 
 /** The post once nothing more will happen to it; null when it is gone, or that takes longer than the run lasts. */
-export async function untilEnded(stage: Stage, lived: Lived): Promise<PostView | null> {
-  lived.endedAtMs = null;
+export async function untilEnded(stage: Stage, history: PostHistory): Promise<PostView | null> {
+  history.endedAtMs = null;
   while (Date.now() < stage.deadlineMs) {
-    const acts = lived.acts.length;
-    await Promise.all(lived.acts);
-    const post = await showPost(stage.client, lived.id);
+    const acts = history.acts.length;
+    await Promise.all(history.acts);
+    const post = await showPost(stage.client, history.id);
     if (post === null) {
-      mustBeForgotten(lived);
+      assertForgotten(history);
       return null;
     }
 
-    if (acts === lived.acts.length && hasEnded(post, lived)) {
-      lived.endedAtMs = Date.now();
+    if (acts === history.acts.length && hasEnded(post, history)) {
+      history.endedAtMs = Date.now();
       return post;
     }
 
@@ -64,22 +64,22 @@ export async function untilEnded(stage: Stage, lived: Lived): Promise<PostView |
 }
 
 /** @throws Error for a post that no restore can have taken away. */
-function mustBeForgotten(lived: Lived): void {
-  if (lived.restores === 0) {
+function assertForgotten(history: PostHistory): void {
+  if (history.restores === 0) {
     throw new Error('The API does not know the post.');
   }
 
-  lived.isGone = true;
+  history.isGone = true;
 }
 
-const hasEnded = (post: PostView, lived: Lived): boolean =>
-  post.status === 'published' || post.status === 'failed' || isAtRest(post, lived);
+const hasEnded = (post: PostView, history: PostHistory): boolean =>
+  post.status === 'published' || post.status === 'failed' || isAtRest(post, history);
 
 /**
  * A draft of which nothing is being sent. Where every channel has finished in spite of a cancel it ends all the same,
  * unless it was a restore that made them unconfirmed: that waits for its user.
  */
-const isAtRest = ({ status, channels }: PostView, { restores }: Lived): boolean =>
+const isAtRest = ({ status, channels }: PostView, { restores }: PostHistory): boolean =>
   status === 'draft' &&
   channels.every((channel) => !busy.has(channel.status)) &&
   (restores > 0 || channels.some((channel) => channel.status === 'draft'));
@@ -87,35 +87,37 @@ const isAtRest = ({ status, channels }: PostView, { restores }: Lived): boolean 
 const busy: ReadonlySet<string> = new Set(['scheduled', 'publishing', 'retrying']);
 
 /** What is done to a post when the line or a worker says that now is the moment. @throws Error when it is too late. */
-const acts: Readonly<Partial<Record<string, (stage: Stage, lived: Lived) => Promise<void>>>> = {
+const acts: Readonly<
+  Partial<Record<string, (stage: Stage, history: PostHistory) => Promise<void>>>
+> = {
   'terminated in mid-send': async ({ terminate }, { id }) => {
     if (!(await terminate(id))) {
       throw new Error('There is no workflow to terminate.');
     }
   },
-  '429 after a cancel': mustCancel,
-  'killed in a late record': mustCancel,
-  'cancelled as a late try begins': async (stage, lived) => {
-    await mustCancel(stage, lived);
+  '429 after a cancel': cancelOrThrow,
+  'killed in a late record': cancelOrThrow,
+  'cancelled as a late try begins': async (stage, history) => {
+    await cancelOrThrow(stage, history);
     const dueMs = Date.now() - stage.startMs + 4000;
-    await move(stage, lived, { dueMs, rewrite: true });
+    await move(stage, history, { dueMs, rewrite: true });
   },
 };
 
-async function actOn(stage: Stage, lived: Lived, { fault }: PlannedFault): Promise<void> {
-  while (lived.id === '') {
+async function actOn(stage: Stage, history: PostHistory, { fault }: PlannedFault): Promise<void> {
+  while (history.id === '') {
     await sleep(20); // Its answer is on the way.
   }
 
-  const acting = acts[fault]?.(stage, lived) ?? Promise.resolve();
-  lived.acts.push(acting.catch(() => undefined));
+  const acting = acts[fault]?.(stage, history) ?? Promise.resolve();
+  history.acts.push(acting.catch(() => undefined));
   await acting;
 }
 
-async function mustCancel(stage: Stage, lived: Lived): Promise<void> {
-  const before = lived.cancels.length;
-  await cancel(stage, lived);
-  if (lived.cancels.length === before) {
+async function cancelOrThrow(stage: Stage, history: PostHistory): Promise<void> {
+  const before = history.cancels.length;
+  await cancel(stage, history);
+  if (history.cancels.length === before) {
     throw new Error('It was too late to cancel.');
   }
 }
@@ -123,7 +125,7 @@ async function mustCancel(stage: Stage, lived: Lived): Promise<void> {
 /** As soon as there is a workflow, and before the post is due. */
 async function terminateAsleep(
   { terminate, journal, startMs }: Stage,
-  { id, plan }: Lived,
+  { id, plan }: PostHistory,
   fault: PlannedFault,
 ): Promise<void> {
   await sleep(500);

@@ -1,4 +1,4 @@
-import type { Random } from '../../support/random-life/random.ts';
+import type { Random } from '../../support/simulation/random.ts';
 import { shuffled } from './outages.ts';
 import type { ChannelPlan, PostPlan, Step } from './post-plan.ts';
 
@@ -31,7 +31,7 @@ export function plainPost(random: Random, draft: Draft): PostPlan {
  *
  * @param after Whether it is due after that for certain.
  */
-export function doomedPost(
+export function postLosingAccess(
   random: Random,
   draft: Draft,
   { channel, after }: { readonly channel: number; readonly after: boolean },

@@ -19,7 +19,7 @@ export type Cancelled = {
 };
 
 /** What a post's user knows of it. */
-export type Lived = {
+export type PostHistory = {
   readonly plan: PostPlan;
   id: string;
   version: number;
@@ -54,7 +54,7 @@ export type Restore = {
 };
 
 /** A post whose life has yet to begin. */
-export const unborn = (plan: PostPlan): Lived => ({
+export const newHistory = (plan: PostPlan): PostHistory => ({
   plan,
   id: '',
   version: 1,
@@ -77,37 +77,40 @@ export const unborn = (plan: PostPlan): Lived => ({
  * force again. A post that slept and was left alone, or had ended, has lost nothing. A draft whose workflow ended only
  * after the backup may have been scheduled and sent since, as far as anybody can tell.
  */
-export function forget(lived: Lived, { backupAtMs, restoredAtMs, ended }: Restore): void {
-  const isTouched = lived.calledAtMs >= backupAtMs;
-  const hasEnded = lived.endedAtMs !== null && lived.endedAtMs < backupAtMs;
-  const isDue = lived.inForce.some(({ dueMs }) => dueMs <= restoredAtMs) && !hasEnded;
-  const isListed = ended?.has(lived.id) === true && lived.end?.status === 'draft';
+export function forget(history: PostHistory, { backupAtMs, restoredAtMs, ended }: Restore): void {
+  const isTouched = history.calledAtMs >= backupAtMs;
+  const hasEnded = history.endedAtMs !== null && history.endedAtMs < backupAtMs;
+  const isDue = history.inForce.some(({ dueMs }) => dueMs <= restoredAtMs) && !hasEnded;
+  const isListed = ended?.has(history.id) === true && history.end?.status === 'draft';
   if (!isTouched && !isDue && !isListed) {
     return;
   }
 
-  lived.restores += 1;
-  const again = lived.inForce.filter(
+  history.restores += 1;
+  const again = history.inForce.filter(
     ({ untilMs }) => untilMs > backupAtMs && untilMs <= restoredAtMs,
   );
   for (const { dueMs, version } of again) {
-    lived.inForce.push({ dueMs, version, fromMs: restoredAtMs, untilMs: Infinity });
+    history.inForce.push({ dueMs, version, fromMs: restoredAtMs, untilMs: Infinity });
   }
-  for (const cancelled of lived.cancels.filter(({ ackAtMs }) => ackAtMs >= backupAtMs)) {
+  for (const cancelled of history.cancels.filter(({ ackAtMs }) => ackAtMs >= backupAtMs)) {
     cancelled.untilMs = Math.min(cancelled.untilMs, restoredAtMs);
   }
 }
 
 /** What was in force is not any more. */
-export function endInForce({ inForce }: Lived, atMs: number): void {
+export function endInForce({ inForce }: PostHistory, atMs: number): void {
   for (const each of inForce) {
     each.untilMs = Math.min(each.untilMs, atMs);
   }
 }
 
 /** Numbers of the channels of which a post has found that their access is lost. */
-export function lostChannels(lived: readonly Lived[], channelIds: readonly string[]): Set<number> {
-  const lost = lived
+export function lostChannels(
+  histories: readonly PostHistory[],
+  channelIds: readonly string[],
+): Set<number> {
+  const lost = histories
     .flatMap(({ end }) => end?.channels ?? [])
     .filter(({ error_code: code }) => code === 'access_lost');
   return new Set(lost.map(({ channel_id: id }) => channelIds.indexOf(id)));

@@ -5,14 +5,14 @@ import type { Random } from './random.ts';
 
 export type Live = { readonly part: number; readonly text: string; readonly sent: SentPart };
 
-export type MoodyNetwork = Network & {
+export type UnreliableNetwork = Network & {
   /** What is live, in order. */
   live: Live[];
   /** Sends whose posts appear at a time. */
   late: (Live & { readonly atMs: number })[];
 };
 
-export type Mood = {
+export type Behaviour = {
   /** Null when the network is to be well from now on. */
   readonly random: () => Random | null;
   readonly nowMs: () => number;
@@ -23,15 +23,15 @@ export type Mood = {
   readonly onSend: (network: string, step: Step) => void;
 };
 
-const silence = (): NetworkError =>
+const noAnswer = (): NetworkError =>
   new NetworkError('network_unavailable', 'No answer.', { taken: 'unknown' });
 
 /** A network that takes, loses, delays and refuses by chance, and on which a send appears at most 60 s late. */
-export function moodyNetwork(
+export function unreliableNetwork(
   id: string,
-  { random, nowMs, midway, hang, onSend }: Mood,
-): MoodyNetwork {
-  const network: MoodyNetwork = {
+  { random, nowMs, midway, hang, onSend }: Behaviour,
+): UnreliableNetwork {
+  const network: UnreliableNetwork = {
     ...fakeNetwork(60_000),
     id,
     live: [],
@@ -50,7 +50,7 @@ export function moodyNetwork(
       onSend(id, step);
       await midway();
       const made = step.parts.map((part) => madeOf(part.key, part.text));
-      misfortune(network, random(), made, nowMs());
+      failByChance(network, random(), made, nowMs());
       network.live.push(...made);
       await midway();
       return made.map(({ sent }) => sent);
@@ -58,10 +58,10 @@ export function moodyNetwork(
     reconcile: async (_connection, step) => {
       await midway();
       if (random()?.chance(0.25)) {
-        throw silence();
+        throw noAnswer();
       }
 
-      settleLate(network, nowMs());
+      publishLate(network, nowMs());
       const text = step.parts[0]?.text;
       const equal = network.live.filter((live) => live.text === text);
       await hang();
@@ -74,8 +74,8 @@ export function moodyNetwork(
 }
 
 /** @throws for every way in which a send does not get its answer; it may be live all the same. */
-function misfortune(
-  network: MoodyNetwork,
+function failByChance(
+  network: UnreliableNetwork,
   random: Random | null,
   made: readonly Live[],
   nowMs: number,
@@ -84,17 +84,17 @@ function misfortune(
   const fate = random?.below(20) ?? 19;
   if (fate < 2) {
     network.live.push(...made);
-    throw fate === 0 ? silence() : fault(random, 'after the send');
+    throw fate === 0 ? noAnswer() : fault(random, 'after the send');
   }
 
   if (fate === 2) {
     const atMs = nowMs + (random?.below(59_000) ?? 0);
     network.late.push(...made.map((live) => ({ ...live, atMs })));
-    throw silence();
+    throw noAnswer();
   }
 
   if (fate < 5) {
-    throw fate === 3 ? silence() : fault(random, 'before the send');
+    throw fate === 3 ? noAnswer() : fault(random, 'before the send');
   }
 
   if (fate < 8) {
@@ -117,7 +117,7 @@ const fault = (random: Random | null, when: string): Error =>
   random?.chance(0.5) ? new CancelledFailure(`Gone ${when}.`) : new Error(`A bug ${when}.`);
 
 /** What was late and is there by now. */
-export function settleLate(network: MoodyNetwork, nowMs: number): void {
+export function publishLate(network: UnreliableNetwork, nowMs: number): void {
   network.live.push(...network.late.filter(({ atMs }) => atMs <= nowMs));
   network.late = network.late.filter(({ atMs }) => atMs > nowMs);
 }

@@ -24,19 +24,19 @@ type Run = {
  * The workflow of one post (`workflows/publish-post.ts`) as a machine whose every step a test takes, with a Temporal that
  * loses answers. Channels are tried one after the other; what would be at once happens inside of a try.
  */
-export class ModelWorkflow {
+export class SimulatedWorkflow {
   run: Run | null = null;
   #tries = 0;
-  readonly #life: PostSteps;
+  readonly #steps: PostSteps;
   readonly #post: string;
 
-  constructor(life: PostSteps, post: string) {
-    this.#life = life;
+  constructor(steps: PostSteps, post: string) {
+    this.#steps = steps;
     this.#post = post;
   }
 
   /** As `temporal/sync-post.ts` does. */
-  hear({ status, revision, dueAt, isUnfinished }: PostToSync): void {
+  receive({ status, revision, dueAt, isUnfinished }: PostToSync): void {
     if (status === 'draft' && isUnfinished && !this.run) {
       this.run = { heard: revision, dueAtMs: 0, canceled: false, unfinished: false, sending: null };
     } else if (status === 'draft') {
@@ -105,10 +105,10 @@ export class ModelWorkflow {
     }
   }
 
-  #nowMs = (): number => this.#life.deps.now().getTime();
+  #nowMs = (): number => this.#steps.deps.now().getTime();
 
   async #claim(run: Run, random: Random | null): Promise<void> {
-    const claim = await this.#life.claim(this.#post);
+    const claim = await this.#steps.claim(this.#post);
     if (random?.chance(0.1)) {
       return; // The worker died; another asks again.
     }
@@ -143,7 +143,7 @@ export class ModelWorkflow {
     // While this try lives it is known by its number: one that hangs is given up by `giveUp`.
     const token = this.#tries++;
     sending.tries.set(channel, token);
-    const outcome = await this.#life.attempt(this.#post, channel).catch(() => ({
+    const outcome = await this.#steps.attempt(this.#post, channel).catch(() => ({
       kind: 'again' as const,
       inMs: 1000,
     }));
@@ -162,7 +162,7 @@ export class ModelWorkflow {
   async #end(run: Run, random: Random | null): Promise<void> {
     const { claim, stopped } = run.sending as NonNullable<Run['sending']>;
     const canceled = stopped && run.canceled;
-    const end = await this.#life.finalize(this.#post, claim, { canceled, heard: run.heard });
+    const end = await this.#steps.finalize(this.#post, claim, { canceled, heard: run.heard });
     if (random?.chance(0.35)) {
       return; // The worker died; another writes the end again.
     }
