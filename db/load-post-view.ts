@@ -4,19 +4,10 @@ import { ask } from './ask.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
 import type { Em } from './orm.ts';
 
-type Time = string | Date;
-
 /** As PostgreSQL gives them: times inside of JSON are texts. */
-type ChannelRow = Omit<ChannelFacts, 'retryAt' | 'threads'> & { readonly retryAt: string | null };
+type ChannelRow = Omit<ChannelFacts, 'retry_at' | 'threads'> & { readonly retry_at: string | null };
 type MediaRow = { readonly linkToken: string; readonly name: string; readonly type: string };
-export type PostRow = Omit<
-  PostFacts,
-  'scheduledAt' | 'createdAt' | 'updatedAt' | 'publishedAt' | 'media'
-> & {
-  readonly scheduled_at: Time | null;
-  readonly created_at: Time;
-  readonly updated_at: Time;
-  readonly published_at: Time | null;
+export type PostRow = Omit<PostFacts, 'media'> & {
   readonly channels: readonly ChannelRow[] | null;
   readonly media: readonly MediaRow[] | null;
 };
@@ -35,9 +26,9 @@ const liveParts = `case when pc.status in ('draft', 'scheduled', 'publishing', '
 export const selectPost = (more = ''): string => `
   select p.id, p.status, p.body, p.thread, p.scheduled_at, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
     (select json_agg(json_build_object(
-       'channelId', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
-       'sentText', pc.sent_text, 'url', pc.url, 'error', pc.error, 'errorCode', pc.error_code, 'warning', pc.warning,
-       'retryAt', pc.retry_at, 'metrics', pc.metrics, 'live', ${liveParts}) order by pc.position)
+       'channel_id', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
+       'sent_text', pc.sent_text, 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,
+       'retry_at', pc.retry_at, 'metrics', pc.metrics, 'live', ${liveParts}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
     (select json_agg(json_build_object('linkToken', m.link_token, 'name', m.name, 'type', m.type) order by pm.position)
@@ -67,25 +58,17 @@ export async function loadPostView(
   return row ? presentPost(row, shownBy) : null;
 }
 
-export function presentPost(row: PostRow, { publicUrl, rules }: PostPresentation): PostView {
-  const post: PostFacts = {
-    ...row,
-    scheduledAt: time(row.scheduled_at),
-    createdAt: new Date(row.created_at),
-    updatedAt: new Date(row.updated_at),
-    publishedAt: time(row.published_at),
-    media: (row.media ?? []).map(({ type, ...file }) => ({ url: linkOf(publicUrl, file), type })),
-  };
-  return viewPost(
-    post,
+export const presentPost = (row: PostRow, { publicUrl, rules }: PostPresentation): PostView =>
+  viewPost(
+    {
+      ...row,
+      media: (row.media ?? []).map(({ type, ...file }) => ({ url: linkOf(publicUrl, file), type })),
+    },
     (row.channels ?? []).map((channel) => factsOf(channel, rules)),
   );
-}
 
 const factsOf = (row: ChannelRow, rules: RulesByPlatform): ChannelFacts => ({
   ...row,
   threads: rules[row.platform]?.threads ?? true,
-  retryAt: time(row.retryAt),
+  retry_at: row.retry_at === null ? null : new Date(row.retry_at),
 });
-
-const time = (at: Time | null): Date | null => (at === null ? null : new Date(at));

@@ -10,8 +10,11 @@ export type Value<S extends TSchema> = Static<S>;
 
 type Fields = Readonly<Record<string, TSchema>>;
 
-/** A schema with a single `type`, which `nullable` makes two of. */
-type Typed<T extends TSchema> = T & { readonly type: string };
+/** A schema of values of this type, with a single `type`, which `nullable` makes two of. */
+type SchemaOf<V> = TUnsafe<V> & { readonly type: string };
+
+/** The one place where a schema is said to have a type. */
+const schemaOf = <V>(schema: object) => schema as SchemaOf<V>;
 
 /** Of an id that is asked for: in lower case, as every id goes out. The format `uuid` takes more spellings. */
 export const knownId = {
@@ -25,54 +28,63 @@ export const flag = { type: 'boolean' } as const;
 export const count = { type: 'integer', minimum: 0 } as const;
 
 export const oneOf = <const T extends string>(values: readonly T[]) =>
-  ({ type: 'string', enum: [...values] }) as unknown as Typed<TUnsafe<T>>;
+  schemaOf<T>({ type: 'string', enum: [...values] });
 
-export const listOf = <S extends TSchema>(items: S) =>
-  ({ type: 'array', items }) as unknown as Typed<TUnsafe<readonly Static<S>[]>>;
+export const listOf = <const S extends TSchema>(items: S) =>
+  schemaOf<readonly Static<S>[]>({ type: 'array', items });
 
 /** An object with names of any kind. */
-export const mapOf = <S extends TSchema>(additionalProperties: S) =>
-  ({ type: 'object', additionalProperties }) as unknown as Typed<
-    TUnsafe<Readonly<Record<string, Static<S>>>>
-  >;
+export const mapOf = <const S extends TSchema>(additionalProperties: S) =>
+  schemaOf<Readonly<Record<string, Static<S>>>>({ type: 'object', additionalProperties });
 
 /** An object of which every field is always present, and no other. */
 export const record = <const F extends Fields>(properties: F) =>
-  ({
-    type: 'object',
-    additionalProperties: false,
-    required: Object.keys(properties),
-    properties,
-  }) as unknown as Typed<TUnsafe<{ readonly [Name in keyof F]: Static<F[Name]> }>>;
+  Object.assign(
+    schemaOf<{ readonly [Name in keyof F]: Static<F[Name]> }>({
+      type: 'object',
+      additionalProperties: false,
+      required: Object.keys(properties),
+    }),
+    { properties },
+  );
 
 /** An object that may have these fields and no other, and has those that are required. */
 export const fields = <const F extends Fields, const R extends keyof F & string = never>(
   properties: F,
   required: readonly R[] = [],
 ) =>
-  ({
+  schemaOf<
+    { readonly [Name in R]: Static<F[Name]> } & {
+      readonly [Name in Exclude<keyof F, R>]?: Static<F[Name]>;
+    }
+  >({
     type: 'object',
     additionalProperties: false,
     ...(required.length > 0 ? { required: [...required] } : {}),
     properties,
-  }) as unknown as Typed<
-    TUnsafe<
-      { readonly [Name in R]: Static<F[Name]> } & {
-        readonly [Name in Exclude<keyof F, R>]?: Static<F[Name]>;
-      }
-    >
-  >;
+  });
 
 /** The value or null, said by the type: `["string", "null"]`. */
-export const nullable = <S extends { readonly type: string; readonly enum?: readonly unknown[] }>(
+export const nullable = <
+  const S extends { readonly type: string; readonly enum?: readonly unknown[] },
+>(
   schema: S,
-) =>
-  ({
+): TUnsafe<Static<S> | null> =>
+  schemaOf({
     ...schema,
-    type: [schema.type, 'null'],
     ...(schema.enum ? { enum: [...schema.enum, null] } : {}),
-  }) as unknown as TUnsafe<Static<S> | null>;
+    type: [schema.type, 'null'],
+  });
 
 /** The value or null, for a schema that is more than a type. */
-export const orNull = <S extends TSchema>(schema: S) =>
-  ({ anyOf: [schema, { type: 'null' }] }) as unknown as TUnsafe<Static<S> | null>;
+export const orNull = <const S extends TSchema>(schema: S): TUnsafe<Static<S> | null> =>
+  schemaOf({ anyOf: [schema, { type: 'null' }] });
+
+/** What the schema of a record names of a value, in its order. */
+export const onlyFields = <V extends object>(
+  { properties }: TUnsafe<V> & { readonly properties: { readonly [Name in keyof V]: TSchema } },
+  value: V,
+): V => {
+  const names = Object.keys(properties) as (keyof V)[];
+  return Object.fromEntries(names.map((name) => [name, value[name]])) as V;
+};

@@ -1,4 +1,4 @@
-import { channelErrorCodes, type ChannelErrorCode } from './channel-error.ts';
+import { channelErrorCodes } from './channel-error.ts';
 import {
   count,
   dateTime,
@@ -8,18 +8,13 @@ import {
   mapOf,
   nullable,
   oneOf,
+  onlyFields,
   record,
   text,
   uuid,
   type Value,
 } from './json-schema.ts';
-import {
-  channelStatuses,
-  postStatuses,
-  summarize,
-  type ChannelStatus,
-  type PostStatus,
-} from './post-status.ts';
+import { channelStatuses, postStatuses, summarize } from './post-status.ts';
 import { textsForChannel } from './texts.ts';
 
 export const videoFields = fields({
@@ -66,39 +61,24 @@ export const postSchema = record({
 });
 export type PostView = Value<typeof postSchema>;
 
-/** A post as its rows hold it. */
-export type PostFacts = {
-  readonly id: string;
-  readonly status: PostStatus;
-  readonly body: string | null;
-  readonly thread: readonly string[] | null;
-  readonly scheduledAt: Date | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly publishedAt: Date | null;
-  readonly video: VideoOptions | null;
-  readonly warning: string | null;
-  /** In order. */
-  readonly media: readonly MediaLink[];
+/** A post as its rows hold it. Fields that answers show as they are have their names. */
+export type PostFacts = Omit<
+  PostView,
+  'scheduled_at' | 'published_at' | 'created_at' | 'updated_at' | 'channels' | 'summary'
+> & {
+  readonly scheduled_at: Date | null;
+  readonly published_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
 };
 
 /** A post's channel as its rows hold it. */
-export type ChannelFacts = {
-  readonly channelId: string;
-  readonly status: ChannelStatus;
-  readonly platform: string;
+export type ChannelFacts = Omit<ChannelResult, 'retry_at'> & {
+  readonly retry_at: Date | null;
   /** Whether its network has threads. */
   readonly threads: boolean;
-  readonly handle: string;
-  readonly body: string | null;
   /** Once it was published. */
-  readonly sentText: string | null;
-  readonly url: string | null;
-  readonly error: string | null;
-  readonly errorCode: ChannelErrorCode | null;
-  readonly warning: string | null;
-  readonly retryAt: Date | null;
-  readonly metrics: Readonly<Record<string, number>> | null;
+  readonly sent_text: string | null;
   /** Parts of a thread that are on the network while the channel has not ended; null when none is. */
   readonly live: LiveParts | null;
 };
@@ -110,44 +90,31 @@ export type LiveParts = {
 };
 
 /** @param channels In the order in which they were given. */
-export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): PostView {
-  return {
-    id: post.id,
-    status: post.status,
-    body: post.body,
-    thread: post.thread,
-    scheduled_at: iso(post.scheduledAt),
-    published_at: iso(post.publishedAt),
-    created_at: post.createdAt.toISOString(),
-    updated_at: post.updatedAt.toISOString(),
+export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): PostView =>
+  onlyFields(postSchema, {
+    ...post,
+    scheduled_at: iso(post.scheduled_at),
+    published_at: iso(post.published_at),
+    created_at: post.created_at.toISOString(),
+    updated_at: post.updated_at.toISOString(),
     channels: channels.map((channel) => viewChannel(post, channel)),
     summary: summarize(channels.map(({ status }) => status)),
-    media: post.media,
-    video: post.video,
-    warning: post.warning,
-  };
-}
+  });
 
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   const { live } = channel;
   const texts = textsForChannel(post, channel.body, channel.threads);
   const warnings = [channel.warning, live && liveWarning(live, texts.length)];
-  return {
-    channel_id: channel.channelId,
-    status: channel.status,
-    platform: channel.platform,
-    handle: channel.handle,
+  return onlyFields(channelResultSchema, {
+    ...channel,
     url: channel.url ?? live?.url ?? null,
-    error: channel.error,
-    error_code: channel.errorCode,
     warning: warnings.filter(Boolean).join(' ') || null,
-    retry_at: iso(channel.retryAt),
-    body: channel.sentText ?? texts[0] ?? null,
-    metrics: channel.metrics,
-  };
+    retry_at: iso(channel.retry_at),
+    body: channel.sent_text ?? texts[0] ?? null,
+  });
 }
 
-/** What nobody could tell otherwise: a draft, or a post that waits, of which part is public. */
+/** What no other field says: a draft, or a post that waits, of which part is public. */
 const liveWarning = ({ parts, url }: LiveParts, all: number): string =>
   `${parts} of ${Math.max(all, parts)} parts of the thread ${parts === 1 ? 'is' : 'are'} live, from ${url ?? 'an address that is not known'} on.`;
 

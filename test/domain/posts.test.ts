@@ -209,28 +209,28 @@ const post: PostFacts = {
   status: 'draft',
   body: null,
   thread: null,
-  scheduledAt: null,
-  createdAt: at,
-  updatedAt: at,
-  publishedAt: null,
+  scheduled_at: null,
+  created_at: at,
+  updated_at: at,
+  published_at: null,
   video: null,
   warning: null,
   media: [],
 };
 
 const channel: ChannelFacts = {
-  channelId: 'c',
+  channel_id: 'c',
   status: 'draft',
   platform: 'mastodon',
   threads: true,
   handle: '@a@b',
   body: null,
-  sentText: null,
+  sent_text: null,
   url: null,
   error: null,
-  errorCode: null,
+  error_code: null,
   warning: null,
-  retryAt: null,
+  retry_at: null,
   metrics: null,
   live: null,
 };
@@ -254,7 +254,7 @@ test('a network without threads shows the texts as the one post that it gets', (
 
 test('a published channel goes on showing the text that went out, whatever the post says later', (t) => {
   const [result] = viewPost({ ...post, body: 'edited since' }, [
-    { ...channel, status: 'published', sentText: 'as it went out' },
+    { ...channel, status: 'published', sent_text: 'as it went out' },
   ]).channels;
   t.is(result?.body, 'as it went out');
 });
@@ -275,8 +275,8 @@ test('a post links to its files', (t) => {
 });
 
 test('times go out in UTC with milliseconds, and what is not there is null', (t) => {
-  const view = viewPost({ ...post, scheduledAt: at, publishedAt: at }, [
-    { ...channel, retryAt: at },
+  const view = viewPost({ ...post, scheduled_at: at, published_at: at }, [
+    { ...channel, retry_at: at },
   ]);
   const iso = '2026-05-01T10:00:00.007Z';
   t.like(view, { scheduled_at: iso, published_at: iso, created_at: iso, updated_at: iso });
