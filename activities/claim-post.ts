@@ -1,9 +1,10 @@
-import { ask } from '../db/ask.ts';
+import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
+import { db, query } from '../db/query.ts';
 import { claimRestMs } from '../domain/pacing.ts';
 import { channelStatuses, isFinal, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
-import { endOpenChannels } from './end-open-channels.ts';
+import { endOpenChannels } from './finalize-post/end-open-channels.ts';
 
 export type ClaimRequest = {
   readonly workspaceId: string;
@@ -42,10 +43,12 @@ export type Claim = Found & {
   readonly restMs?: number;
 };
 
-type PostRow = { status: string; scheduled_at: string | Date | null; revision: number };
 type ChannelRow = { id: string; channel_id: string; platform: string; status: ChannelStatus };
-const channelColumns = 'pc.id, pc.channel_id, c.platform, pc.status';
-type Scope = readonly [postId: string, workspaceId: string];
+const channelColumns = sql`pc.id, pc.channel_id, c.platform, pc.status`;
+type Scope = { readonly postId: string; readonly workspaceId: string };
+
+/** By both ways to claim: a post that is scheduled, when its time has come. */
+const isDue = (dueBy: Date) => sql`status = 'scheduled' and scheduled_at <= ${dueBy}`;
 
 /**
  * The moment from which a post cannot be edited any more: under the row's lock, it goes from `scheduled` to
@@ -60,13 +63,13 @@ export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Prom
 async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<Found> {
   const { workspaceId, postId, nowMs } = request;
   const em = deps.orm.em.fork();
-  const scope: Scope = [postId, workspaceId];
-  const claimed = await claimAtOnce(em, scope, new Date(nowMs), deps.now());
+  const scope: Scope = { postId, workspaceId };
+  const claimed = await claimUncontended(em, scope, new Date(nowMs), deps.now());
   if (claimed) {
     return claimed;
   }
 
-  const revision = await beginPublishing(em, scope, new Date(nowMs), deps.now());
+  const revision = await claimAgain(em, scope, new Date(nowMs), deps.now());
   return revision === null
     ? whyNot(em, scope)
     : { kind: 'go', targets: await openTargets(em, scope), revision };
@@ -77,56 +80,58 @@ async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<Found> 
  * had to wait for somebody, what it read may be older than what it claims: then it claims nothing (`xmin` is the version
  * of a row, and the one that it locks must be the one that it saw).
  */
-async function claimAtOnce(em: Em, scope: Scope, dueBy: Date, now: Date): Promise<Found | null> {
-  const rows = await ask<ChannelRow & { revision: number }>(
+async function claimUncontended(
+  em: Em,
+  { postId, workspaceId }: Scope,
+  dueBy: Date,
+  now: Date,
+): Promise<Found | null> {
+  const rows = await query(
     em,
-    `with seen as materialized (
-       select xmin::text as version from posts where id = $1 and workspace_id = $2),
-     claimed as (
-       update posts set status = 'publishing', updated_at = $4 from seen
-       where id = $1 and workspace_id = $2 and status = 'scheduled' and scheduled_at <= $3
-         and posts.xmin::text = seen.version
-       returning id, revision)
-     select claimed.revision, ${channelColumns}
-     from claimed join post_channels pc on pc.post_id = claimed.id
-     join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-     where pc.workspace_id = $2 order by pc.position`,
-    [...scope, dueBy, now],
+    sql<ChannelRow & { revision: number }>`
+      with seen as materialized (
+        select xmin::text as version from posts where id = ${postId} and workspace_id = ${workspaceId}),
+      claimed as (
+        update posts set status = 'publishing', updated_at = ${now} from seen
+        where id = ${postId} and workspace_id = ${workspaceId} and ${isDue(dueBy)} and posts.xmin::text = seen.version
+        returning id, revision)
+      select claimed.revision, ${channelColumns}
+      from claimed join post_channels pc on pc.post_id = claimed.id
+      join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      where pc.workspace_id = ${workspaceId} order by pc.position`,
   );
   const [first] = rows;
   return first ? { kind: 'go', targets: openAmong(rows), revision: first.revision } : null;
 }
 
 /** Each statement is a transaction of its own: once this one is committed, nobody but a cancel changes the channels. */
-async function beginPublishing(
+async function claimAgain(
   em: Em,
-  scope: Scope,
+  { postId, workspaceId }: Scope,
   dueBy: Date,
   now: Date,
 ): Promise<number | null> {
-  const [post] = await ask<{ revision: number }>(
+  const [post] = await query(
     em,
-    `update posts set status = 'publishing',
-       updated_at = case status when 'scheduled' then $4 else updated_at end
-     where id = $1 and workspace_id = $2
-       and (status = 'publishing' or (status = 'scheduled' and scheduled_at <= $3))
-     returning revision`,
-    [...scope, dueBy, now],
+    sql<{ revision: number }>`
+      update posts set status = 'publishing', updated_at = case status when 'scheduled' then ${now} else updated_at end
+      where id = ${postId} and workspace_id = ${workspaceId} and (status = 'publishing' or ${isDue(dueBy)})
+      returning revision`,
   );
   return post?.revision ?? null;
 }
 
 async function openTargets(
   em: Em,
-  scope: Scope,
+  { postId, workspaceId }: Scope,
   only: readonly ChannelStatus[] = channelStatuses,
 ): Promise<ClaimTarget[]> {
-  const channels = await ask<ChannelRow>(
+  const channels = await query(
     em,
-    `select ${channelColumns}
-     from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-     where pc.post_id = $1 and pc.workspace_id = $2 order by pc.position`,
-    scope,
+    sql<ChannelRow>`
+      select ${channelColumns}
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
   );
   return openAmong(channels.filter(({ status }) => only.includes(status)));
 }
@@ -138,10 +143,13 @@ const openAmong = (channels: readonly ChannelRow[]): ClaimTarget[] =>
 
 /** What the post is that could not be claimed. If it became due in this moment, the workflow comes back at once. */
 async function whyNot(em: Em, scope: Scope): Promise<Found> {
-  const [post] = await ask<PostRow>(
+  const [post] = await query(
     em,
-    'select status, scheduled_at, revision from posts where id = $1 and workspace_id = $2',
-    scope,
+    db
+      .selectFrom('posts')
+      .select(['status', 'scheduled_at', 'revision'])
+      .where('id', '=', scope.postId)
+      .where('workspace_id', '=', scope.workspaceId),
   );
   if (post?.status === 'draft') {
     const targets = await openTargets(em, scope, ['publishing', 'retrying']);
@@ -155,10 +163,10 @@ async function whyNot(em: Em, scope: Scope): Promise<Found> {
   }
 
   if (post.status === 'scheduled') {
-    await letRest(em, scope);
+    await restChannels(em, scope);
   }
 
-  const dueAt = new Date(post.scheduled_at ?? 0).toISOString();
+  const dueAt = (post.scheduled_at ?? new Date(0)).toISOString();
   return { kind: 'not_due', revision: post.revision, dueAt };
 }
 
@@ -166,22 +174,34 @@ async function whyNot(em: Em, scope: Scope): Promise<Found> {
  * A worker died over a channel of a post that was cancelled, and the post got a new time before anybody took it up: whoever
  * claims has no try under way, so nobody sends it. It is looked for at the new time, like all that is in doubt.
  */
-async function letRest(em: Em, scope: Scope): Promise<void> {
-  const [postId, workspaceId] = scope;
-  const held = await ask(
+async function restChannels(em: Em, scope: Scope): Promise<void> {
+  const { postId, workspaceId } = scope;
+  const held = await query(
     em,
-    `select 1 from post_channels where post_id = $1 and workspace_id = $2 and status = 'publishing' limit 1`,
-    scope,
+    db
+      .selectFrom('post_channels')
+      .select('id')
+      .where('post_id', '=', postId)
+      .where('workspace_id', '=', workspaceId)
+      .where('status', '=', 'publishing')
+      .limit(1),
   );
   if (held.length === 0) {
     return;
   }
 
   await em.transactional(async (within) => {
-    const sql = 'select status from posts where id = $1 and workspace_id = $2 for update';
-    const [post] = await ask<{ status: string }>(within, sql, scope);
+    const [post] = await query(
+      within,
+      db
+        .selectFrom('posts')
+        .select('status')
+        .where('id', '=', postId)
+        .where('workspace_id', '=', workspaceId)
+        .forUpdate(),
+    );
     if (post?.status === 'scheduled') {
-      await endOpenChannels(within, { postId, workspaceId }, 'scheduled anew');
+      await endOpenChannels(within, scope, 'scheduled anew');
     }
   });
 }

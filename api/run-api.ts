@@ -1,8 +1,8 @@
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { migrate } from '../db/migrate.ts';
-import { installationId } from '../db/installation-id.ts';
+import { installationId } from '../db/installation.ts';
 import { createOrm } from '../db/orm.ts';
-import { keepSealedBy, mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
+import { keepSealedBy, assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { rulesOf } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config.ts';
 import { describeError } from '../runtime/describe-error.ts';
@@ -48,7 +48,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   const { orm, sealer, gate } = deps;
   const prepare = async (): Promise<void> => {
     await migrate(orm);
-    await mustBeSealedBy(orm, sealer.keyId).catch(fatal);
+    await assertSealedBy(orm, sealer.keyId).catch(fatal);
     await clock.measure();
     gate.open();
   };

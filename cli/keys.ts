@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { adoptKey } from '../db/secret-key.ts';
+import { adoptKey } from '../db/installation.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/is-id.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';

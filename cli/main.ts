@@ -1,7 +1,7 @@
 import { migrate } from '../db/migrate.ts';
 import { isDatabaseAway } from '../db/is-away.ts';
 import { createOrm } from '../db/orm.ts';
-import { mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
+import { assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { AppError } from '../domain/errors.ts';
 import { NetworkError } from '../networks/network.ts';
 import { ConfigError, readConfig } from '../runtime/config.ts';
@@ -50,7 +50,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
     await migrate(orm);
     const sealer = createSealer(config.secretKey);
     if (!command.takesAnyKey) {
-      await mustBeSealedBy(orm, sealer.keyId);
+      await assertSealedBy(orm, sealer.keyId);
     }
 
     const { publicUrl, temporalUiUrl, quotas } = config;

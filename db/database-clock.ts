@@ -1,9 +1,10 @@
-import { ask } from './ask.ts';
+import { sql } from 'kysely';
 import type { Orm } from './orm.ts';
+import { query } from './query.ts';
 
 /** What time it is by the database, so that all processes agree, whatever their machines' clocks say. */
 export type DatabaseClock = {
-  /** Asks nobody: this machine's clock, put right by the last measurement. */
+  /** This machine's clock, corrected by the last measurement. */
   readonly now: () => Date;
   /** Compares this machine's clock with the database's. @throws when the database does not answer. */
   readonly measure: () => Promise<void>;
@@ -34,10 +35,11 @@ export function createDatabaseClock(
 
   const measure = async (): Promise<void> => {
     const askedMs = machineNow();
-    const [row] = await ask<{ now_ms: number }>(
+    const [row] = await query(
       orm.em.fork(),
-      'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms',
-      [],
+      sql<{
+        now_ms: number;
+      }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
     );
     const answeredMs = machineNow();
     // The database looked at its clock at some moment in between. A slow answer says little, and corrects only what
@@ -59,7 +61,7 @@ export function createDatabaseClock(
 
   const keep = (): (() => void) => {
     const timer = setInterval(() => {
-      measure().catch(() => undefined); // Whoever needs the database says that it is away.
+      measure().catch(() => undefined); // What needs the database says that it is away.
     }, intervalMs);
     timer.unref();
     return () => clearInterval(timer);

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import type { Orm } from './orm.ts';
+import { query } from './query.ts';
 
 /** Any number that no other program uses as an advisory lock in this database. */
 const migrationLock = 7_203_118_446;
@@ -9,7 +11,7 @@ const migrationLock = 7_203_118_446;
  */
 export async function migrate(orm: Orm): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
-    await em.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
+    await query(em, sql`select pg_advisory_xact_lock(${migrationLock})`);
     await orm.migrator.up();
   });
 }

@@ -4,7 +4,7 @@ import { BindingDriver } from './binding-driver.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 import { mayPrepare, prepareStatements } from './prepare-statements.ts';
-import { takeBackLost } from './take-back-lost.ts';
+import { releaseBrokenConnections } from './release-broken-connections.ts';
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];
@@ -25,8 +25,8 @@ export function createOrm(
     driverOptions: {
       connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
       query_timeout: options.queryTimeoutMs ?? 20_000,
-      onPoolCreated: (pool: Parameters<typeof takeBackLost>[0]) => {
-        takeBackLost(pool);
+      onPoolCreated: (pool: Parameters<typeof releaseBrokenConnections>[0]) => {
+        releaseBrokenConnections(pool);
         if (mayPrepare(databaseUrl)) {
           prepareStatements(pool);
         }

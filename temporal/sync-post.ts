@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { sql } from 'kysely';
-import { dueAt } from '../db/due-at.ts';
+import { dueAt } from '../db/post-columns.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { wakeDelayMs } from '../domain/pacing.ts';

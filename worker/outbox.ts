@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { sql, type RawBuilder } from 'kysely';
-import { dueAt } from '../db/due-at.ts';
-import { networksOfPost } from '../db/networks-of-post.ts';
+import { dueAt } from '../db/post-columns.ts';
+import { networksOfPost } from '../db/post-columns.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { syncDelivery } from '../temporal/sync-delivery.ts';

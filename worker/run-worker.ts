@@ -1,10 +1,10 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
-import { installationId } from '../db/installation-id.ts';
+import { installationId } from '../db/installation.ts';
 import { migrate } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
-import { keepSealedBy, mustBeSealedBy, OtherSecretKeyError } from '../db/secret-key.ts';
+import { keepSealedBy, assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { loadNetworks, rulesOf } from '../networks/registry.ts';
 import { readConfig } from '../runtime/config.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
@@ -103,7 +103,7 @@ type Database = {
 async function prepareDatabase({ orm, clock, keyId, log }: Database): Promise<string> {
   const prepare = async (): Promise<string> => {
     await migrate(orm);
-    await mustBeSealedBy(orm, keyId).catch(fatalAt(log, OtherSecretKeyError));
+    await assertSealedBy(orm, keyId).catch(fatalAt(log, OtherSecretKeyError));
     await clock.measure();
     return installationId(orm);
   };

@@ -1,5 +1,5 @@
 import { CancellationScope, isCancellation, setCurrentDetails } from '@temporalio/workflow';
-import type { FinalizeRequest } from '../activities/post-end.ts';
+import type { FinalizeRequest } from '../activities/finalize-post/finalized.ts';
 import { ended, publishing, stopped, type ChannelState } from './details.ts';
 import { markEnd } from './mark-end.ts';
 import type { PublishPostInput } from './messages.ts';

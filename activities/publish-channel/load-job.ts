@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { sql } from 'kysely';
-import { dueAt } from '../../db/due-at.ts';
+import { dueAt } from '../../db/post-columns.ts';
 import { countingRows, entriesOf, type Entry, type EntryRow } from '../../db/ledger/entries.ts';
 import { isOpen, isOut } from '../../db/ledger/part-states.ts';
 import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/network-limits.ts';

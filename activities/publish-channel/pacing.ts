@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isOpenChannel, retrying } from '../../db/channel-status.ts';
-import { dueAt } from '../../db/due-at.ts';
+import { dueAt } from '../../db/post-columns.ts';
 import type { NetworkLimit } from '../../db/network-limits.ts';
 import { query } from '../../db/query.ts';
 import type { Em } from '../../db/orm.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { failed, isUnderWay, retrying, unconfirmed, waiting } from '../../db/channel-status.ts';
-import { endCancelled } from '../../db/end-anew.ts';
+import { refinalizeCancelled } from '../../db/refinalize-post.ts';
 import { isWhole, type Entry } from '../../db/ledger/entries.ts';
 import { SupersededError } from '../../db/ledger/intents.ts';
 import { isOpen, isOut } from '../../db/ledger/part-states.ts';
@@ -78,7 +78,11 @@ export async function recordFailure(
     }
 
     const end = await recordEnd(em, job, { ...failure, code: next.code });
-    await endCancelled(em, job, { publicUrl: deps.publicUrl, rules: deps.rules, now: deps.now() });
+    await refinalizeCancelled(em, job, {
+      publicUrl: deps.publicUrl,
+      rules: deps.rules,
+      now: deps.now(),
+    });
     return { kind: 'final', status: end, code: endCode(end, next.code), deliveryIds };
   });
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { published } from '../../db/channel-status.ts';
-import { endAnew, endCancelled } from '../../db/end-anew.ts';
+import { refinalizePost, refinalizeCancelled } from '../../db/refinalize-post.ts';
 import type { Entry } from '../../db/ledger/entries.ts';
 import { markSent, sentText } from '../../db/ledger/marks.ts';
 import { query } from '../../db/query.ts';
@@ -101,9 +101,9 @@ async function recordLate(
     const hasEnded = post?.status === 'failed' || post?.status === 'published';
     const scope = { workspaceId, postId };
     if (hasEnded && was && was.status !== 'published') {
-      await endAnew(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
+      await refinalizePost(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
     }
 
-    await endCancelled(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
+    await refinalizeCancelled(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
   });
 }

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isOpenChannel, publishing } from '../../db/channel-status.ts';
-import { dueAt } from '../../db/due-at.ts';
+import { dueAt } from '../../db/post-columns.ts';
 import { countingRows, entriesOf, type Entry, type EntryRow } from '../../db/ledger/entries.ts';
 import { isLimited, limitJoins } from '../../db/network-limits.ts';
 import { query } from '../../db/query.ts';

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { dueAt } from '../../db/due-at.ts';
+import { dueAt } from '../../db/post-columns.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { waitingRow } from '../../db/channel-status.ts';
-import { endIfPublished } from '../../db/end-anew.ts';
-import type { PostPresentation } from '../../db/load-post-view.ts';
+import { finalizeIfPublished } from '../../db/refinalize-post.ts';
+import type { PostPresentation } from '../../db/post-view.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
 import { forgetParts, outParts } from '../../db/ledger/live-parts.ts';
@@ -104,7 +104,7 @@ export async function endWithout(
 ): Promise<void> {
   if (removed.length > 0) {
     await em.flush();
-    await endIfPublished(em, { workspaceId, postId }, at);
+    await finalizeIfPublished(em, { workspaceId, postId }, at);
   }
 }
 

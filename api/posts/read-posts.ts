@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { loadPostView } from '../../db/load-post-view.ts';
+import { loadPostView } from '../../db/post-view.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { PostStatus } from '../../domain/post-status.ts';

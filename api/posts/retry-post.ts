@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { networksOfPost } from '../../db/networks-of-post.ts';
+import { networksOfPost } from '../../db/post-columns.ts';
 import type { Em } from '../../db/orm.ts';
 import { retryChannels } from '../../db/post-channels.ts';
 import { query } from '../../db/query.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Settled } from '../../db/channel-status.ts';
-import { endAnew, endIfPublished } from '../../db/end-anew.ts';
+import { refinalizePost, finalizeIfPublished } from '../../db/refinalize-post.ts';
 import { lockClaims } from '../../db/ledger/claims.ts';
 import {
   closeAsRefused,
@@ -75,7 +75,7 @@ export async function settlePost(
     await settleChannel(em, workspaceId, channel.id, outcome, now);
     await updatePost(em, scope, outcome, now);
     const hasEnded = post.status === 'failed' || post.status === 'published';
-    const end = hasEnded ? endAnew : endIfPublished;
+    const end = hasEnded ? refinalizePost : finalizeIfPublished;
     return end(em, scope, { ...deps, now });
   });
   for (const deliveryId of deliveryIds) {

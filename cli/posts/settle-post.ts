@@ -1,5 +1,5 @@
 import { settlePost } from '../../api/posts/settle-post.ts';
-import { loadPostView } from '../../db/load-post-view.ts';
+import { loadPostView } from '../../db/post-view.ts';
 import { rulesOf } from '../../networks/registry.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { findPost, leftToRelay } from './operated.ts';

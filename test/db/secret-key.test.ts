@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mustBeSealedBy } from '../../db/secret-key.ts';
+import { assertSealedBy } from '../../db/installation.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { adminOf } from '../cli/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
@@ -79,11 +79,11 @@ test('a database of an earlier version takes the key that opens what it holds, a
   const { workspaceId } = await newClient(punctual);
   await addFakeChannel({ orm, sealer: deps.sealer }, workspaceId);
 
-  await t.throwsAsync(mustBeSealedBy(orm, createSealer(newKey()).keyId), { message: other });
+  await t.throwsAsync(assertSealedBy(orm, createSealer(newKey()).keyId), { message: other });
   const { keyId } = createSealer(secretKey);
-  await mustBeSealedBy(orm, keyId);
-  await mustBeSealedBy(orm, keyId);
-  await t.throwsAsync(mustBeSealedBy(orm, createSealer(newKey()).keyId), {
+  await assertSealedBy(orm, keyId);
+  await assertSealedBy(orm, keyId);
+  await t.throwsAsync(assertSealedBy(orm, createSealer(newKey()).keyId), {
     message: new RegExp(`\\(${keyId}\\)`, 'v'),
   });
 });
@@ -91,7 +91,7 @@ test('a database of an earlier version takes the key that opens what it holds, a
 test('of two processes that come first with different keys, one is refused', async (t) => {
   const { orm } = await startApi(t);
   const keys = Array.from({ length: 8 }, () => createSealer(newKey()).keyId);
-  const outcomes = await Promise.allSettled(keys.map((key) => mustBeSealedBy(orm, key)));
+  const outcomes = await Promise.allSettled(keys.map((key) => assertSealedBy(orm, key)));
 
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
 });
@@ -99,7 +99,7 @@ test('of two processes that come first with different keys, one is refused', asy
 test('until its SECRET_KEY is checked an API takes no call that needs the database, so that none is lost under a wrong key', async (t) => {
   const punctual = await startApi(t);
   const { orm, databaseUrl, temporalEnv, secretKey } = punctual;
-  await mustBeSealedBy(orm, createSealer(secretKey).keyId);
+  await assertSealedBy(orm, createSealer(secretKey).keyId);
   const { key, workspaceId } = await newClient(punctual);
   // Another version's process migrates for long.
   const lock = await holdLock(t, orm, 'select pg_advisory_xact_lock(7203118446)');

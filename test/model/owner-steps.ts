@@ -1,5 +1,5 @@
 import {
-  endAnew,
+  refinalizePost,
   isFinal,
   isOut,
   rowsThatCount,
@@ -130,5 +130,7 @@ function settle(state: State, { parts }: Bounds): State | null {
     ledger,
     channel: isThere && (ledger.length === 0 || sent.size === parts) ? 'published' : 'failed',
   };
-  return state.status === 'published' || state.status === 'failed' ? endAnew(settled) : settled;
+  return state.status === 'published' || state.status === 'failed'
+    ? refinalizePost(settled)
+    : settled;
 }

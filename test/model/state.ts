@@ -179,7 +179,7 @@ export const afterMishap = (state: State, { mishaps }: Bounds, kind: Mishap): St
 export const isOut = ({ state }: Row): boolean => state === 'sent' || state === 'sending';
 
 /** A post that had ended, or was cancelled, ends by what its channel is now, with an event of its own. */
-export function endAnew(state: State): State {
+export function refinalizePost(state: State): State {
   const run = state.run + 1;
   const status = state.channel === 'published' ? 'published' : 'failed';
   return { ...state, run, status, events: [...state.events, run] };

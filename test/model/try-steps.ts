@@ -1,7 +1,7 @@
 import { markKnown, markNew, newRows, noteAnswer, notTaken, send, sentIn } from './send-steps.ts';
 import {
   drop,
-  endAnew,
+  refinalizePost,
   isFinal,
   isOut,
   put,
@@ -155,7 +155,7 @@ function publish(state: State, slot: 0 | 1): State {
   const isNew = state.channel !== 'published';
   const published: State = { ...state, channel: 'published' };
   const isOver = ['published', 'failed'].includes(state.status) && isNew;
-  return end(isOver || state.status === 'draft' ? endAnew(published) : published, slot);
+  return end(isOver || state.status === 'draft' ? refinalizePost(published) : published, slot);
 }
 
 /** Why a try failed, and what follows: `recordFailure`. */
@@ -173,7 +173,7 @@ function fail(state: State, slot: 0 | 1, attempt: Try): State {
       ? { ...state, channel: isInDoubt ? 'unconfirmed' : 'failed' }
       : state;
     const isCancelled = state.status === 'draft' && isFinal(ended.channel);
-    return end(isCancelled ? endAnew(ended) : ended, slot);
+    return end(isCancelled ? refinalizePost(ended) : ended, slot);
   }
 
   if (state.status === 'publishing' || (state.status === 'draft' && rows.some(isOut))) {

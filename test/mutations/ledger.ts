@@ -10,12 +10,12 @@ export const ledgerMutations: readonly Mutation[] = [
     [
       [
         'a post is claimed before its time',
-        "and status = 'scheduled' and scheduled_at <= $3\n         and posts.xmin",
-        "and status = 'scheduled' and $3::timestamptz is not null\n         and posts.xmin",
+        "status = 'scheduled' and scheduled_at <= ${dueBy}",
+        "status = 'scheduled' and ${dueBy}::timestamptz is not null",
       ],
       [
         'a post that was edited meanwhile is claimed with its old channels',
-        '\n         and posts.xmin::text = seen.version',
+        ' and posts.xmin::text = seen.version',
         '',
       ],
     ],
@@ -146,11 +146,11 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
     ['a network that cannot tell is asked all day', "code === 'unconfirmed' || nowMs", 'nowMs'],
   ]),
-  ...mutationsOf('db/end-anew.ts', activities, [
+  ...mutationsOf('db/refinalize-post.ts', activities, [
     [
       'a cancelled post whose workflow is lost stays a draft when its last channel has ended',
-      'if (!open) {',
-      'if (open) {',
+      'if (!(await goesOn(em, scope, hasNotEnded))) {',
+      'if (await goesOn(em, scope, hasNotEnded)) {',
     ],
   ]),
   ...mutationsOf('activities/publish-channel/record-success.ts', activities, [
@@ -217,7 +217,7 @@ export const ledgerMutations: readonly Mutation[] = [
       ', id) <> (${at}::timestamptz, ${postId}::uuid)\n    limit 1) p',
     ],
   ]),
-  ...mutationsOf('activities/post-end.ts', activities, [
+  ...mutationsOf('activities/finalize-post/finalized.ts', activities, [
     [
       'an end that is written again ends the retry',
       '(canceled ? heard : (claimed ?? heard))',
@@ -225,7 +225,7 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf(
-    'activities/end-at-once.ts',
+    'activities/finalize-post/finalize-post.ts',
     [...activities, 'test/webhooks', 'test/workflows'],
     [
       [

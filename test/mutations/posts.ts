@@ -6,11 +6,11 @@ const isolation = ['test/api/isolation'];
 
 /** What the API does to posts: whose they are, what is refused, what a cancel, an edit or a retry leaves. */
 export const postMutations: readonly Mutation[] = [
-  ...mutationsOf('db/load-post-view.ts', isolation, [
+  ...mutationsOf('db/post-view.ts', isolation, [
     [
       'a post of another workspace is shown',
-      'p.id = $1 and p.workspace_id = $2`',
-      'p.id = $1 and $2::uuid is not null`',
+      'p.id = ${postId} and p.workspace_id = ${workspaceId}`',
+      'p.id = ${postId} and ${workspaceId}::uuid is not null`',
     ],
   ]),
   ...mutationsOf('api/posts/choose-channels.ts', isolation, [

@@ -5,7 +5,7 @@ import { access, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { mustBeSealedBy } from '../../db/secret-key.ts';
+import { assertSealedBy } from '../../db/installation.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -54,7 +54,7 @@ function start(
 async function sealed(t: ExecutionContext) {
   const { url, orm } = await freshDatabase(t);
   const secretKey = randomBytes(32).toString('hex');
-  await mustBeSealedBy(orm, createSealer(secretKey).keyId);
+  await assertSealedBy(orm, createSealer(secretKey).keyId);
   return { url, secretKey };
 }
 

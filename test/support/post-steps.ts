@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../activities/claim-post.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import { finalizePost } from '../../activities/finalize-post.ts';
-import type { Finalized } from '../../activities/post-end.ts';
+import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
+import type { Finalized } from '../../activities/finalize-post/finalized.ts';
 import {
   publishChannel,
   type ChannelOutcome,

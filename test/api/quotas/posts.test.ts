@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { finalizePost } from '../../../activities/finalize-post.ts';
+import { finalizePost } from '../../../activities/finalize-post/finalize-post.ts';
 import { cancelPost } from '../../../api/posts/cancel-post.ts';
 import type { QuotaName } from '../../../domain/quotas.ts';
 import type { Client, Reply } from '../../support/client.ts';

@@ -12,7 +12,7 @@ const isOver = ({ status }: PostRow): boolean => status === 'published' || statu
 
 /**
  * Counts how often a post ended: when it comes to an end, and once more for each channel of which another truth comes to
- * light while it has ended (`db/end-anew.ts`). It has to be shown the post after everything that happens.
+ * light while it has ended (`db/refinalize-post.ts`). It has to be shown the post after everything that happens.
  */
 export class Endings {
   count = 0;

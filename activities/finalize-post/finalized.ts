@@ -1,6 +1,6 @@
-import type { ChannelErrorCode } from '../domain/channel-error.ts';
-import type { ChannelStatus } from '../domain/post-status.ts';
-import type { PostView } from '../domain/post-view.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { ChannelStatus } from '../../domain/post-status.ts';
+import type { PostView } from '../../domain/post-view.ts';
 
 export type FinalizeRequest = {
   readonly workspaceId: string;

@@ -18,7 +18,7 @@ type Pool = {
  * neither does, so the pool would count it as taken for ever, and after a few such losses have none left, long after
  * the database is back.
  */
-export function takeBackLost(pool: Pool): void {
+export function releaseBrokenConnections(pool: Pool): void {
   pool.on('connect', endWhenSilent);
   const connect = pool.connect.bind(pool);
   pool.connect = async () => {

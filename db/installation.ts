@@ -1,5 +1,16 @@
-import { ask } from './ask.ts';
+import { sql } from 'kysely';
 import type { Orm } from './orm.ts';
+import { db, query } from './query.ts';
+
+/** @returns the id that this database got when its schema was made. */
+export async function installationId(orm: Orm): Promise<string> {
+  const [row] = await query(orm.em.fork(), db.selectFrom('installation').select('id'));
+  if (!row) {
+    throw new Error('The table "installation" is empty.');
+  }
+
+  return row.id;
+}
 
 /** The secrets of this database are sealed under another SECRET_KEY than this process has. */
 export class OtherSecretKeyError extends Error {
@@ -13,11 +24,11 @@ export class OtherSecretKeyError extends Error {
 }
 
 /** The first process of a database says which key it is; in one of before, only if it can open some of what is there. */
-const claim = `update installation set sealed_by = $1
+const claimSealing = (keyId: string) => sql`update installation set sealed_by = ${keyId}
   where sealed_by is null and (
     not exists (select from channels) and not exists (select from webhook_endpoints)
-    or exists (select from channels where split_part(sealed_credentials, '.', 2) = $1)
-    or exists (select from webhook_endpoints where split_part(sealed_secret, '.', 2) = $1)
+    or exists (select from channels where split_part(sealed_credentials, '.', 2) = ${keyId})
+    or exists (select from webhook_endpoints where split_part(sealed_secret, '.', 2) = ${keyId})
   )`;
 
 /**
@@ -27,15 +38,14 @@ const claim = `update installation set sealed_by = $1
  * @param keyId Of the process's key, as sealed secrets name it.
  * @throws OtherSecretKeyError
  */
-export async function mustBeSealedBy(orm: Orm, keyId: string): Promise<void> {
-  await ask(orm.em.fork(), claim, [keyId]);
-  await mustStillBe(orm, keyId);
+export async function assertSealedBy(orm: Orm, keyId: string): Promise<void> {
+  await query(orm.em.fork(), claimSealing(keyId));
+  await assertStillSealedBy(orm, keyId);
 }
 
 /** @throws OtherSecretKeyError */
-async function mustStillBe(orm: Orm, keyId: string): Promise<void> {
-  const known = 'select sealed_by from installation';
-  const [row] = await ask<{ sealed_by: string | null }>(orm.em.fork(), known, []);
+async function assertStillSealedBy(orm: Orm, keyId: string): Promise<void> {
+  const [row] = await query(orm.em.fork(), db.selectFrom('installation').select('sealed_by'));
   if (row?.sealed_by !== keyId) {
     throw new OtherSecretKeyError(row?.sealed_by ?? 'one of an earlier version', keyId);
   }
@@ -56,9 +66,9 @@ export function keepSealedBy(
   isFatal: (error: unknown) => never,
 ): () => void {
   const timer = setInterval(() => {
-    mustStillBe(orm, keyId)
+    assertStillSealedBy(orm, keyId)
       .catch(isFatal)
-      .catch(() => undefined); // Whoever needs the database says that it is away.
+      .catch(() => undefined); // What needs the database says that it is away.
   }, intervalMs);
   timer.unref();
   return () => clearInterval(timer);
@@ -71,8 +81,11 @@ export function keepSealedBy(
  */
 export async function adoptKey(orm: Orm, keyId: string): Promise<boolean> {
   const em = orm.em.fork();
-  await ask(em, claim, [keyId]);
-  const adopt = `update installation set sealed_by = $1
-    where sealed_by is distinct from $1 returning sealed_by`;
-  return (await ask(em, adopt, [keyId])).length > 0;
+  await query(em, claimSealing(keyId));
+  const adopted = await query(
+    em,
+    sql`update installation set sealed_by = ${keyId}
+      where sealed_by is distinct from ${keyId} returning sealed_by`,
+  );
+  return adopted.length > 0;
 }

@@ -1,8 +1,10 @@
+import { sql, type RawBuilder } from 'kysely';
 import { linkOf } from '../domain/links.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
-import { ask } from './ask.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
+import { sentParts } from './ledger/marks.ts';
 import type { Em } from './orm.ts';
+import { query } from './query.ts';
 
 /** As PostgreSQL gives them: times inside of JSON are texts. */
 type ChannelRow = Omit<ChannelFacts, 'retry_at' | 'threads'> & { readonly retry_at: string | null };
@@ -13,17 +15,18 @@ export type PostRow = Omit<PostFacts, 'media'> & {
 };
 
 /** Of a channel that has not ended. Of one that has, its own columns say where it is. */
-const liveParts = `case when pc.status in ('draft', 'scheduled', 'publishing', 'retrying') then (
-  select json_build_object('parts', count(distinct a.part), 'url', (array_agg(a.url order by a.part))[1])
-  from post_parts a
-  where a.post_channel_id = pc.id and a.workspace_id = pc.workspace_id and a.state = 'sent' having count(*) > 0) end`;
+const liveParts = sql`case when pc.status in ('draft', 'scheduled', 'publishing', 'retrying') then (${sentParts}) end`;
 
 /**
- * One statement for a post with its channels and files: it is the most asked for of all. $1 the post, $2 the workspace.
+ * One statement for a post with its channels and files: it is the most asked for of all.
  *
- * @param more Columns beside those, such as `, p.run`.
+ * @param more Columns beside those, such as `p.run`.
  */
-export const selectPost = (more = ''): string => `
+export const selectPost = <More = unknown>(
+  workspaceId: string,
+  postId: string,
+  more?: RawBuilder<unknown>,
+) => sql<PostRow & More>`
   select p.id, p.status, p.body, p.thread, p.scheduled_at, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
     (select json_agg(json_build_object(
        'channel_id', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
@@ -33,10 +36,9 @@ export const selectPost = (more = ''): string => `
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
     (select json_agg(json_build_object('linkToken', m.link_token, 'name', m.name, 'type', m.type) order by pm.position)
      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
-     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and m.deleted_at is null) as media${more}
-  from posts p where p.id = $1 and p.workspace_id = $2`;
-
-const sql = selectPost();
+     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and m.deleted_at is null) as media
+    ${more ? sql`, ${more}` : sql``}
+  from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}`;
 
 /** What a post is shown with, beside its rows. */
 export type PostPresentation = {
@@ -47,14 +49,14 @@ export type PostPresentation = {
 
 /**
  * A post in the one shape that the API answers and events carry; null when the workspace has no such post.
- * */
+ */
 export async function loadPostView(
   em: Em,
   workspaceId: string,
   postId: string,
   shownBy: PostPresentation,
 ): Promise<PostView | null> {
-  const [row] = await ask<PostRow>(em, sql, [postId, workspaceId]);
+  const [row] = await query(em, selectPost(workspaceId, postId));
   return row ? presentPost(row, shownBy) : null;
 }
 

@@ -1,0 +1,291 @@
+import { sql } from 'kysely';
+import { newId } from '../../db/new-id.ts';
+import type { Em } from '../../db/orm.ts';
+import {
+  loadPostView,
+  presentPost,
+  selectPost,
+  type PostPresentation,
+  type PostRow,
+} from '../../db/post-view.ts';
+import { db, query } from '../../db/query.ts';
+import { voidShares } from '../../db/quota-shares.ts';
+import { eventBody, eventTime, eventWithDeliveries, recordEvent } from '../../db/record-event.ts';
+import {
+  finalEventType,
+  isFinal,
+  statusOfBegunPost,
+  type EventType,
+  type PostStatus,
+} from '../../domain/post-status.ts';
+import type { PostView } from '../../domain/post-view.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { doubtForgotten, endOpenChannels, isForgotten, type Why } from './end-open-channels.ts';
+import { endsIn, hasMovedOn, type Finalized, type FinalizeRequest } from './finalized.ts';
+
+type Scope = { readonly workspaceId: string; readonly postId: string };
+type LockedPost = { status: PostStatus; run: number; revision: number };
+
+/**
+ * Ends a post, all at once: its channels, its status, its one final event and the deliveries of that.
+ * Safe to repeat, also when the post has been retried, or cancelled and scheduled anew, since: what was begun after the
+ * workflow's claim is left alone, and the deliveries that may have been lost with an answer are returned again.
+ */
+export async function finalizePost(
+  deps: ActivityDeps,
+  request: FinalizeRequest,
+): Promise<Finalized> {
+  const { workspaceId, postId } = request;
+  const scope = { workspaceId, postId };
+  const ended = await endUncontended(deps, request);
+  if (ended) {
+    return ended;
+  }
+
+  return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {
+    const [post] = await query(
+      em,
+      db
+        .selectFrom('posts')
+        .select(['status', 'run', 'revision'])
+        .where('id', '=', postId)
+        .where('workspace_id', '=', workspaceId)
+        .forUpdate(),
+    );
+    if (!post) {
+      return { status: 'gone', deliveryIds: [] };
+    }
+
+    const { published = [], claimed = post.revision } = request;
+    await doubtForgotten(em, scope, isForgotten(post.revision, claimed) ? 'all' : published);
+    if (hasMovedOn(post, request)) {
+      if (post.status === 'scheduled') {
+        await endOpenChannels(em, scope, 'scheduled anew');
+      }
+
+      return { status: 'gone', deliveryIds: await pendingDeliveries(em, scope) };
+    }
+
+    if (post.status === 'published' || post.status === 'failed') {
+      const deliveryIds = await pendingDeliveries(em, scope);
+      const view = await loadLocked(em, scope, deps);
+      return { status: post.status, deliveryIds, channels: endsIn(view) };
+    }
+
+    if (isStillWanted(post, request) && (await hasOpenChannel(em, scope))) {
+      return { status: 'publishing', deliveryIds: [] };
+    }
+
+    // A draft was cancelled, whether or not the workflow has heard of it.
+    const why = post.status === 'draft' ? 'cancelled before' : 'cancelled';
+    const canceled = request.canceled || post.status === 'draft';
+    const ending = await endChannels(em, deps, scope, canceled ? why : 'out of time');
+    return endPost(em, deps, { scope, run: post.run, ...ending });
+  });
+}
+
+/**
+ * The workflow heard of a new time, and no such change was ever committed: the message was made up, or the database was
+ * restored from a backup since. Every true one was committed before it was sent.
+ */
+const isStillWanted = (
+  post: LockedPost,
+  { canceled, revision: heard, claimed }: FinalizeRequest,
+): boolean => post.status === 'publishing' && !canceled && claimed !== undefined && heard > claimed;
+
+async function hasOpenChannel(em: Em, { workspaceId, postId }: Scope): Promise<boolean> {
+  const channels = await query(
+    em,
+    db
+      .selectFrom('post_channels')
+      .select('status')
+      .where('post_id', '=', postId)
+      .where('workspace_id', '=', workspaceId),
+  );
+  return channels.some(({ status }) => !isFinal(status));
+}
+
+type Ending = {
+  readonly scope: Scope;
+  readonly run: number;
+  readonly view: PostView;
+  readonly isUnfinished: boolean;
+};
+
+/** Writes down what follows from the channels. */
+async function endPost(
+  em: Em,
+  deps: ActivityDeps,
+  { scope, run, view, isUnfinished }: Ending,
+): Promise<Finalized> {
+  const channels = endsIn(view);
+  const now = deps.now();
+  const end = endOf(view);
+  if (end === null) {
+    await setStatus(em, scope, 'draft', now);
+    await voidShares(em, scope.workspaceId);
+    const draft = { status: 'draft', deliveryIds: [], channels } as const;
+    return isUnfinished ? { ...draft, unfinished: true } : draft;
+  }
+
+  const { type, status } = end;
+  await setStatus(em, scope, status, now);
+  // What the row says from now on, without reading it again.
+  const post: PostView = { ...view, status, updated_at: now.toISOString() };
+  const deliveryIds = await recordEvent(em, {
+    workspaceId: scope.workspaceId,
+    type,
+    data: { post },
+    final: { postId: scope.postId, run },
+  });
+  return { status, deliveryIds, channels };
+}
+
+/**
+ * As a rule all of them have ended by themselves, and under the post's lock none begins anew.
+ *
+ * @returns the post with its channels as they are then, and whether a cancel lets some of them finish.
+ */
+async function endChannels(
+  em: Em,
+  deps: ActivityDeps,
+  scope: Scope,
+  why: Why,
+): Promise<Pick<Ending, 'view' | 'isUnfinished'>> {
+  const view = await loadLocked(em, scope, deps);
+  if (view.channels.every(({ status }) => isFinal(status))) {
+    return { view, isUnfinished: false };
+  }
+
+  const isUnfinished = await endOpenChannels(em, scope, why);
+  return { view: await loadLocked(em, scope, deps), isUnfinished };
+}
+
+/** @throws Error for a post that is not there, which does not happen under its lock. */
+async function loadLocked(
+  em: Em,
+  { workspaceId, postId }: Scope,
+  shownBy: PostPresentation,
+): Promise<PostView> {
+  const view = await loadPostView(em, workspaceId, postId, shownBy);
+  if (!view) {
+    throw new Error('The post is gone.');
+  }
+
+  return view;
+}
+
+/** A draft has no time. */
+async function setStatus(em: Em, scope: Scope, status: PostStatus, now: Date): Promise<void> {
+  await query(
+    em,
+    sql`update posts set status = ${status}, updated_at = ${now},
+        scheduled_at = ${status === 'draft' ? null : sql`scheduled_at`}
+      where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
+  );
+}
+
+/** Those whose workflow runs already are no trouble: a second start of it is refused. */
+async function pendingDeliveries(em: Em, { workspaceId, postId }: Scope): Promise<string[]> {
+  const rows = await query(
+    em,
+    sql<{ id: string }>`
+      select d.id from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
+      where e.post_id = ${postId} and e.workspace_id = ${workspaceId} and d.status = 'pending' order by d.id`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+type End = { readonly type: EventType; readonly status: 'published' | 'failed' };
+
+/** How a post ends by what became of its channels; null while one of them has not ended. */
+function endOf({ channels }: PostView): End | null {
+  const statuses = channels.map(({ status }) => status);
+  const type = finalEventType(statuses);
+  return type === null || !statuses.every(isFinal)
+    ? null
+    : { type, status: statusOfBegunPost(statuses) === 'published' ? 'published' : 'failed' };
+}
+
+type EndingRow = PostRow & {
+  readonly run: number;
+  readonly revision: number;
+  readonly version: string;
+  readonly now: Date;
+  readonly endpoints:
+    | readonly { readonly id: string; readonly events: readonly EventType[] }[]
+    | null;
+};
+
+const selectEnding = (workspaceId: string, postId: string) =>
+  selectPost<EndingRow>(
+    workspaceId,
+    postId,
+    sql`p.run, p.revision, p.xmin::text as version, ${eventTime(sql`p.workspace_id`, sql`p.id`)} as now,
+      (select json_agg(json_build_object('id', w.id, 'events', w.events) order by w.id)
+       from webhook_endpoints w where w.workspace_id = p.workspace_id) as endpoints`,
+  );
+
+/**
+ * Ends a post of which every channel has ended by itself, as nearly all do, in two statements and without a lock in
+ * between: one reads all that the end says, the other writes it if the post is still the version that was read (`xmin`).
+ * Whatever changes a channel of a publishing post changes the post with it. Endpoints are as the second finds them.
+ *
+ * @returns null when it is not such a post, or somebody changed it meanwhile; nothing is written then.
+ */
+async function endUncontended(
+  deps: ActivityDeps,
+  request: FinalizeRequest,
+): Promise<Finalized | null> {
+  const { workspaceId, postId, canceled } = request;
+  const [row] = await query(deps.orm.em.fork(), selectEnding(workspaceId, postId));
+  if (row?.status !== 'publishing' || canceled || hasMovedOn(row, request)) {
+    return null;
+  }
+
+  const view = presentPost(row, deps);
+  const end = endOf(view);
+  if (end === null) {
+    return null;
+  }
+
+  const deliveryIds = await writeEnd(deps, request, { row, view, ...end });
+  return deliveryIds && { status: end.status, deliveryIds, channels: endsIn(view) };
+}
+
+type Written = End & { readonly row: EndingRow; readonly view: PostView };
+
+/** @returns the deliveries to start, or null when the post is another version by now. */
+async function writeEnd(
+  deps: ActivityDeps,
+  { workspaceId, postId }: FinalizeRequest,
+  { row, view, type, status }: Written,
+): Promise<readonly string[] | null> {
+  const createdAt = row.now;
+  const post: PostView = { ...view, status, updated_at: createdAt.toISOString() };
+  const eventId = newId();
+  const [written] = await query<{ posts: number; started: readonly string[] | null }>(
+    deps.orm.em.fork(),
+    sql`with post as (
+        update posts set status = ${status}, updated_at = ${createdAt}
+        where id = ${postId} and workspace_id = ${workspaceId} and xmin::text = ${row.version} returning id),
+      ${eventWithDeliveries({
+        event: {
+          id: eventId,
+          workspaceId,
+          type,
+          body: eventBody(eventId, { workspaceId, type, createdAt, data: { post } }),
+          createdAt,
+          postId,
+          run: row.run,
+        },
+        onlyWith: sql.table('post'),
+        endpointIds: (row.endpoints ?? [])
+          .filter(({ events }) => events.includes(type))
+          .map(({ id }) => id),
+      })}
+      select (select count(*)::int from post) as posts,
+        (select json_agg(id order by id) from delivery where status = 'pending') as started`,
+  );
+  return written?.posts === 1 ? (written.started ?? []) : null;
+}
