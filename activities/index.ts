@@ -8,17 +8,15 @@ import type { FinalizeRequest } from './finalize-post/finalized.ts';
 import { publishChannel } from './publish-channel/publish-channel.ts';
 import type { PublishRequest } from './publish-channel/job.ts';
 import { sweep } from './sweep/sweep.ts';
-import { withoutInside } from './without-inside.ts';
 
 /** Binds every activity to its dependencies. Workflows see only the type. */
 export function createActivities(deps: ActivityDeps) {
-  const guard = withoutInside(deps.log);
   return {
-    claimPost: guard((request: ClaimRequest) => claimPost(deps, request)),
-    finalizePost: guard((request: FinalizeRequest) => finalizePost(deps, request)),
-    publishChannel: guard((request: PublishRequest) => publishChannel(deps, request)),
-    attemptDelivery: guard((request: DeliveryRequest) => attemptDelivery(deps, request)),
-    sweep: guard((_: Record<string, never>) => heartbeating(() => sweep(deps))),
+    claimPost: (request: ClaimRequest) => claimPost(deps, request),
+    finalizePost: (request: FinalizeRequest) => finalizePost(deps, request),
+    publishChannel: (request: PublishRequest) => publishChannel(deps, request),
+    attemptDelivery: (request: DeliveryRequest) => attemptDelivery(deps, request),
+    sweep: (_: Record<string, never>) => heartbeating(() => sweep(deps)),
   };
 }
 

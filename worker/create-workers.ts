@@ -11,6 +11,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { temporalOptions } from '../temporal/connect.ts';
 import { postsQueue, publishQueue, webhooksQueue } from '../workflows/messages.ts';
 import { deploymentOf } from './bundle-workflows.ts';
+import { redactErrors } from './redact-errors.ts';
 
 type Place = {
   readonly connection: NativeConnection;
@@ -21,9 +22,10 @@ type Place = {
    * whose outcome is unknown. Below the platform's own patience.
    */
   readonly shutdownGraceMs: number;
+  readonly log: Logger;
 };
 
-export type WorkerSettings = Place & { readonly deps: ActivityDeps };
+export type WorkerSettings = Omit<Place, 'log'> & { readonly deps: ActivityDeps };
 
 export type ConnectedWorkers = {
   readonly connection: NativeConnection;
@@ -56,7 +58,7 @@ export function createWorkersWhenReady(
 }
 
 const createWorkers = ({ deps, ...place }: WorkerSettings): Promise<Worker[]> =>
-  pollQueues(place, createActivities(deps), Object.keys(deps.networks));
+  pollQueues({ ...place, log: deps.log }, createActivities(deps), Object.keys(deps.networks));
 
 const workflowSettings = {
   // Sleeping posts need no cache; what is cached is what is in flight.
@@ -75,7 +77,7 @@ const workflowSettings = {
  * all with the same activities: a queue decides only what waits for what.
  */
 export function pollQueues(
-  { connection, namespace, bundle, shutdownGraceMs }: Place,
+  { connection, namespace, bundle, shutdownGraceMs, log }: Place,
   activities: object,
   networks: readonly string[],
 ): Promise<Worker[]> {
@@ -83,6 +85,7 @@ export function pollQueues(
     connection,
     namespace,
     activities,
+    interceptors: { activity: [redactErrors(log)] },
     workerDeploymentOptions: deploymentOf(bundle),
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + 10_000,

@@ -10,13 +10,13 @@ const levels = {
 } as const;
 
 /**
- * Temporal's own messages in our log. An activity that fails is logged by `activities/without-inside.ts`,
- * which knows what may be said; Temporal's line about the same would quote the error whole.
+ * Temporal's own messages in our log. An activity that fails is logged by `redactErrors`; Temporal's line about the same
+ * failure would quote the error whole.
  */
 export function temporalLogger(log: Logger): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
     if (message.startsWith('No workflows registered')) {
-      return; // Right for our activity-only workers.
+      return; // As it should be for workers of activities alone.
     }
 
     const { error, ...rest } = meta ?? {};

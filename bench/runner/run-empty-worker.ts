@@ -19,7 +19,7 @@ export async function runEmptyWorker(workflows: URL, activities: object): Promis
   const { connectionOptions, namespace } = temporalOptions();
   const connection = await NativeConnection.connect(connectionOptions);
   const bundle = await bundleWorkflows(fileURLToPath(workflows));
-  const place = { connection, namespace, bundle, shutdownGraceMs: 40_000 };
+  const place = { connection, namespace, bundle, shutdownGraceMs: 40_000, log };
   const workers = await pollQueues(place, activities, Object.keys(await loadNetworks()));
   const running = Promise.all(workers.map((worker) => worker.run()));
   log.info('polling');

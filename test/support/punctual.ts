@@ -204,7 +204,7 @@ export async function startWorkers(
   const { bundle = sharedBundle(), adapt = (activities) => activities } = options;
   const { namespace } = temporal;
   const workers = await pollQueues(
-    { connection, namespace, bundle: await bundle, shutdownGraceMs: 2000 },
+    { connection, namespace, bundle: await bundle, shutdownGraceMs: 2000, log: testLog },
     adapt(createActivities(deps)),
     Object.keys(deps.networks),
   );
