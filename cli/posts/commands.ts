@@ -1,8 +1,7 @@
 import type { Command } from '../command.ts';
+import { retryOne, settleOne } from './lifecycle.ts';
 import { listPosts } from './list-posts.ts';
 import { replayPosts } from './replay-posts.ts';
-import { retryOne } from './retry-post.ts';
-import { settleOne } from './settle-post.ts';
 import { showPost } from './show-post.ts';
 
 /** What an operator does about posts that did not go as they should: docs/operations.md walks through it. */
@@ -23,7 +22,7 @@ export const postCommands = {
   },
   'post show': {
     summary:
-      "Tells a post's whole story: channels, attempts, events, deliveries, and its workflow.",
+      "Shows a post's whole story: channels, attempts, events, deliveries, and its workflow.",
     places: ['POST'],
     options: {},
     run: showPost,

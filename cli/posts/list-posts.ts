@@ -1,10 +1,13 @@
+import { sql, type RawBuilder } from 'kysely';
+import { dueAt } from '../../db/post-columns.ts';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
-import { readCount } from './read-time.ts';
-import { beginning, instant, oneLine, distance } from './words.ts';
+import { beginning, distance, instant, oneLine } from './format.ts';
+import { readCount } from './read-options.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -12,8 +15,8 @@ type PostRow = {
   id: string;
   workspace_id: string;
   status: PostStatus;
-  due_at: string | Date | null;
-  updated_at: string | Date;
+  due_at: Date | null;
+  updated_at: Date;
 };
 
 type ChannelRow = {
@@ -24,39 +27,41 @@ type ChannelRow = {
   status: ChannelStatus;
   error_code: ChannelErrorCode | null;
   error: string | null;
-  retry_at: string | Date | null;
+  retry_at: Date | null;
 };
 
 type Kind = {
-  /** Conditions on the post and on its channels, in SQL. */
-  readonly posts: string;
-  readonly channels: string;
-  readonly order: string;
+  /** Conditions on the post `p`, and on its channels `pc`. */
+  readonly posts: (now: Date) => RawBuilder<boolean>;
+  readonly channels: RawBuilder<boolean>;
+  readonly order: RawBuilder<unknown>;
   readonly nothing: string;
 };
 
 /** A post that is due begins within a second; one that is later than this, in milliseconds, is worth a look. */
 const overdueMs = 30_000;
 
-const due = 'coalesce(p.retried_at, p.scheduled_at)';
+const due = dueAt('p');
 
 const kinds: Readonly<Record<'overdue' | 'failed' | 'unconfirmed', Kind>> = {
   overdue: {
-    posts: `p.status in ('scheduled', 'publishing') and ${due} < ?`,
-    channels: `pc.status in ('scheduled', 'publishing', 'retrying')`,
-    order: `${due}, p.id`,
+    posts: (now) =>
+      sql`p.status in ('scheduled', 'publishing') and ${due} < ${new Date(now.getTime() - overdueMs)}`,
+    channels: sql`pc.status in ('scheduled', 'publishing', 'retrying')`,
+    order: sql`${due}, p.id`,
     nothing: 'No post is overdue.',
   },
   failed: {
-    posts: `p.status = 'failed'`,
-    channels: `pc.status in ('failed', 'unconfirmed')`,
-    order: 'p.updated_at desc, p.id desc',
+    posts: () => sql`p.status = 'failed'`,
+    channels: sql`pc.status in ('failed', 'unconfirmed')`,
+    order: sql`p.updated_at desc, p.id desc`,
     nothing: 'No post has failed.',
   },
   unconfirmed: {
-    posts: `p.id in (select u.post_id from post_channels u where u.status = 'unconfirmed')`,
-    channels: `pc.status = 'unconfirmed'`,
-    order: 'p.updated_at desc, p.id desc',
+    posts: () =>
+      sql`p.id in (select u.post_id from post_channels u where u.status = 'unconfirmed')`,
+    channels: sql`pc.status = 'unconfirmed'`,
+    order: sql`p.updated_at desc, p.id desc`,
     nothing: 'No channel is unconfirmed.',
   },
 };
@@ -70,19 +75,18 @@ export async function listPosts({ em, now }: CommandDeps, values: Values): Promi
     await assertWorkspaceExists(em, workspaceId);
   }
 
-  const nowMs = now().getTime();
-  const dueBefore = values['overdue'] ? [new Date(nowMs - overdueMs)] : [];
-  const found = await em.execute<PostRow[]>(
-    `select p.id, p.workspace_id, p.status, ${due} as due_at, p.updated_at from posts p
-     where ${kind.posts} ${workspaceId === undefined ? '' : 'and p.workspace_id = ?'}
-     order by ${kind.order} limit ?`,
-    [...dueBefore, ...(workspaceId === undefined ? [] : [workspaceId]), limit + 1],
+  const ofWorkspace = workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`;
+  const found = await query(
+    em,
+    sql<PostRow>`
+      select p.id, p.workspace_id, p.status, ${due} as due_at, p.updated_at from posts p
+      where ${kind.posts(now())} ${ofWorkspace} order by ${kind.order} limit ${limit + 1}`,
   );
   const rows = found.slice(0, limit);
   const hasMore = found.length > limit;
   const channels = await channelsOf(em, kind, rows);
   const posts = rows.map((row) => view(row, channels.get(row.id) ?? []));
-  const lines = posts.map((post) => tell(post, nowMs));
+  const lines = posts.map((post) => lineOf(post, now().getTime()));
   const end = hasMore
     ? `\nThere are more: --limit ${Math.min(9999, limit * 10)} shows them, or --workspace those of one.`
     : '';
@@ -98,11 +102,12 @@ async function channelsOf(
   posts: readonly PostRow[],
 ): Promise<Map<string, ChannelRow[]>> {
   const rows = posts.length
-    ? await em.execute<ChannelRow[]>(
-        `select pc.post_id, pc.channel_id, c.platform, c.handle, pc.status, pc.error_code, pc.error, pc.retry_at
-         from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-         where pc.post_id in (?) and ${kind.channels} order by pc.position`,
-        [posts.map(({ id }) => id)],
+    ? await query(
+        em,
+        sql<ChannelRow>`
+          select pc.post_id, pc.channel_id, c.platform, c.handle, pc.status, pc.error_code, pc.error, pc.retry_at
+          from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+          where pc.post_id = any(${posts.map(({ id }) => id)}) and ${kind.channels} order by pc.position`,
       )
     : [];
   return Map.groupBy(rows, (row) => row.post_id);
@@ -122,7 +127,7 @@ const view = (post: PostRow, channels: readonly ChannelRow[]) => ({
 
 type PostLine = ReturnType<typeof view>;
 
-function tell(post: PostLine, nowMs: number): string {
+function lineOf(post: PostLine, nowMs: number): string {
   const { id, status, due_at: at, workspace_id: workspace } = post;
   const late = at === null ? '' : `, due ${at} (${distance(Date.parse(at) - nowMs)})`;
   const lines = post.channels.map((channel) =>

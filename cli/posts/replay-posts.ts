@@ -1,4 +1,8 @@
+import { sql } from 'kysely';
 import { retryPost } from '../../api/posts/retry-post.ts';
+import { dueAt } from '../../db/post-columns.ts';
+import type { Em, Orm } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import {
   canRetryLater,
   type ChannelErrorCode,
@@ -8,14 +12,32 @@ import { AppError } from '../../domain/errors.ts';
 import { lateSpacingMs } from '../../domain/pacing.ts';
 import { UsageError, type CommandAnswer, type CommandDeps } from '../command.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
-import { failedPosts, type FailedPost, type Window } from './failed-posts.ts';
-import { leftToRelay, toldSoon } from './operated.ts';
-import { readTime } from './read-time.ts';
+import { leaveToRelay, syncedSoon } from './find-post.ts';
+import { readTime } from './read-options.ts';
 
 type Values = Readonly<Record<string, string>>;
 
 /** What an outage leaves behind: a repeat can help, also where we gave up because it took a day. */
 const ofOutages = channelErrorCodes.filter((code) => canRetryLater[code] || code === 'too_late');
+
+/** Which posts: those that ended in this time, with channels that failed for one of these reasons. */
+type Window = {
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly codes: readonly ChannelErrorCode[];
+  readonly workspaceId: string | null;
+};
+
+type FailedPost = {
+  readonly postId: string;
+  readonly workspaceId: string;
+  readonly plan: string | null;
+  /** The codes of its failed channels that are among those that were asked for, and of the others. */
+  readonly retried: readonly string[];
+  readonly leftOut: readonly string[];
+  /** Those that are retried. */
+  readonly channelIds: readonly string[];
+};
 
 /** What became of a post, by the word in the answer. */
 type Outcome = { readonly post: FailedPost; readonly said: string | null };
@@ -107,7 +129,7 @@ async function retry(
 ): Promise<string | null> {
   try {
     const caller = { workspaceId, plan };
-    await retryPost({ orm, now, syncPost: leftToRelay }, caller, postId, { only: codes, at });
+    await retryPost({ orm, now, syncPost: leaveToRelay }, caller, postId, { only: codes, at });
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code !== 'unavailable') {
@@ -133,7 +155,7 @@ function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean): C
       ? [`Left out: ${count(leftOut.length, 'channel')}${codesOf(leftOut)}.`]
       : []),
     ...(leftOut.length > 0 ? [whyLeftOut] : []),
-    ...(isDry || retried.length === 0 ? [] : [toldSoon]),
+    ...(isDry || retried.length === 0 ? [] : [syncedSoon]),
   ];
   const view = ({ post, said }: Outcome) => ({
     post_id: post.postId,
@@ -170,4 +192,57 @@ function codesOf(codes: readonly string[]): string {
   const groups = Map.groupBy(codes, (code) => code);
   const counted = [...groups].map(([code, all]) => `${code} ${all.length}`);
   return counted.length === 0 ? '' : ` (${counted.join(', ')})`;
+}
+
+type FailedRow = { id: string; workspace_id: string; plan: string | null };
+type ChannelRow = { post_id: string; channel_id: string; code: string };
+
+/** In one go. */
+const pageSize = 500;
+
+/**
+ * The posts that failed, in the order in which they were due. They are found before any of them is retried, so that none
+ * that fails anew meanwhile comes a second time.
+ */
+async function* failedPosts(orm: Orm, window: Window): AsyncGenerator<FailedPost> {
+  const { since, until, workspaceId } = window;
+  const em = orm.em.fork();
+  const posts = await query(
+    em,
+    sql<FailedRow>`
+      select p.id, p.workspace_id, w.plan from posts p join workspaces w on w.id = p.workspace_id
+      where p.status = 'failed' and p.updated_at >= ${since} ${until === null ? sql`` : sql`and p.updated_at < ${until}`}
+        ${workspaceId === null ? sql`` : sql`and p.workspace_id = ${workspaceId}`}
+      order by ${dueAt('p')}, p.id`,
+  );
+  for (let from = 0; from < posts.length; from += pageSize) {
+    const page = posts.slice(from, from + pageSize);
+    const channels = await failedChannels(em, page);
+    for (const { id, workspace_id: owner, plan } of page) {
+      const failed = channels.get(id) ?? [];
+      const codes = failed.map(({ code }) => code);
+      const isAsked = (code: string): boolean => window.codes.some((asked) => asked === code);
+      yield {
+        postId: id,
+        workspaceId: owner,
+        plan,
+        retried: codes.filter(isAsked),
+        leftOut: codes.filter((code) => !isAsked(code)),
+        channelIds: failed.filter(({ code }) => isAsked(code)).map((row) => row.channel_id),
+      };
+    }
+  }
+}
+
+async function failedChannels(
+  em: Em,
+  posts: readonly FailedRow[],
+): Promise<Map<string, ChannelRow[]>> {
+  const rows = await query(
+    em,
+    sql<ChannelRow>`
+      select post_id, channel_id, coalesce(error_code, 'internal') as code from post_channels
+      where post_id = any(${posts.map(({ id }) => id)}) and status in ('failed', 'unconfirmed') order by position`,
+  );
+  return Map.groupBy(rows, (row) => row.post_id);
 }

@@ -1,13 +1,13 @@
 import { AppError } from '../../domain/errors.ts';
+import type { RecordedPart } from '../../db/ledger/live-parts.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
-import { loadStory, type ChannelRow, type PostRow, type StoryRows } from './load-story.ts';
-import { findPost } from './operated.ts';
-import { tellStory } from './tell-story.ts';
-import { beginning, instant, oneLine } from './words.ts';
+import { findPost } from './find-post.ts';
+import { beginning, instant, oneLine } from './format.ts';
+import { loadRecords, type ChannelRow, type PostRecords, type PostRow } from './load-records.ts';
 
 /**
- * A post's whole story, from all tables that know of it. Temporal is not asked: the command works while it is away.
+ * A post's whole story, from all tables that know of it. The command works while Temporal is away.
  *
  * @throws AppError `not_found`
  */
@@ -15,12 +15,12 @@ export async function showPost(
   { em, workflowLink, now }: CommandDeps,
   { POST: given = '' }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
-  const rows = await loadStory(em, await findPost(em, given));
+  const rows = await loadRecords(em, await findPost(em, given));
   if (!rows) {
     throw new AppError('not_found', `There is no post "${given}" any more.`);
   }
 
-  const story = tellStory(rows, now());
+  const story = timelineOf(rows, now());
   const workflowId = postWorkflowId(rows.post.id);
   const workflow = { id: workflowId, link: workflowLink(workflowId) };
   const lines = [
@@ -43,8 +43,8 @@ function aboutPost(post: PostRow): string[] {
     `Workspace ${workspace}`,
     `Text: ${beginning(textOf(post))}${parts}`,
     synced < revision
-      ? `Temporal has yet to hear of revision ${revision}; it knows of ${synced}. The worker tells it while both run.`
-      : `Temporal knows of revision ${revision}, the newest.`,
+      ? `Temporal is behind: it knows revision ${synced} of ${revision}. The worker syncs it while both run.`
+      : `Temporal knows revision ${revision}, the newest.`,
   ];
 }
 
@@ -69,7 +69,7 @@ const aboutWorkflow = ({ id, link }: Workflow): string =>
   `Workflow ${id}  ${link ?? '(no link: PUNCTUAL_TEMPORAL_UI_URL is not set)'}`;
 
 /** Rows as they are, but for the texts, of which operators see the beginning. */
-function asData({ post, channels, ledger, events, deliveries, attempts, finds }: StoryRows) {
+function asData({ post, channels, ledger, events, deliveries, attempts, finds }: PostRecords) {
   const { body: _body, thread, ...rest } = post;
   const text = beginning(textOf(post));
   return {
@@ -84,3 +84,102 @@ function asData({ post, channels, ledger, events, deliveries, attempts, finds }:
     finds,
   };
 }
+
+/** Something that happened, or that is still to come. */
+type Step = { readonly at: string; readonly what: string };
+
+/** A post's story, in order of time: what has happened by now, and then what is to come. */
+function timelineOf(rows: PostRecords, now: Date): Step[] {
+  const steps = [
+    ...ofPost(rows, now),
+    ...ofChannels(rows),
+    ...ofLedger(rows),
+    ...ofEvents(rows),
+    ...ofDeliveries(rows),
+    ...ofFinds(rows),
+  ];
+  return steps.toSorted((a, b) => a.at.localeCompare(b.at));
+}
+
+const step = (at: Date | null, what: string): Step[] => {
+  const when = instant(at);
+  return when === null ? [] : [{ at: when, what }];
+};
+
+const ofPost = ({ post }: PostRecords, now: Date): Step[] => [
+  ...step(post.created_at, 'the post was made'),
+  ...step(
+    post.scheduled_at,
+    post.scheduled_at !== null && post.scheduled_at > now ? 'it is due' : 'it was due',
+  ),
+  ...step(post.retried_at, 'a retry was asked for'),
+];
+
+const ofChannels = ({ channels }: PostRecords): Step[] =>
+  channels.flatMap((channel) => {
+    const name = nameOf(channel);
+    return [
+      ...step(channel.published_at, `${name}: published`),
+      ...step(channel.settled_at, `${name}: settled by somebody who looked`),
+      ...step(
+        channel.retry_at,
+        `${name}: the next try, after ${channel.error_code ?? 'a failure'}`,
+      ),
+    ];
+  });
+
+const nameOf = ({ platform, handle }: { platform: string; handle: string }): string =>
+  `${platform} ${oneLine(handle)}`;
+
+const outcomes: Readonly<Partial<Record<RecordedPart['state'], string>>> = {
+  sent: 'it is live',
+  refused: 'nothing came of it, and it is not sent again by itself',
+};
+
+function ofLedger({ channels, ledger }: PostRecords): Step[] {
+  return ledger.flatMap((row) => {
+    const channel = channels.find(({ id }) => id === row.post_channel_id);
+    const name = channel ? nameOf(channel) : row.post_channel_id;
+    const what = `${name}, part ${row.part + 1}, run ${row.run}`;
+    const outcome = outcomes[row.state];
+    const where = row.url === null ? '' : `: ${oneLine(row.url)}`;
+    return [
+      ...step(row.created_at, `${what}: the intent to send it was written down`),
+      ...step(
+        row.sending_at,
+        `${what}: the network was asked to publish it${row.state === 'sending' ? '; the answer is open' : ''}`,
+      ),
+      ...(outcome ? step(row.updated_at, `${what}: ${outcome}${where}`) : []),
+    ];
+  });
+}
+
+const ofEvents = ({ events }: PostRecords): Step[] =>
+  events.flatMap(({ id, type, run, created_at: at }) =>
+    step(at, `event ${type} of run ${run} (${id})`),
+  );
+
+const ofDeliveries = ({ deliveries, attempts }: PostRecords): Step[] => [
+  ...attempts.flatMap((attempt) => {
+    const delivery = deliveries.find(({ id }) => id === attempt.delivery_id);
+    const answer = [attempt.response_status, attempt.error].filter(Boolean).join(' ');
+    return step(
+      attempt.created_at,
+      `webhook ${delivery?.endpoint_id}, delivery ${attempt.delivery_id}, attempt ${attempt.number}: ${answer}`,
+    );
+  }),
+  ...deliveries
+    .filter(({ status }) => status === 'pending')
+    .flatMap(({ id, endpoint_id: endpoint, next_attempt_at: at }) =>
+      step(at, `webhook ${endpoint}, delivery ${id}: the next attempt`),
+    ),
+];
+
+const findings = {
+  workflow_gone: 'nothing in Temporal would have published the post; it was started anew',
+  overdue: 'the post was overdue though its workflow ran; it was signalled again',
+  delivery_gone: 'nothing in Temporal would have delivered an event; it was started anew',
+} as const;
+
+const ofFinds = ({ finds }: PostRecords): Step[] =>
+  finds.flatMap(({ kind, found_at: at }) => step(at, `the sweep found: ${findings[kind]}`));

@@ -90,7 +90,7 @@ test('the commands do their work while Temporal is away, and leave the telling t
   const channel = await storeChannel(punctual, client.workspaceId);
   const id = await endedPost(punctual, client, new Map([[channel, 'failed']]));
   const { text } = await adminOf(punctual).call('post', 'retry', id);
-  t.regex(text, /The worker tells Temporal of it/v);
+  t.regex(text, /The worker syncs it with Temporal/v);
   const [post] = await punctual.orm.em
     .fork()
     .execute<{ lag: number }[]>('select revision - synced_revision as lag from posts');

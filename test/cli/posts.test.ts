@@ -1,7 +1,7 @@
 import test from 'ava';
 import { newId } from '../../db/new-id.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { distance } from '../../cli/posts/words.ts';
+import { distance } from '../../cli/posts/format.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
 import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
@@ -193,7 +193,7 @@ test('a post is shown with all that happened to it, in order of time, and with t
     'fake @me, part 2, run 1: nothing came of it, and it is not sent again by itself',
     `event post.failed of run 1 (${data.events[0].id})`,
     `webhook ${webhook.id}, delivery ${data.deliveries[0].id}, attempt 1: 204`,
-    'the sweep found: the post was overdue though its workflow ran; it was told again',
+    'the sweep found: the post was overdue though its workflow ran; it was signalled again',
   ];
   t.deepEqual(
     steps.map(({ what }) => what).filter((what) => told.includes(what)),
@@ -205,7 +205,7 @@ test('a post is shown with all that happened to it, in order of time, and with t
 
   t.regex(text, new RegExp(`^Post ${id}: failed, run 1$`, 'mv'));
   t.regex(text, /^Text: One x{76}… \(the first of 3 parts\)$/mv);
-  t.regex(text, /^Temporal knows of revision 1, the newest\.$/mv);
+  t.regex(text, /^Temporal knows revision 1, the newest\.$/mv);
   t.regex(text, new RegExp(`^Channel ${channel}, fake .*: failed$`, 'mv'));
   t.regex(text, /^ {2}content_refused: Part 2 of 3 did not go out: No {1,2}\[2Jsuch words\./mv);
 });
@@ -228,7 +228,7 @@ test('what is shown holds no secret, no more of a text than its beginning, and n
   t.notRegex(text.replaceAll('\n', ''), /[\p{Cc}\p{Bidi_Control}]/v);
 });
 
-test('a post of which Temporal has yet to hear is shown as such', async (t) => {
+test('a post that is not yet synced with Temporal is shown as such', async (t) => {
   // Another Temporal than the file's: none.
   const punctual = await startApi(t, {
     temporalEnv: { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: 'away' },
@@ -238,7 +238,7 @@ test('a post of which Temporal has yet to hear is shown as such', async (t) => {
   const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 60 };
   const { id } = (await client.post('/posts', content)).body.post;
   const { text } = await adminOf(punctual).call('post', 'show', id);
-  t.regex(text, /^Temporal has yet to hear of revision 1; it knows of 0\./mv);
+  t.regex(text, /^Temporal is behind: it knows revision 0 of 1\./mv);
 });
 
 test('as a process it says the same; and a post that is not there is named', async (t) => {

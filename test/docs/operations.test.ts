@@ -37,7 +37,7 @@ test('what the page quotes of logs and answers is what the programs say', (t) =>
     'Temporal did not answer',
     'this post is overdue, and nothing says why',
     'a fault of our own keeps a channel from its post; it is tried again',
-    'Temporal has yet to hear',
+    'Temporal is behind',
     'the sweep found',
     'a signal that is not as Punctual sends it was ignored',
   ]) {

@@ -31,7 +31,7 @@ const places = [
   'worker/relay.ts',
   'cli/main.ts',
   'cli/replay-workflow.ts',
-  'cli/posts/retry-post.ts',
+  'cli/posts/lifecycle.ts',
   'sandbox/mastodon/routes.ts',
   'scripts/start/prepare-database.ts',
 ];

@@ -26,5 +26,4 @@ export function roughly(ms: number): string {
 export const distance = (ms: number): string =>
   ms > 0 ? `in ${roughly(ms)}` : `${roughly(ms)} ago`;
 
-export const instant = (at: Date | string | null): string | null =>
-  at === null ? null : new Date(at).toISOString();
+export const instant = (at: Date | null): string | null => at?.toISOString() ?? null;
