@@ -1,12 +1,12 @@
 import { Channel } from '../../db/entities/channel.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { Route } from '../http/route.ts';
-import { record } from '../../domain/json-schema.ts';
+import { route, type Route } from '../http/route.ts';
+import { listOf, record } from '../../domain/json-schema.ts';
 import { blueskyChannel, mastodonChannel } from './examples.ts';
 import { channelSchema } from './schemas.ts';
 
 export const channelRoutes = ({ orm }: ApiDeps): Route[] => [
-  {
+  route({
     method: 'get',
     path: '/channels',
     operationId: 'listChannels',
@@ -15,7 +15,7 @@ export const channelRoutes = ({ orm }: ApiDeps): Route[] => [
     answers: {
       200: {
         description: 'All channels of the workspace, oldest first.',
-        schema: record({ channels: { type: 'array', items: channelSchema } }),
+        schema: record({ channels: listOf(channelSchema) }),
         examples: {
           two: {
             summary: 'One is connected, one needs reconnecting',
@@ -34,7 +34,7 @@ export const channelRoutes = ({ orm }: ApiDeps): Route[] => [
       );
       return { status: 200, body: { channels: channels.map(presentChannel) } };
     },
-  },
+  }),
 ];
 
 const presentChannel = ({ id, platform, handle, state, error, createdAt }: Channel) => ({

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import type { Orm } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { lastPolls } from '../../temporal/last-polls.ts';
@@ -39,13 +41,11 @@ async function askDatabase(orm: Orm, gate: DatabaseGate): Promise<string> {
   const timeout = new Promise<string>((resolve) => {
     late.addEventListener('abort', () => resolve('does not answer'));
   });
-  const answer = orm.em
-    .fork()
-    .execute('select 1 from workspaces limit 1') // A table, since without its schema it is not ready.
-    .then(
-      () => (gate.isOpen() ? 'ok' : 'is being prepared'),
-      () => 'does not answer',
-    );
+  // A table, since without its schema the database is not ready.
+  const answer = query(orm.em.fork(), sql`select 1 from workspaces limit 1`).then(
+    () => (gate.isOpen() ? 'ok' : 'is being prepared'),
+    () => 'does not answer',
+  );
   return Promise.race([answer, timeout]);
 }
 

@@ -61,8 +61,8 @@ const plainNumber = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/v;
 
 /** What is written as a number and may be one. Anything else stays text, and the schema says what is wrong with it. */
 function read(value: string, spec: QuerySpec | undefined): unknown {
-  const { type } = (spec?.schema ?? {}) as { readonly type?: unknown };
-  const mayBeNumber = type === 'number' || type === 'integer';
+  const { schema = {} } = spec ?? {};
+  const mayBeNumber = 'type' in schema && (schema.type === 'number' || schema.type === 'integer');
   return mayBeNumber && plainNumber.test(value) ? Number(value) : value;
 }
 

@@ -1,11 +1,13 @@
+import { sql } from 'kysely';
+import { query } from '../../db/query.ts';
+import { count, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { Route } from '../http/route.ts';
-import { nullable, record, text, uuid } from '../../domain/json-schema.ts';
+import { route, type Route } from '../http/route.ts';
 
 type Row = { id: string; name: string | null; channels: number };
 
 export const meRoutes = ({ orm }: ApiDeps): Route[] => [
-  {
+  route({
     method: 'get',
     path: '/me',
     operationId: 'getWorkspace',
@@ -16,7 +18,7 @@ export const meRoutes = ({ orm }: ApiDeps): Route[] => [
         description: 'The workspace, and how many channels it has.',
         schema: record({
           workspace: record({ id: uuid, name: nullable(text) }),
-          channels: { type: 'integer', minimum: 0 },
+          channels: count,
         }),
         examples: {
           workspace: {
@@ -31,13 +33,13 @@ export const meRoutes = ({ orm }: ApiDeps): Route[] => [
     },
     errors: [],
     handle: async ({ caller }) => {
-      const [row] = await orm.em.fork().execute<Row[]>(
-        `select id, name, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
-         from workspaces w where id = ?`,
-        [caller.workspaceId],
+      const [row] = await query<Row>(
+        orm.em.fork(),
+        sql`select id, name, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
+         from workspaces w where id = ${caller.workspaceId}`,
       );
       const { id = '', name = null, channels = 0 } = row ?? {};
       return { status: 200, body: { workspace: { id, name }, channels } };
     },
-  },
+  }),
 ];

@@ -66,7 +66,7 @@ function referParts(schema: unknown): unknown {
 }
 
 /** Each named schema, written out. */
-export const schemaComponents = (): object =>
+export const schemaComponents = (): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(named).map(([name, schema]) => [name, referParts(schema)]));
 
 type HeaderSpecs = Readonly<Record<string, HeaderSpec>>;

@@ -14,11 +14,21 @@ export function openapiRouter(routes: readonly Route[]): Router {
   return new Router().get('/openapi.json', (ctx) => serveFile(ctx, file));
 }
 
+type Json = Readonly<Record<string, unknown>>;
+
+/** What `openAnswers` looks at of a document. */
+type Document = Json & {
+  /** By path and method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly webhooks: Json;
+  readonly components: Json & { readonly responses: Json; readonly schemas: Json };
+};
+
 /**
  * The OpenAPI 3.1 document of these calls, and of the requests that go out to webhook endpoints. It allows no field
  * that it does not name, anywhere; `openAnswers` makes of it what is published.
  */
-export const createDocument = (routes: readonly Route[]): Readonly<Record<string, unknown>> => ({
+export const createDocument = (routes: readonly Route[]): Document => ({
   openapi: '3.1.0',
   info,
   servers: [{ url: '/api/v1' }],
@@ -34,7 +44,7 @@ export const createDocument = (routes: readonly Route[]): Readonly<Record<string
   },
 });
 
-function pathsOf(routes: readonly Route[]): object {
+function pathsOf(routes: readonly Route[]): Document['paths'] {
   const byPath = Map.groupBy(routes, ({ path }) => path);
   return Object.fromEntries(
     [...byPath].map(([path, calls]) => [
@@ -44,18 +54,16 @@ function pathsOf(routes: readonly Route[]): object {
   );
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 /**
  * The document as it is published. What comes from us may carry more fields than it names: answers grow, and a
  * client that was generated from an older document must take the newer ones. What comes to us stays strict, as the
  * server is. Our own tests hold answers against the document from before this, which allows no field that it does
  * not name.
  */
-export function openAnswers(document: Json): Json {
+export function openAnswers(document: Document): Json {
+  const { components } = document;
   const asked = schemasOfRequests(document);
-  const components = document['components'] as Readonly<Record<string, Json>>;
-  const schemas = Object.entries(components['schemas'] ?? {}).map(([name, schema]) => [
+  const schemas = Object.entries(components.schemas).map(([name, schema]) => [
     name,
     asked.has(name) ? schema : open(schema),
   ]);
@@ -65,24 +73,22 @@ export function openAnswers(document: Json): Json {
       ...operation,
       responses: open(operation['responses']),
     })),
-    webhooks: open(document['webhooks']),
+    webhooks: open(document.webhooks),
     components: {
       ...components,
-      responses: open(components['responses']),
+      responses: open(components.responses),
       schemas: Object.fromEntries(schemas),
     },
   };
 }
 
-function eachOperation(document: Json, map: (operation: Json) => Json): Json {
-  const paths = Object.entries(document['paths'] as Readonly<Record<string, Json>>);
-  return Object.fromEntries(
-    paths.map(([path, item]) => [
+const eachOperation = ({ paths }: Document, map: (operation: Json) => Json): Json =>
+  Object.fromEntries(
+    Object.entries(paths).map(([path, item]) => [
       path,
-      Object.fromEntries(Object.entries(item).map(([method, one]) => [method, map(one as Json)])),
+      Object.fromEntries(Object.entries(item).map(([method, one]) => [method, map(one)])),
     ]),
   );
-}
 
 /** Without what forbids further fields, all the way down. */
 function open(value: unknown): unknown {
@@ -102,8 +108,8 @@ function open(value: unknown): unknown {
 }
 
 /** Names of the schemas that a request may hold, at any depth. */
-function schemasOfRequests(document: Json): Set<string> {
-  const { schemas } = document['components'] as { readonly schemas: Json };
+function schemasOfRequests(document: Document): Set<string> {
+  const { schemas } = document.components;
   const found = new Set<string>();
   const collect = (value: unknown): void => {
     for (const name of namesIn(value)) {

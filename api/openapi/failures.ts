@@ -27,7 +27,7 @@ export const errorAnswer = (codes: readonly ErrorCode[]): object => {
 };
 
 /** The answers that calls refer to, and the one for a method that a path does not take. */
-export function errorComponents(routes: readonly Route[]): object {
+export function errorComponents(routes: readonly Route[]): Readonly<Record<string, object>> {
   const single = routes
     .flatMap((route) => [...failuresOf(route).values()])
     .flatMap(([code, ...others]) => (code === undefined || others.length > 0 ? [] : [code]));

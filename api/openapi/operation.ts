@@ -3,7 +3,7 @@ import { headersOf, refer } from './components.ts';
 import { errorAnswer, failuresOf } from './failures.ts';
 
 /** One call as an Operation Object. */
-export function operationOf(route: Route): object {
+export function operationOf(route: Route): Readonly<Record<string, unknown>> {
   const { operationId, tag, summary, description, answers } = route;
   const parameters = [
     ...pathParameters(route),

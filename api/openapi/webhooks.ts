@@ -1,15 +1,13 @@
 import { dateTime, record, text, uuid } from '../../domain/json-schema.ts';
-import type { EventType } from '../../domain/post-status.ts';
+import { eventTypes, type EventType } from '../../domain/post-status.ts';
 import { mastodonChannel } from '../channels/examples.ts';
 import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { jsonContent } from './operation.ts';
 
 /** The requests that go out to webhook endpoints (specification, Events), as a `webhooks` map. */
-export const outgoingWebhooks = (): object =>
-  Object.fromEntries(
-    (Object.keys(sentEvents) as EventType[]).map((type) => [type, { post: requestOf(type) }]),
-  );
+export const outgoingWebhooks = (): Readonly<Record<string, object>> =>
+  Object.fromEntries(eventTypes.map((type) => [type, { post: requestOf(type) }]));
 
 function requestOf(type: EventType): object {
   const { operationId, when, schema, example } = sentEvents[type];

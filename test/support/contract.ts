@@ -29,7 +29,9 @@ export type Document = {
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly webhooks: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly components: Readonly<
+    Record<'responses' | 'schemas' | 'headers', Readonly<Record<string, unknown>>>
+  >;
 };
 
 /** Headers that mean something. Where one is sent, the document must say so. */
