@@ -52,6 +52,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   app.use(pageRoutes({ store, files, events, assets: await loadAssets() }).routes());
 
   const server = createServer(app.callback());
+  // Node's own 5 s are hardly longer than its client keeps an idle connection: a slow machine would reuse one that is closed.
+  server.keepAliveTimeout = 75_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
