@@ -21,11 +21,11 @@ const registry = {
   linkedin: { rules: linkedin },
   bluesky: {
     rules: bluesky,
-    adapter: async () => (await import('./bluesky/index.ts')).bluesky,
+    adapter: async () => (await import('./bluesky/adapter.ts')).bluesky,
   },
   mastodon: {
     rules: mastodon,
-    adapter: async () => (await import('./mastodon/index.ts')).mastodon,
+    adapter: async () => (await import('./mastodon/adapter.ts')).mastodon,
   },
   youtube: { rules: youtube },
 } satisfies Record<string, Entry>;

@@ -1,10 +1,9 @@
+import { answerReader } from '../answer.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import { baseUrlOf } from '../base-url.ts';
+import { baseUrlOf } from '../send-request.ts';
 import type { Account } from '../network.ts';
-import { readDidDocument } from './answers.ts';
-import { logIn, type BlueskyCredentials } from './log-in.ts';
-import type { Session } from './session.ts';
-import type { BlueskySettings } from './settings.ts';
+import { type BlueskyCredentials, logIn, type Session } from './session.ts';
+import type { BlueskySettings } from './rules.ts';
 
 export type BlueskyLogin = {
   /** Of the account's PDS, or of its provider: `https://bsky.social`. */
@@ -45,6 +44,21 @@ export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise
     settings,
   };
 }
+
+type DidDocument = {
+  readonly service: readonly { readonly id: string; readonly serviceEndpoint?: unknown }[];
+};
+
+const readDidDocument = answerReader<DidDocument>({
+  type: 'object',
+  required: ['service'],
+  properties: {
+    service: {
+      type: 'array',
+      items: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
+    },
+  },
+});
 
 /** The address of the account's PDS in its DID document; null when it has none that the world can reach. */
 function pdsOf(didDoc: unknown): string | null {

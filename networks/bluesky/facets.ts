@@ -1,5 +1,7 @@
 import { AppBskyRichtextFacet, RichText, type Facet } from '@atproto/api';
-import type { ResolveHandle } from './resolve-handle.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import type { ServerAccess } from '../send-request.ts';
+import { didSchema, query, refusal } from './client.ts';
 
 type Feature = Facet['features'][number];
 
@@ -16,12 +18,12 @@ export async function facetsOf(text: string, didOf: ResolveHandle): Promise<Face
   richText.detectFacetsWithoutResolution();
   const facets: Facet[] = [];
   for (const { index, features } of richText.facets ?? []) {
-    const settled = [];
+    const resolved = [];
     for (const feature of features) {
-      settled.push(await settle(feature, didOf));
+      resolved.push(await resolveFeature(feature, didOf));
     }
 
-    const kept = settled.filter((feature) => feature !== null);
+    const kept = resolved.filter((feature) => feature !== null);
     if (kept.length > 0) {
       facets.push({ index, features: kept });
     }
@@ -30,7 +32,7 @@ export async function facetsOf(text: string, didOf: ResolveHandle): Promise<Face
   return facets;
 }
 
-async function settle(feature: Feature, didOf: ResolveHandle): Promise<Feature | null> {
+async function resolveFeature(feature: Feature, didOf: ResolveHandle): Promise<Feature | null> {
   if (AppBskyRichtextFacet.isMention(feature)) {
     // The detection leaves the handle where the DID belongs.
     const did = await didOf(feature.did);
@@ -38,4 +40,43 @@ async function settle(feature: Feature, didOf: ResolveHandle): Promise<Feature |
   }
 
   return AppBskyRichtextFacet.isLink(feature) && !URL.canParse(feature.uri) ? null : feature;
+}
+
+/** The DID behind a handle, or null when there is none. */
+export type ResolveHandle = (handle: string) => Promise<string | null>;
+
+/**
+ * Makes a resolver that asks the account's own server, and for each handle once.
+ *
+ * It throws NetworkError when the server cannot resolve now: a post is not edited later, so that a mention which is
+ * left out for a passing reason would be lost for good.
+ */
+export function handleResolver(server: ServerAccess): ResolveHandle {
+  const known = new Map<string, string | null>();
+  return async (handle) => {
+    let did = known.get(handle);
+    if (did === undefined) {
+      did = await resolveHandle(server, handle);
+      known.set(handle, did);
+    }
+
+    return did;
+  };
+}
+
+/** Of `com.atproto.identity.resolveHandle`. */
+const readDid = answerReader<{ readonly did: string }>({
+  type: 'object',
+  required: ['did'],
+  properties: { did: didSchema },
+});
+
+async function resolveHandle(server: ServerAccess, handle: string): Promise<string | null> {
+  const method = 'com.atproto.identity.resolveHandle';
+  const response = await query(server, method, { handle }, 'prepare');
+  if (response.status === 429 || response.status >= 500) {
+    throw refusal(response, 'prepare', []);
+  }
+
+  return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
 }

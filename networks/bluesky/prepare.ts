@@ -1,19 +1,17 @@
+import { createHash } from 'node:crypto';
 import { cidForLex } from '@atproto/lex-cbor';
 import { lexParse } from '@atproto/lex-json';
 import type { Connection, PreparedPart, Part } from '../network.ts';
-import type { Blob } from './answers.ts';
-import { blobOf } from './blob-of.ts';
-import { embedOf } from './embed.ts';
-import { facetsOf } from './facets.ts';
+import { blobOf, embedOf } from './files.ts';
+import { facetsOf, handleResolver } from './facets.ts';
 import {
   collection,
   preparedPostOf,
   uriOf,
+  type Blob,
   type PreparedPost,
   type StrongRef,
 } from './prepared-post.ts';
-import { recordKey } from './record-key.ts';
-import { handleResolver } from './resolve-handle.ts';
 
 /**
  * Makes the records of a thread, with their keys, times and hashes.
@@ -68,3 +66,26 @@ const refTo = (
   { remoteId }: Connection,
   { rkey, cid }: Pick<PreparedPost, 'rkey' | 'cid'>,
 ): StrongRef => ({ uri: uriOf(remoteId, { rkey }), cid });
+
+const digits = '234567abcdefghijklmnopqrstuvwxyz';
+
+/**
+ * The record key of a post: a TID made of a time and of the part's key instead of a clock and chance, so that every
+ * try has the same one and a second post cannot come of it.
+ *
+ * 53 bits of microseconds (the milliseconds given, and microseconds from the hash), then 10 bits from the hash.
+ * Keys of later milliseconds sort after those of earlier ones.
+ *
+ * Source: https://atproto.com/specs/tid
+ *
+ * @param atMs Whole milliseconds since 1970.
+ */
+export function recordKey(atMs: number, partKey: string): string {
+  const hash = createHash('sha256').update(partKey).digest();
+  const microseconds = BigInt(atMs) * 1000n + BigInt(hash.readUInt16BE(0) % 1000);
+  const value = (microseconds << 10n) | BigInt(hash.readUInt16BE(2) % 1024);
+  return Array.from({ length: 13 }, (_, index) => {
+    const shift = BigInt(5 * (12 - index));
+    return digits.charAt(Number((value >> shift) & 31n));
+  }).join('');
+}

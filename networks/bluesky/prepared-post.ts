@@ -1,6 +1,26 @@
 import { answerReader } from '../answer.ts';
 import type { PreparedPart, Json } from '../network.ts';
-import { blob, type Blob } from './answers.ts';
+
+export const cidSchema = { type: 'string', pattern: '^[a-z0-9]+$', maxLength: 255 };
+
+/** A file on a server, as a record names it. */
+export type Blob = {
+  readonly $type: 'blob';
+  readonly ref: { readonly $link: string };
+  readonly mimeType: string;
+  readonly size: number;
+};
+
+export const blobSchema = {
+  type: 'object',
+  required: ['$type', 'ref', 'mimeType', 'size'],
+  properties: {
+    $type: { const: 'blob' },
+    ref: { type: 'object', required: ['$link'], properties: { $link: cidSchema } },
+    mimeType: { type: 'string', maxLength: 255 },
+    size: { type: 'integer', minimum: 0 },
+  },
+};
 
 export const collection = 'app.bsky.feed.post';
 
@@ -24,7 +44,7 @@ const read = answerReader<PreparedPost>({
     rkey: { type: 'string', pattern: '^[2-7a-z]{13}$' },
     cid: { type: 'string', minLength: 1 },
     record: { type: 'object' },
-    blobs: { type: 'array', items: blob },
+    blobs: { type: 'array', items: blobSchema },
   },
 });
 

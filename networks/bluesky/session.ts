@@ -1,8 +1,81 @@
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader } from '../answer.ts';
-import { NetworkError, type Connection } from '../network.ts';
-import { isTokenRefused } from './errors.ts';
-import { logIn, readCredentials } from './log-in.ts';
+import { answerReader, jsonOf, quote } from '../answer.ts';
+import { type Connection, type Json, NetworkError } from '../network.ts';
+import type { ServerAccess } from '../send-request.ts';
+import {
+  didSchema,
+  errorName,
+  isTokenRefused,
+  procedure,
+  readXrpcError,
+  refusal,
+  unreadable,
+} from './client.ts';
+
+export type BlueskyCredentials = {
+  /** A handle or a DID. */
+  readonly identifier: string;
+  readonly appPassword: string;
+};
+
+/** Null when they are not those of a Bluesky account. */
+const readCredentials: (credentials: Json) => BlueskyCredentials | null = answerReader({
+  type: 'object',
+  required: ['identifier', 'appPassword'],
+  properties: {
+    identifier: { type: 'string', minLength: 1 },
+    appPassword: { type: 'string', minLength: 1 },
+  },
+});
+
+type Login = {
+  readonly did: string;
+  readonly handle: string;
+  readonly accessJwt: string;
+  /** What the directory says of the account, where the server hands it out. */
+  readonly didDoc?: unknown;
+};
+
+/** Of `com.atproto.server.createSession`. */
+const readLogin = answerReader<Login>({
+  type: 'object',
+  required: ['did', 'handle', 'accessJwt'],
+  properties: {
+    did: didSchema,
+    handle: { type: 'string', minLength: 1, maxLength: 253 },
+    accessJwt: { type: 'string', pattern: '^[\\x21-\\x7e]+$' },
+  },
+});
+
+/**
+ * Signs in with an app password.
+ *
+ * The refresh token of the answer is left alone: to use one twice ends the session, and two workers could.
+ *
+ * @throws NetworkError `access_lost` when the password or the account is no longer good, with `taken: 'no'` like all
+ *   its errors, because no post was sent yet.
+ */
+export async function logIn(server: ServerAccess, credentials: BlueskyCredentials): Promise<Login> {
+  const { identifier, appPassword: password } = credentials;
+  const input = { identifier, password };
+  const method = 'com.atproto.server.createSession';
+  const response = await procedure(server, method, input, { purpose: 'prepare' });
+  if (response.status === 400 && errorName(response) === 'InvalidRequest') {
+    // An identifier that cannot be one. The server would say it of no other login.
+    const words = quote(readXrpcError(jsonOf(response))?.message, [password]);
+    const message = `The Bluesky server does not know this account (HTTP 400)${words && `: ${words}`}.`;
+    throw new NetworkError('access_lost', message, { taken: 'no' });
+  }
+  if (response.status !== 200) {
+    throw refusal(response, 'prepare', [password]);
+  }
+
+  const login = readLogin(jsonOf(response));
+  if (!login) {
+    throw unreadable('prepare');
+  }
+  return login;
+}
 
 /** A token that ends sooner than this could end on its way. */
 const marginMs = 60_000;
@@ -40,10 +113,10 @@ export async function withSession(
     }
   }
 
-  const { accessJwt, isShared } = await renew(connection, kept);
+  const { accessJwt, isShared } = await renewSession(connection, kept);
   const response = await call(accessJwt);
   return isShared && isTokenRefused(response)
-    ? call((await renew(connection, accessJwt)).accessJwt)
+    ? call((await renewSession(connection, accessJwt)).accessJwt)
     : response;
 }
 
@@ -51,7 +124,7 @@ export async function withSession(
 const sharedMs = 60_000;
 
 /**
- * The logins of a process, by its way out: forty posts that find the same session ended log in once. A server takes 30
+ * The logins of a process, by its egress: forty posts that find the same session ended log in once. A server takes 30
  * logins of an account in five minutes, and a workspace has more posts than that due at nine.
  */
 const logins = new WeakMap<Egress, Map<string, Promise<string>>>();
@@ -63,7 +136,7 @@ type Renewed = {
 };
 
 /** @param ended The session that is over, if there was one. */
-async function renew(connection: Connection, ended: string | undefined): Promise<Renewed> {
+async function renewSession(connection: Connection, ended: string | undefined): Promise<Renewed> {
   const { http, baseUrl, remoteId, credentials } = connection;
   const underWay = logins.get(http) ?? new Map<string, Promise<string>>();
   logins.set(http, underWay);

@@ -1,14 +1,25 @@
+import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
-import { ask, takenAfter, type Purpose, type Question, type Way } from '../ask.ts';
-import { NetworkError, type Json } from '../network.ts';
-import { refusal, unreadable } from './errors.ts';
+import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
+import { type Json, NetworkError } from '../network.ts';
+import {
+  sendRequest,
+  type Purpose,
+  type NetworkRequest,
+  takenAfter,
+  type ServerAccess,
+} from '../send-request.ts';
+
+/** An id is opaque: Mastodon's are decimal numbers, GoToSocial's are ULIDs. */
+export const idSchema = { type: 'string', minLength: 1, maxLength: 255 };
+
+const serverName = 'The Mastodon server';
 
 /** Visible ASCII: anything else cannot stand in a header. */
 const token = { type: 'string', pattern: '^[\\x21-\\x7e]+$' };
 
-/** A way to the server and the token that opens it. */
-export type Access = { readonly way: Way; readonly accessToken: string };
+/** A server, and the token that opens it. */
+export type Access = { readonly server: ServerAccess; readonly accessToken: string };
 
 const readCredentials = answerReader<{ readonly accessToken: string }>({
   type: 'object',
@@ -17,7 +28,7 @@ const readCredentials = answerReader<{ readonly accessToken: string }>({
 });
 
 /** @throws NetworkError `access_lost` when the credentials are not those of a Mastodon account. */
-export function accessWith(way: Way, credentials: Json, purpose: Purpose): Access {
+export function accessWith(server: ServerAccess, credentials: Json, purpose: Purpose): Access {
   const known = readCredentials(credentials);
   if (!known) {
     throw new NetworkError('access_lost', 'This is no access token of a Mastodon server.', {
@@ -25,12 +36,12 @@ export function accessWith(way: Way, credentials: Json, purpose: Purpose): Acces
     });
   }
 
-  return { way, accessToken: known.accessToken };
+  return { server, accessToken: known.accessToken };
 }
 
 /** One `GET` with the token. Hands back refusals as they are. */
 export const get = (access: Access, path: string, purpose: Purpose): Promise<EgressResponse> =>
-  ask(access.way, { method: 'GET', path, headers: bearer(access), purpose }, 'The Mastodon server');
+  sendRequest(access.server, { method: 'GET', path, headers: bearer(access), purpose }, serverName);
 
 /**
  * One `GET` whose answer must have a shape.
@@ -62,8 +73,8 @@ export const create = (
   idempotencyKey: string,
   body: unknown,
 ): Promise<EgressResponse> =>
-  ask(
-    access.way,
+  sendRequest(
+    access.server,
     {
       method: 'POST',
       path,
@@ -71,19 +82,111 @@ export const create = (
       body,
       purpose: 'create',
     },
-    'The Mastodon server',
+    serverName,
   );
 
 /** One `POST` that brings a file and creates no post. */
 export const sendFile = (
   access: Access,
   path: string,
-  file: NonNullable<Question['file']>,
+  file: NonNullable<NetworkRequest['file']>,
 ): Promise<EgressResponse> =>
-  ask(
-    access.way,
+  sendRequest(
+    access.server,
     { method: 'POST', path, headers: bearer(access), file, purpose: 'upload' },
-    'The Mastodon server',
+    serverName,
   );
 
 const bearer = ({ accessToken }: Access) => ({ authorization: `Bearer ${accessToken}` });
+
+const readRefusal = answerReader<{ readonly error: string }>({
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string' } },
+});
+
+export type RefusedRequest = {
+  readonly purpose: Purpose;
+  /** Not to be repeated in the message. */
+  readonly accessToken: string;
+  /** The post was to continue another one. */
+  readonly isReply?: boolean;
+  /** Of the file that was brought, for the message. */
+  readonly fileName?: string;
+};
+
+/** Casts an answer that is not a success to what it means for the post. */
+export function refusal(response: EgressResponse, refused: RefusedRequest): NetworkError {
+  const { code, saying, certainlyNot } = meaning(response, refused);
+  const words = quote(readRefusal(jsonOf(response))?.error, [refused.accessToken]);
+  const message = `The Mastodon server ${saying} (HTTP ${response.status})`;
+  return new NetworkError(code, `${message}${words && `: ${words}`}.`, {
+    taken: takenAfter(refused.purpose, certainlyNot),
+    retryAtMs: retryAtMs(response, Date.now()),
+    limit: limitIn(response),
+    server: 'answered',
+  });
+}
+
+/**
+ * Mastodon counts calls with a token by account. GoToSocial counts all by the caller's address, so that its limit is
+ * met by every channel of ours there; only its words tell it apart.
+ *
+ * Sources: https://docs.joinmastodon.org/api/rate-limits/, GoToSocial's `internal/middleware/ratelimit.go`.
+ */
+const limitIn = (response: EgressResponse): LimitScope =>
+  readRefusal(jsonOf(response))?.error === 'rate limit reached' ? 'server' : 'channel';
+
+/** An answer of success that is no Mastodon answer: the post may be there all the same. */
+export const unreadable = (purpose: Purpose): NetworkError =>
+  new NetworkError(
+    'network_unavailable',
+    'The Mastodon server gave an answer that does not read as one.',
+    { taken: takenAfter(purpose, false), server: 'answered' },
+  );
+
+type Meaning = {
+  readonly code: ChannelErrorCode;
+  readonly saying: string;
+  /** False where something in front of the server may have answered for one that did post. */
+  readonly certainlyNot: boolean;
+};
+
+function meaning(
+  response: EgressResponse,
+  { purpose, isReply, fileName }: RefusedRequest,
+): Meaning {
+  const { status } = response;
+  const certainlyNot = status >= 300 && status < 500 && status !== 408;
+  if (status === 401) {
+    return { code: 'access_lost', saying: 'does not accept the access token', certainlyNot };
+  }
+  if (status === 403) {
+    return { code: 'permission_missing', saying: 'does not permit this', certainlyNot };
+  }
+  if (status === 429) {
+    return { code: 'rate_limited', saying: takesNoMore[limitIn(response)], certainlyNot };
+  }
+  if (status === 404 && purpose === 'create' && isReply) {
+    const saying = 'cannot find the post that this one continues';
+    return { code: 'content_refused', saying, certainlyNot };
+  }
+  if (purpose === 'create' && isAboutContent(status)) {
+    return { code: 'content_refused', saying: 'refused the post', certainlyNot };
+  }
+  if (purpose === 'upload' && isAboutContent(status)) {
+    return { code: 'media_refused', saying: `refused the file "${fileName}"`, certainlyNot };
+  }
+  if (purpose !== 'create' && status === 422) {
+    // What a token gets that belongs to an app and to no account.
+    return { code: 'access_lost', saying: 'wants the token of an account', certainlyNot };
+  }
+
+  const saying =
+    status >= 500 ? 'could not do it at the moment' : 'has no Mastodon API at this address';
+  return { code: 'network_unavailable', saying, certainlyNot };
+}
+
+/** Of the others, 3xx, 404, 405 and 410 say that no Mastodon API is at this address (now). */
+const isAboutContent = (status: number): boolean =>
+  status >= 400 && status < 500 && ![404, 405, 408, 410].includes(status);

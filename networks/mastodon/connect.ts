@@ -1,10 +1,9 @@
 import type { Egress } from '../../runtime/egress/egress.ts';
-import { jsonOf } from '../answer.ts';
-import { baseUrlOf } from '../base-url.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import { baseUrlOf } from '../send-request.ts';
 import type { Account } from '../network.ts';
-import { readInstance, readOwnAccount, type Instance } from './answers.ts';
-import { accessWith, get, getAs, type Access } from './client.ts';
-import { settingsOf } from './settings.ts';
+import { accessWith, get, getAs, idSchema, type Access } from './client.ts';
+import { readInstance, settingsOf, type Instance } from './settings.ts';
 
 export type MastodonLogin = {
   /** Of the server: `https://mastodon.example`. */
@@ -12,6 +11,12 @@ export type MastodonLogin = {
   /** With the scopes `read:accounts`, `read:statuses`, `write:statuses` and `write:media`. */
   readonly accessToken: string;
 };
+
+const readOwnAccount = answerReader<{ readonly id: string; readonly username: string }>({
+  type: 'object',
+  required: ['id', 'username'],
+  properties: { id: idSchema, username: { type: 'string', minLength: 1, maxLength: 255 } },
+});
 
 /**
  * Asks a server whose token this is, and for its limits. Creates nothing.

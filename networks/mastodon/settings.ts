@@ -1,6 +1,5 @@
 import { answerReader } from '../answer.ts';
 import type { Json } from '../network.ts';
-import type { Instance } from './answers.ts';
 
 /** What a server said of its limits when the account was connected. */
 export type MastodonSettings = {
@@ -70,6 +69,27 @@ const read = answerReader<Partial<MastodonSettings>>({ type: 'object', propertie
 export const mastodonSettings = (settings: Json): MastodonSettings => ({
   ...defaults,
   ...read(settings),
+});
+
+/** Its limits stay unread here: a server that gets one of them wrong still has the others. */
+export type Instance = {
+  readonly domain?: string;
+  readonly configuration?: {
+    readonly statuses?: Readonly<Record<string, unknown>>;
+    readonly media_attachments?: Readonly<Record<string, unknown>>;
+  };
+};
+
+/** Of `GET /api/v2/instance`. */
+export const readInstance = answerReader<Instance>({
+  type: 'object',
+  properties: {
+    domain: { type: 'string', minLength: 1, maxLength: 255 },
+    configuration: {
+      type: 'object',
+      properties: { statuses: { type: 'object' }, media_attachments: { type: 'object' } },
+    },
+  },
 });
 
 const names = Object.keys(schemas) as (keyof MastodonSettings)[];

@@ -1,11 +1,10 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { jsonOf } from '../answer.ts';
+import type { EgressResponse, StreamedBody } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import { fileBytes } from '../file-bytes.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
-import { readAttachment } from './answers.ts';
-import { get, sendFile, type Access } from './client.ts';
-import { refusal, unreadable } from './errors.ts';
-import { multipart } from './multipart.ts';
+import { get, idSchema, refusal, sendFile, unreadable, type Access } from './client.ts';
 
 /** How long a server may work on a video after it has all of it. Together with the upload shorter than a try. */
 const processingTimeoutMs = 120_000;
@@ -51,6 +50,13 @@ async function untilReady(access: Access, id: string, file: PartMedia): Promise<
   }
 }
 
+/** Of a file that was uploaded; it has no URL while the server still works on it. */
+const readAttachment = answerReader<{ readonly id: string }>({
+  type: 'object',
+  required: ['id'],
+  properties: { id: idSchema },
+});
+
 function idIn(response: EgressResponse, access: Access, { name }: PartMedia): string {
   if (![200, 202, 206].includes(response.status)) {
     const { accessToken } = access;
@@ -63,3 +69,36 @@ function idIn(response: EgressResponse, access: Access, { name }: PartMedia): st
   }
   return attachment.id;
 }
+
+/**
+ * A form with one field `file`, written by hand so that it is sent as it is read, with a length known before.
+ *
+ * The file's own name stays here: it may say more than its owner means to publish.
+ *
+ * Source: RFC 7578.
+ */
+function multipart(file: PartMedia): { type: string; body: StreamedBody } {
+  const boundary = `punctual-${crypto.randomUUID()}`;
+  const head = Buffer.from(
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="file.${endingOf(file.type)}"\r\n` +
+      `Content-Type: ${file.type}\r\n\r\n`,
+  );
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  async function* form() {
+    yield head;
+    yield* fileBytes(file);
+    yield tail;
+  }
+
+  return {
+    type: `multipart/form-data; boundary=${boundary}`,
+    body: {
+      stream: Readable.from(form()),
+      sizeBytes: head.length + file.sizeBytes + tail.length,
+    },
+  };
+}
+
+/** Servers that look at it expect the usual one. */
+const endingOf = (type: string): string =>
+  type === 'video/quicktime' ? 'mov' : (type.split('/')[1] ?? '').replaceAll(/[^a-z0-9]/gu, '');

@@ -1,6 +1,6 @@
 import type { MediaFacts } from '../content-rules.ts';
 import { countOf, durationOf, list, numberOf, sizesOf } from './amounts.ts';
-import { quote } from '../quote.ts';
+import { quote } from '../answer.ts';
 
 /** What a network takes of one kind of file. All bounds are inclusive. */
 export type FileRule = {

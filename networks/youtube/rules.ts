@@ -1,8 +1,8 @@
+import type { VideoOptions } from '../../domain/post-view.ts';
 import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
 import { countOf, durationOf, list } from '../validation/amounts.ts';
 import { isImage, isVideo, validateFiles, nameOf } from '../validation/files.ts';
-import { asOneText, validateTexts, type TextResult } from '../validation/texts.ts';
-import { maxTitleLength, titleOf, type Title } from './title.ts';
+import { asOneText, isBlank, type TextResult, validateTexts } from '../validation/texts.ts';
 
 /** Source: https://developers.google.com/youtube/v3/docs/videos (`snippet.title`, `snippet.description`) */
 const maxDescriptionBytes = 5000;
@@ -101,3 +101,55 @@ const lengthWarnings = (file: MediaFacts): string[] =>
         `${nameOf(file)} lasts ${durationOf(file.durationMs ?? 0)}; YouTube takes more than ${durationOf(unverifiedMaxDurationMs)} only from channels that it has verified.`,
       ]
     : [];
+
+/** In UTF-16 code units, which is how YouTube's own form counts. */
+export const maxTitleLength = 100;
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+export type Title = {
+  readonly text: string;
+  /** Whether it comes from the beginning of the text, because nobody gave one. */
+  readonly isDerived: boolean;
+};
+
+/**
+ * The title that a video gets: `video.title`, or else the first line of the text, cut to what fits. Null when there
+ * is neither: YouTube takes no video without a title.
+ */
+export function titleOf(text: string, video: VideoOptions | null): Title | null {
+  const given = video?.title ?? '';
+  if (!isBlank(given)) {
+    return { text: given, isDerived: false };
+  }
+
+  const [firstLine = ''] = text.trimStart().split(/[\n\r\u2028\u2029]/u, 1);
+  return isBlank(firstLine) ? null : { text: shortened(firstLine.trimEnd()), isDerived: true };
+}
+
+/** Cuts after a word where one ends in the second half, otherwise after a character, and never through one. */
+function shortened(line: string): string {
+  if (line.length <= maxTitleLength) {
+    return line;
+  }
+
+  const room = maxTitleLength - '…'.length;
+  const cut = wholeGraphemes(line.slice(0, room + 1), room);
+  const lastSpace = cut.search(/\s\S*$/);
+  const endsInWord = /\S/.test(line.charAt(cut.length));
+  const words = endsInWord && lastSpace >= maxTitleLength / 2 ? cut.slice(0, lastSpace) : cut;
+  return `${words.trimEnd()}…`;
+}
+
+/** The longest beginning of whole characters; where not even one fits, of whole code points. */
+function wholeGraphemes(text: string, maxLength: number): string {
+  let end = 0;
+  for (const { index, segment } of graphemes.segment(text)) {
+    if (index + segment.length > maxLength) {
+      break;
+    }
+    end = index + segment.length;
+  }
+
+  return end > 0 ? text.slice(0, end) : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '');
+}

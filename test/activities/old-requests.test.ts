@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { writtenWithinMs } from '../../activities/publish-channel/connection.ts';
-import { timeoutMs } from '../../networks/ask.ts';
-import { bluesky } from '../../networks/bluesky/index.ts';
+import { timeoutMs } from '../../networks/send-request.ts';
+import { bluesky } from '../../networks/bluesky/adapter.ts';
 import { loadNetworks } from '../../networks/registry.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -9,7 +9,7 @@ import { postSteps } from '../support/post-steps.ts';
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
 
-/** A network whose request is not written when the try may not create any more: see `networks/ask.ts`. */
+/** A network whose request is not written when the try may not create any more: see `networks/send-request.ts`. */
 function askingNetwork() {
   const network = fakeNetwork(minute);
   const { send } = network;

@@ -14,7 +14,7 @@ export const networkMutations: readonly Mutation[] = [
   ...mutationsOf('networks/youtube/rules.ts', networks, [
     ['a description is counted in characters', 'Buffer.byteLength(text)', 'text.length'],
   ]),
-  ...mutationsOf('networks/youtube/title.ts', networks, [
+  ...mutationsOf('networks/youtube/rules.ts', networks, [
     [
       'a title that was made is one character too long',
       "maxTitleLength - '…'.length",
@@ -36,55 +36,55 @@ export const networkMutations: readonly Mutation[] = [
       '',
     ],
   ]),
-  ...mutationsOf('networks/bluesky/look-up.ts', networks, [
+  ...mutationsOf('networks/bluesky/write-thread.ts', networks, [
     ['a post that is not ours counts as written', 'if (cid === post.cid)', 'if (cid !== null)'],
   ]),
-  ...mutationsOf('networks/bluesky/errors.ts', networks, [
+  ...mutationsOf('networks/bluesky/client.ts', networks, [
     [
       'an expired token is refused content',
       "name === 'ExpiredToken' || name === 'InvalidToken'",
       "name === 'InvalidToken'",
     ],
   ]),
-  ...mutationsOf('networks/mastodon/status-length.ts', networks, [
+  ...mutationsOf('networks/mastodon/rules.ts', networks, [
     ['a link counts one too many', '(charactersReservedPerUrl - 1)', 'charactersReservedPerUrl'],
   ]),
-  ...mutationsOf('networks/mastodon/index.ts', networks, [
+  ...mutationsOf('networks/mastodon/adapter.ts', networks, [
     [
       'a part is looked for anywhere',
       'const inPlace = (status.in_reply_to_id ?? null) === parentId;',
       'const inPlace = true;',
     ],
   ]),
-  ...mutationsOf('networks/mastodon/own-statuses.ts', networks, [
+  ...mutationsOf('networks/mastodon/statuses.ts', networks, [
     [
       'of more than a page of newer posts the first page is looked at',
       'maxPages = 10',
       'maxPages = 1',
     ],
   ]),
-  ...mutationsOf('networks/mastodon/same-text.ts', networks, [
+  ...mutationsOf('networks/mastodon/status-has-text.ts', networks, [
     [
       'a text of emoji is any other text of emoji',
       "letters === sent && (sent !== '' || bare(said) === bare(text))",
       'letters === sent',
     ],
   ]),
-  ...mutationsOf('networks/mastodon/errors.ts', networks, [
+  ...mutationsOf('networks/mastodon/client.ts', networks, [
     [
       'a proxy that gives up proves that nothing was posted',
       'status >= 300 && status < 500 && status !== 408',
       'status >= 300 && status <= 504 && status !== 408',
     ],
   ]),
-  ...mutationsOf('networks/ask.ts', networks, [
+  ...mutationsOf('networks/send-request.ts', networks, [
     [
       'a send without an answer is certainly not there',
       "purpose === 'create' && certainlyNot ? 'no' : 'unknown'",
       "purpose === 'create' ? 'no' : 'unknown'",
     ],
   ]),
-  ...mutationsOf('networks/retry-at.ts', networks, [
+  ...mutationsOf('networks/answer.ts', networks, [
     ['a network is waited for longer than a day', 'Math.min(atMs, nowMs + maxWaitMs)', 'atMs'],
   ]),
   ...mutationsOf('networks/validation/files.ts', networks, [
@@ -94,7 +94,7 @@ export const networkMutations: readonly Mutation[] = [
       'width > height * maxAspect',
     ],
   ]),
-  ...mutationsOf('networks/quote.ts', networks, [
+  ...mutationsOf('networks/answer.ts', networks, [
     [
       'a secret that a server repeats is shown',
       ".reduce((text, secret) => text.replaceAll(secret, '…'), words)",

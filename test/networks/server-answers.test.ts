@@ -1,12 +1,10 @@
 import test from 'ava';
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
-import type { Purpose } from '../../networks/ask.ts';
-import { baseUrlOf } from '../../networks/base-url.ts';
-import { refusal as ofBluesky } from '../../networks/bluesky/errors.ts';
-import { refusal as ofMastodon } from '../../networks/mastodon/errors.ts';
+import { baseUrlOf, type Purpose } from '../../networks/send-request.ts';
+import { refusal as ofBluesky } from '../../networks/bluesky/client.ts';
+import { refusal as ofMastodon } from '../../networks/mastodon/client.ts';
 import type { NetworkError } from '../../networks/network.ts';
-import { quote } from '../../networks/quote.ts';
-import { retryAtMs } from '../../networks/retry-at.ts';
+import { quote, retryAtMs } from '../../networks/answer.ts';
 
 const secret = 'sEcReT-token';
 
@@ -109,7 +107,7 @@ for (const [network, answers] of Object.entries(cases)) {
     const words = `Bad header: Bearer ${secret}`;
     const body = Buffer.from(JSON.stringify({ error: words, message: words }));
     for (let status = 300; status < 600; status++) {
-      for (const purpose of ['prepare', 'upload', 'create', 'look'] as const) {
+      for (const purpose of ['prepare', 'upload', 'create', 'reconcile'] as const) {
         const answer = { status, headers: {}, body, truncated: false };
         const error = refuse[network]?.(answer, purpose);
         t.false(error?.message.includes(secret), error?.message);

@@ -1,9 +1,9 @@
 import type { BlobRef } from '@atproto/api';
 import test, { type ExecutionContext } from 'ava';
 import { connectBluesky } from '../../networks/bluesky/connect.ts';
-import { bluesky } from '../../networks/bluesky/index.ts';
+import { bluesky } from '../../networks/bluesky/adapter.ts';
 import { connectMastodon } from '../../networks/mastodon/connect.ts';
-import { mastodon } from '../../networks/mastodon/index.ts';
+import { mastodon } from '../../networks/mastodon/adapter.ts';
 import { egressTo, openConnection } from '../networks/connection.ts';
 import {
   fileOf,

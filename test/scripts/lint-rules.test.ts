@@ -21,7 +21,7 @@ const places = [
   'domain/waits.ts',
   'runtime/webhook-request.ts',
   'runtime/storage/s3-storage.ts',
-  'networks/ask.ts',
+  'networks/send-request.ts',
   'networks/mastodon/client.ts',
   'db/orm.ts',
   'temporal/connect.ts',

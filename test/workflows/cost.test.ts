@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { bluesky } from '../../networks/bluesky/index.ts';
+import { bluesky } from '../../networks/bluesky/adapter.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
 import { blueskyAccount, addBlueskyChannel, networkPorts } from '../support/accounts.ts';

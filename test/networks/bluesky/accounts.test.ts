@@ -1,7 +1,7 @@
 import { RichText } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
-import { bluesky } from '../../../networks/bluesky/index.ts';
+import { bluesky } from '../../../networks/bluesky/adapter.ts';
 import type { Account, Connection } from '../../../networks/network.ts';
 import { env } from '../../support/env.ts';
 import { freePort } from '../../../scripts/ports.ts';

@@ -1,7 +1,7 @@
 import { AppBskyEmbedImages, AppBskyFeedPost, type AtpAgent, type BlobRef } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
-import { bluesky } from '../../../networks/bluesky/index.ts';
+import { bluesky } from '../../../networks/bluesky/adapter.ts';
 import { blueskyAccount } from '../../support/accounts.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import type { Bench } from '../bench.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { AppBskyEmbedImages, AppBskyEmbedVideo } from '@atproto/api';
 import sharp from 'sharp';
-import { bluesky } from '../../../networks/bluesky/index.ts';
-import { recordKey } from '../../../networks/bluesky/record-key.ts';
+import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { recordKey } from '../../../networks/bluesky/prepare.ts';
 import type { PreparedPart } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { animation } from '../../support/media-files.ts';

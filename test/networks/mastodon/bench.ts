@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
-import { mastodon } from '../../../networks/mastodon/index.ts';
+import { mastodon } from '../../../networks/mastodon/adapter.ts';
 import { defaultScopes, mastodonAccount } from '../../support/accounts.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import type { Bench } from '../bench.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { mastodon } from '../../../networks/mastodon/index.ts';
+import { mastodon } from '../../../networks/mastodon/adapter.ts';
 import type { Account, Finding, PreparedPart } from '../../../networks/network.ts';
 import type { Egress, EgressResponse } from '../../../runtime/egress/egress.ts';
 import { openConnection } from '../connection.ts';

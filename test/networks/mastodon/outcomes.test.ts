@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { mastodon as masto } from 'masto';
-import { mastodon } from '../../../networks/mastodon/index.ts';
+import { mastodon } from '../../../networks/mastodon/adapter.ts';
 import { NetworkError, type Finding } from '../../../networks/network.ts';
 import { lossyProxy, type Answer } from '../../support/lossy-proxy.ts';
 import { needs } from '../../support/needs.ts';

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
-import { mastodon } from '../../../networks/mastodon/index.ts';
+import { mastodon } from '../../../networks/mastodon/adapter.ts';
 import { rules } from '../../../networks/mastodon/rules.ts';
 import { defaultScopes, mastodonAccount } from '../../support/accounts.ts';
 import { env } from '../../support/env.ts';

@@ -1,8 +1,7 @@
 import test from 'ava';
-import { rules } from '../../../networks/mastodon/rules.ts';
-import { isSameContent, isSameSource } from '../../../networks/mastodon/same-text.ts';
+import { rules, statusLength } from '../../../networks/mastodon/rules.ts';
+import { isSameContent, isSameSource } from '../../../networks/mastodon/status-has-text.ts';
 import { mastodonSettings, settingsOf } from '../../../networks/mastodon/settings.ts';
-import { statusLength } from '../../../networks/mastodon/status-length.ts';
 import { against, contentOf, filesOf, image, textOf, times, video } from '../content.ts';
 
 const mastodon = against(rules);

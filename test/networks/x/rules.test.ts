@@ -1,7 +1,6 @@
 import test from 'ava';
 import twitterText from 'twitter-text';
-import { rules as xRules } from '../../../networks/x/rules.ts';
-import { weightedLength } from '../../../networks/x/weighted-length.ts';
+import { rules as xRules, weightedLength } from '../../../networks/x/rules.ts';
 import { against, family, filesOf, image, textOf, times, video } from '../content.ts';
 
 const x = against(xRules);

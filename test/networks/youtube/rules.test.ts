@@ -1,8 +1,7 @@
 import test from 'ava';
 import type { VideoOptions } from '../../../domain/post-view.ts';
 import type { Content } from '../../../networks/content-rules.ts';
-import { rules as youtubeRules } from '../../../networks/youtube/rules.ts';
-import { titleOf } from '../../../networks/youtube/title.ts';
+import { rules as youtubeRules, titleOf } from '../../../networks/youtube/rules.ts';
 import { against, contentOf, family, image, video } from '../content.ts';
 
 const youtube = against(youtubeRules);

@@ -7,13 +7,11 @@ import type {
   SentPart,
   Step,
 } from '../network.ts';
+import { isWritten, writeThread } from './write-thread.ts';
 import { prepareThread } from './prepare.ts';
 import { preparedPostOf, uriOf, type PreparedPost } from './prepared-post.ts';
-import { isWritten } from './look-up.ts';
-import { rules } from './rules.ts';
-import { blueskySettings } from './settings.ts';
-import { uploadFiles } from './upload-files.ts';
-import { writeThread } from './write-thread.ts';
+import { blueskySettings, rules } from './rules.ts';
+import { uploadFiles } from './files.ts';
 
 /**
  * Bluesky, on any PDS.

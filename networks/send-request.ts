@@ -1,5 +1,6 @@
-import type { Egress, EgressResponse, StreamedBody } from '../runtime/egress/egress.ts';
+import { AppError } from '../domain/errors.ts';
 import { EgressError, type EgressErrorCode } from '../runtime/egress/egress-error.ts';
+import type { Egress, EgressResponse, StreamedBody } from '../runtime/egress/egress.ts';
 import { NetworkError } from './network.ts';
 
 /** Over the whole request. Longer than any answer seen from a healthy server, shorter than a try. */
@@ -15,19 +16,19 @@ const maxBytes = 2 * 1024 * 1024;
  * - `prepare`: nothing was sent yet, so the network certainly has no post.
  * - `upload`: brings a file for a post that is still to be sent, so the same holds.
  * - `create`: the request makes the post, so only a refusal is certain.
- * - `look`: a post was sent before, and a look that fails leaves that as open as it was.
+ * - `reconcile`: a post was sent before, and a look-up that fails leaves that as open as it was.
  */
-export type Purpose = 'prepare' | 'upload' | 'create' | 'look';
+export type Purpose = 'prepare' | 'upload' | 'create' | 'reconcile';
 
-/** The part of a connection that a request needs. */
-export type Way = {
+/** A server, and how requests reach it: the part of a connection that a request needs. */
+export type ServerAccess = {
   readonly http: Egress;
   readonly baseUrl: string;
   readonly signal?: AbortSignal;
   readonly mayCreate?: () => boolean;
 };
 
-export type Question = {
+export type NetworkRequest = {
   readonly method: 'GET' | 'POST';
   /** From the base URL on, with its query. */
   readonly path: string;
@@ -42,17 +43,21 @@ export type Question = {
 /**
  * Sends one request to a network and hands back whatever it answered, refusals included.
  *
- * @param server How the user knows the other side: `The Mastodon server`.
+ * @param name How the user knows the server: `The Mastodon server`.
  * @throws NetworkError `network_unavailable` when no answer came; what kept the file from being read, if that was it.
  */
-export async function ask(way: Way, question: Question, server: string): Promise<EgressResponse> {
-  const { method, path, headers, file, purpose } = question;
-  const body = question.body === undefined ? undefined : JSON.stringify(question.body);
+export async function sendRequest(
+  server: ServerAccess,
+  request: NetworkRequest,
+  name: string,
+): Promise<EgressResponse> {
+  const { method, path, headers, file, purpose } = request;
+  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
   const content = file ?? { type: 'application/json', body };
   try {
-    return await way.http.request({
+    return await server.http.request({
       method,
-      url: `${way.baseUrl}${path}`,
+      url: `${server.baseUrl}${path}`,
       headers: {
         accept: 'application/json',
         'user-agent': 'Punctual',
@@ -62,8 +67,8 @@ export async function ask(way: Way, question: Question, server: string): Promise
       ...(content.body === undefined ? {} : { body: content.body }),
       timeoutMs: file ? uploadTimeoutMs : timeoutMs,
       maxBytes,
-      ...(way.signal ? { signal: way.signal } : {}),
-      ...(purpose === 'create' && way.mayCreate ? { mayStart: way.mayCreate } : {}),
+      ...(server.signal ? { signal: server.signal } : {}),
+      ...(purpose === 'create' && server.mayCreate ? { mayStart: server.mayCreate } : {}),
     });
   } catch (error) {
     if (error instanceof EgressError && error.cause instanceof NetworkError) {
@@ -72,7 +77,7 @@ export async function ask(way: Way, question: Question, server: string): Promise
 
     const certain = error instanceof EgressError && !error.maybeSent;
     const why = error instanceof EgressError ? reasons[error.code] : 'was given up on';
-    throw new NetworkError('network_unavailable', `${server} ${why}.`, {
+    throw new NetworkError('network_unavailable', `${name} ${why}.`, {
       taken: takenAfter(purpose, certain),
       ...(isAway(error) && { server: 'unreachable' }),
       cause: error,
@@ -80,7 +85,7 @@ export async function ask(way: Way, question: Question, server: string): Promise
   }
 }
 
-/** A server that may not be reached, or speaks no HTTP, keeps nobody waiting. */
+/** A blocked address and an answer that is no HTTP come at once: such a server is not away. */
 const isAway = (error: unknown): boolean =>
   error instanceof EgressError &&
   error.code !== 'blocked_destination' &&
@@ -104,3 +109,23 @@ const reasons: Readonly<Record<EgressErrorCode, string>> = {
   tls_error: 'could not prove its identity (TLS)',
   invalid_response: 'gave an answer that is no HTTP',
 };
+
+/**
+ * The address of a server, as people write it: `mastodon.example` and `https://mastodon.example/` are the same.
+ *
+ * @returns The origin and the path, without a trailing slash.
+ * @throws AppError `invalid_request` when it is no address of a web server, or has a query or a password in it. Its
+ *   message does not repeat the address, because of the password.
+ */
+export function baseUrlOf(address: string): string {
+  const withScheme = /^https?:\/\//i.test(address) ? address : `https://${address}`;
+  const url = URL.parse(withScheme);
+  if (!url || url.search || url.hash || url.username || url.password) {
+    throw new AppError(
+      'invalid_request',
+      'Not the address of a server, such as https://a.example.',
+    );
+  }
+
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}

@@ -9,10 +9,9 @@ import type {
   Step,
 } from '../network.ts';
 import { accessWith } from './client.ts';
-import { createStatus, sentPartOf } from './create-status.ts';
-import { newestOwnStatusId, ownStatusesSince } from './own-statuses.ts';
 import { rules } from './rules.ts';
-import { statusesSaying } from './says-text.ts';
+import { statusesWithText } from './status-has-text.ts';
+import { createStatus, newestOwnStatusId, ownStatusesSince, sentPartOf } from './statuses.ts';
 import { uploadFile } from './upload-file.ts';
 
 type Prepared = {
@@ -67,7 +66,7 @@ export const mastodon: Network = {
   },
 
   async reconcile(connection: Connection, step: Step): Promise<Finding> {
-    const access = accessWith(connection, connection.credentials, 'look');
+    const access = accessWith(connection, connection.credentials, 'reconcile');
     const part = onlyPart(step);
     const parentId = step.sent.at(-1)?.remoteId ?? null;
     const prepared = readPrepared(part.data);
@@ -78,7 +77,7 @@ export const mastodon: Network = {
       const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
       return inPlace && hasFiles;
     });
-    const found = await statusesSaying(access, possible, part.text);
+    const found = await statusesWithText(access, possible, part.text);
     const candidates = found.map((status) => [sentPartOf(status)]);
     return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
   },

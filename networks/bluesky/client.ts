@@ -1,12 +1,71 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { jsonOf } from '../answer.ts';
-import { takenAfter, type Purpose } from '../ask.ts';
+import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import { quote } from '../quote.ts';
-import { retryAtMs } from '../retry-at.ts';
-import { takesNoMore } from '../takes-no-more.ts';
-import { readXrpcError } from './answers.ts';
+import {
+  sendRequest,
+  type Purpose,
+  type NetworkRequest,
+  takenAfter,
+  type ServerAccess,
+} from '../send-request.ts';
+
+const serverName = 'The Bluesky server';
+
+export const didSchema = { type: 'string', pattern: '^did:[a-z]+:.+$', maxLength: 2048 };
+
+/** Calls a method that reads. Needs no session: what is asked here is public. Hands back refusals as they are. */
+export const query = (
+  server: ServerAccess,
+  method: string,
+  parameters: Readonly<Record<string, string>>,
+  purpose: Purpose,
+): Promise<EgressResponse> => {
+  const path = `/xrpc/${method}?${new URLSearchParams(parameters)}`;
+  return sendRequest(server, { method: 'GET', path, purpose }, serverName);
+};
+
+/** Calls a method that changes something. Hands back refusals as they are. */
+export const procedure = (
+  server: ServerAccess,
+  method: string,
+  input: unknown,
+  options: { readonly purpose: Purpose; readonly accessJwt?: string },
+): Promise<EgressResponse> => {
+  const { purpose, accessJwt } = options;
+  const headers = accessJwt === undefined ? {} : bearer(accessJwt);
+  return sendRequest(
+    server,
+    { method: 'POST', path: `/xrpc/${method}`, headers, body: input, purpose },
+    serverName,
+  );
+};
+
+/** Brings a file. Hands back refusals as they are. */
+export const uploadBlob = (
+  server: ServerAccess,
+  file: NonNullable<NetworkRequest['file']>,
+  accessJwt: string,
+): Promise<EgressResponse> => {
+  const path = '/xrpc/com.atproto.repo.uploadBlob';
+  const headers = bearer(accessJwt);
+  return sendRequest(
+    server,
+    { method: 'POST', path, headers, file, purpose: 'upload' },
+    serverName,
+  );
+};
+
+const bearer = (accessJwt: string) => ({ authorization: `Bearer ${accessJwt}` });
+
+type XrpcError = { readonly error: string; readonly message?: string };
+
+/** Of an answer that is no success. */
+export const readXrpcError = answerReader<XrpcError>({
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string' }, message: { type: 'string' } },
+});
 
 /** The name that XRPC gives an error: `ExpiredToken`. Empty when the answer has none. */
 export const errorName = (response: EgressResponse): string =>

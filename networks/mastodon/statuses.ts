@@ -1,0 +1,141 @@
+import { answerReader, jsonOf } from '../answer.ts';
+import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
+import { create, getAs, idSchema, refusal, unreadable, type Access } from './client.ts';
+
+/** What ends up as a link in a user's page must be one. */
+const addressSchema = { type: 'string', pattern: '^https?://' };
+
+export type Status = {
+  readonly id: string;
+  /** The page for people. Null only for statuses of other servers. */
+  readonly url?: string | null;
+  readonly uri: string;
+  readonly in_reply_to_id?: string | null;
+  /** HTML. */
+  readonly content?: string;
+  readonly media_attachments?: readonly unknown[];
+  /** Of an account's own statuses: what made them. */
+  readonly application?: Application | null;
+};
+
+export type Application = { readonly name: string };
+
+export const applicationSchema = {
+  type: 'object',
+  required: ['name'],
+  properties: { name: { type: 'string' } },
+};
+
+const statusSchema = {
+  type: 'object',
+  required: ['id', 'uri'],
+  properties: {
+    id: idSchema,
+    url: { ...addressSchema, nullable: true },
+    uri: addressSchema,
+    in_reply_to_id: { ...idSchema, nullable: true },
+    content: { type: 'string' },
+    media_attachments: { type: 'array' },
+    application: { ...applicationSchema, nullable: true },
+  },
+};
+
+const readStatus = answerReader<Status>(statusSchema);
+
+const readStatuses = answerReader<Status[]>({ type: 'array', items: statusSchema });
+
+const pageSize = 40;
+/** 400 statuses since a post began is far more than an account makes, and a server that pages in a circle ends here. */
+const maxPages = 10;
+
+/** The id of the newest status that the account wrote, or null when it has none. */
+export async function newestOwnStatusId(access: Access, accountId: string): Promise<string | null> {
+  const [newest] = await page(access, accountId, { limit: '1' }, 'prepare');
+  return newest?.id ?? null;
+}
+
+/**
+ * All statuses that the account wrote after a status, oldest first; all it ever wrote when `sinceId` is null.
+ *
+ * Pages upwards by `min_id`, which the server compares: the status itself may be deleted by now, and GoToSocial
+ * ignores `since_id`.
+ *
+ * @throws NetworkError `unconfirmed` when there are too many to see them all.
+ */
+export async function ownStatusesSince(
+  access: Access,
+  accountId: string,
+  sinceId: string | null,
+): Promise<Status[]> {
+  const found = new Map<string, Status>();
+  let cursor: Record<string, string> = sinceId === null ? {} : { min_id: sinceId };
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const query = { limit: String(pageSize), ...cursor };
+    // Each page lists its newest status first, whichever way the pages go.
+    const statuses = await page(access, accountId, query, 'reconcile');
+    const newest = statuses.at(0);
+    const oldest = statuses.at(-1);
+    if (!newest || !oldest) {
+      const oldestFirst = [...found.values()];
+      return sinceId === null ? oldestFirst.toReversed() : oldestFirst;
+    }
+
+    const inOrder = sinceId === null ? statuses : statuses.toReversed();
+    for (const status of inOrder) {
+      found.set(status.id, status);
+    }
+    cursor = sinceId === null ? { max_id: oldest.id } : { min_id: newest.id };
+  }
+
+  const message = `The account has over ${maxPages * pageSize} newer posts, too many to look through.`;
+  throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+}
+
+const page = (
+  access: Access,
+  accountId: string,
+  query: Record<string, string>,
+  purpose: 'prepare' | 'reconcile',
+): Promise<Status[]> => {
+  const search = new URLSearchParams({ ...query, exclude_reblogs: 'true' });
+  const path = `/api/v1/accounts/${encodeURIComponent(accountId)}/statuses?${search}`;
+  return getAs(access, path, purpose, readStatuses);
+};
+
+/**
+ * Creates one status. Must not be repeated on its own: only Mastodon heeds the key, for about an hour.
+ *
+ * @param mediaIds Of files that were uploaded for it.
+ * @throws NetworkError
+ */
+export async function createStatus(
+  access: Access,
+  part: PreparedPart,
+  parent: SentPart | undefined,
+  mediaIds: readonly string[],
+): Promise<SentPart> {
+  const response = await create(access, '/api/v1/statuses', part.key, {
+    status: part.text,
+    visibility: 'public',
+    ...(mediaIds.length > 0 && { media_ids: mediaIds }),
+    ...(parent && { in_reply_to_id: parent.remoteId }),
+  });
+  if (response.status !== 200) {
+    throw refusal(response, {
+      purpose: 'create',
+      accessToken: access.accessToken,
+      isReply: parent !== undefined,
+    });
+  }
+
+  const status = readStatus(jsonOf(response));
+  if (!status) {
+    throw unreadable('create');
+  }
+  return sentPartOf(status);
+}
+
+export const sentPartOf = (status: Status): SentPart => ({
+  remoteId: status.id,
+  url: status.url ?? status.uri,
+});
