@@ -12,7 +12,7 @@ export type CommandDeps = {
   readonly sealer: Sealer;
   /** Where browsers reach the API, without a slash at the end. */
   readonly publicUrl: string;
-  /** Where Temporal's Web UI shows a workflow; null when nobody has said where that is. */
+  /** Where Temporal's Web UI shows a workflow; null when no setting says where that is. */
   readonly workflowLink: (workflowId: string) => string | null;
   /** What a workspace may have, where nothing else was set for it. */
   readonly quotas: Quotas;
@@ -32,8 +32,8 @@ export type Option = { readonly placeholder?: string; readonly required: boolean
 
 export type Command = {
   readonly summary: string;
-  /** Arguments by place. */
-  readonly places: readonly string[];
+  /** Names of the positional arguments, in order. */
+  readonly positionals: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
   /** Exactly one of these options has to be given. */
   readonly oneOf?: readonly string[];

@@ -10,57 +10,57 @@ import { createNamedWorkspace, listWorkspaces, setPlan } from './workspaces.ts';
 export const commands = {
   'workspace create': {
     summary: 'Makes a workspace with a first API key, which is shown this once.',
-    places: ['NAME'],
+    positionals: ['NAME'],
     options: {},
     run: createNamedWorkspace,
   },
   'workspace list': {
     summary: 'Lists the workspaces.',
-    places: [],
+    positionals: [],
     options: {},
     run: listWorkspaces,
   },
   'workspace plan': {
     summary: 'Sets the plan of a workspace; "none" ends it, and nothing new is taken from then on.',
-    places: ['WORKSPACE_ID', 'PLAN|none'],
+    positionals: ['WORKSPACE_ID', 'PLAN|none'],
     options: {},
     run: setPlan,
   },
   'quota show': {
     summary: 'Shows what a workspace may have, and what it has.',
-    places: ['WORKSPACE_ID'],
+    positionals: ['WORKSPACE_ID'],
     options: {},
     run: showQuotas,
   },
   'quota set': {
     summary: `Sets how much a workspace may have of one of ${quotaNames.join(', ')}.`,
-    places: ['WORKSPACE_ID', 'QUOTA', 'NUMBER|default'],
+    positionals: ['WORKSPACE_ID', 'QUOTA', 'NUMBER|default'],
     options: {},
     run: setQuota,
   },
   'key create': {
     summary: 'Makes another API key of a workspace, which is shown this once.',
-    places: ['WORKSPACE_ID'],
+    positionals: ['WORKSPACE_ID'],
     options: {},
     run: createKey,
   },
   'key list': {
     summary:
       'Lists the API keys of a workspace: their last four characters, and when each was last used.',
-    places: ['WORKSPACE_ID'],
+    positionals: ['WORKSPACE_ID'],
     options: {},
     run: listKeys,
   },
   'key revoke': {
     summary: 'Revokes an API key, in every process from the next call on. It cannot be taken back.',
-    places: ['KEY_ID'],
+    positionals: ['KEY_ID'],
     options: {},
     run: revokeKey,
   },
   'secret-key adopt': {
     summary:
       'Takes this SECRET_KEY for the right one, when the one of before is gone: accounts have to be connected anew.',
-    places: [],
+    positionals: [],
     options: {},
     takesAnyKey: true,
     run: adoptSecretKey,
@@ -68,7 +68,7 @@ export const commands = {
   'channel add-mastodon': {
     summary:
       'Connects a Mastodon account (or one of a server that speaks its API). Its access token comes by standard input, a file, or at a prompt.',
-    places: ['WORKSPACE_ID'],
+    positionals: ['WORKSPACE_ID'],
     options: {
       url: { placeholder: 'https://mastodon.example', required: true },
       'token-file': { placeholder: 'FILE', required: false },
@@ -79,7 +79,7 @@ export const commands = {
   'channel add-bluesky': {
     summary:
       'Connects a Bluesky account with an app password, which comes by standard input, a file, or at a prompt.',
-    places: ['WORKSPACE_ID'],
+    positionals: ['WORKSPACE_ID'],
     options: {
       url: { placeholder: 'https://bsky.social', required: true },
       handle: { placeholder: 'me.bsky.social', required: true },
@@ -93,14 +93,14 @@ export const commands = {
   'workflow replay': {
     summary:
       'Replays a workflow against the code of this version, and says where they part. Changes nothing.',
-    places: ['WORKFLOW_ID|HISTORY.json'],
+    positionals: ['WORKFLOW_ID|HISTORY.json'],
     options: {},
     // Loaded when it is wanted: Temporal's worker and the bundler are much for the other commands.
     runAlone: async (values) => (await import('./replay-workflow.ts')).replayWorkflow(values),
   },
   demo: {
     summary: 'Makes the demo workspace with two channels at the sandbox. "npm start" calls this.',
-    places: [],
+    positionals: [],
     options: { 'sandbox-url': { placeholder: 'http://127.0.0.1:PORT', required: true } },
     run: createDemo,
   },

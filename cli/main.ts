@@ -67,7 +67,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
 }
 
 function fail(thrown: unknown, json: boolean): number {
-  const error = sayWhenAway(thrown);
+  const error = describeWhenAway(thrown);
   const known =
     error instanceof UsageError ||
     error instanceof ConfigError ||
@@ -92,11 +92,11 @@ function codeOf(error: unknown): string {
   return error instanceof AppError || error instanceof NetworkError ? error.code : 'failed';
 }
 
-/** PostgreSQL's own words for a role, a password or a database that it does not know. */
+/** PostgreSQL's codes for a role, a password or a database that it does not know. */
 const refusals: ReadonlySet<string | undefined> = new Set(['28000', '28P01', '3D000']);
 
-/** A database that is away, or knows nothing of who asks, is no surprise, and needs no stack. */
-function sayWhenAway(error: unknown): unknown {
+/** A database that cannot be reached, or refuses the role, is an error of operation and needs no stack. */
+function describeWhenAway(error: unknown): unknown {
   const refusal = describeError(error);
   if (refusals.has(refusal.code)) {
     return new AppError('unavailable', `DATABASE_URL is refused: ${refusal.message}.`);

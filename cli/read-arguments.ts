@@ -10,7 +10,7 @@ export type Call = {
 
 /**
  * Reads `workspace create NAME` or `channel add-mastodon WORKSPACE --url …`: the command's words, then its
- * arguments by place, then its options.
+ * positional arguments, then its options.
  *
  * @throws UsageError that says what is missing or unknown.
  */
@@ -25,7 +25,7 @@ export function readArguments(args: readonly string[]): Call {
     throw new UsageError(`There is no command "${twoWords}".\n\n${usage()}`);
   }
 
-  const { places, options, oneOf = [], secret }: Command = commands[name];
+  const { positionals: names, options, oneOf = [], secret }: Command = commands[name];
   if (secret && args.some((arg) => arg === `--${secret}` || arg.startsWith(`--${secret}=`))) {
     throw new UsageError(
       `${name}: --${secret} is not taken, since everybody on this machine can read the words of a command. ${howToGive(secret)} What was just given should be renewed.`,
@@ -33,17 +33,17 @@ export function readArguments(args: readonly string[]): Call {
   }
 
   const { values, positionals } = parse(args.slice(name.split(' ').length), options);
-  for (const [index, place] of places.entries()) {
+  for (const [index, argument] of names.entries()) {
     const given = positionals[index];
     if (given === undefined) {
-      throw new UsageError(`${name}: ${place} is missing.\n\n${usage()}`);
+      throw new UsageError(`${name}: ${argument} is missing.\n\n${usage()}`);
     }
 
-    values[place] = given;
+    values[argument] = given;
   }
 
-  if (positionals.length > places.length) {
-    throw new UsageError(`${name}: "${positionals[places.length]}" is one word too many.`);
+  if (positionals.length > names.length) {
+    throw new UsageError(`${name}: "${positionals[names.length]}" is one word too many.`);
   }
 
   for (const [option, { required }] of Object.entries(options)) {
@@ -85,8 +85,8 @@ function parse(args: string[], options: Readonly<Record<string, Option>>) {
 /** What `npm run admin` can do, a line per command. */
 export function usage(): string {
   const lines = Object.entries(commands).map(([name, command]) => {
-    const { places, summary }: Command = command;
-    return `  ${[name, ...places, ...optionsOf(command)].join(' ')}\n      ${summary}`;
+    const { positionals, summary }: Command = command;
+    return `  ${[name, ...positionals, ...optionsOf(command)].join(' ')}\n      ${summary}`;
   });
   return `npm run admin -- COMMAND …   (--json for programs)\n\n${lines.join('\n')}`;
 }

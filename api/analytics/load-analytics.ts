@@ -102,7 +102,7 @@ const sumsOf = ({ impressions, likes, comments, shares, saves, engagement }: Sum
   engagement,
 });
 
-/** Only what the network told, and only what the contract has a name for. */
+/** Only what the network reported, and only what the contract has a name for. */
 const metricsOf = (stored: Readonly<Record<string, unknown>>): Record<string, number> =>
   Object.fromEntries(
     metricNames.flatMap((name) => {

@@ -50,7 +50,7 @@ async function answer({ orm, now }: ApiDeps, workspaceId: string, request: Analy
   return { ...days, totals, posts, has_more: hasMore };
 }
 
-/** The dates of the request mean nothing then; what is told is of the one day on which the post went out. */
+/** With `post_id` the dates of the request mean nothing: the answer is about the one day on which the post went out. */
 function daysOfPost({ firstPublishedAt }: Analytics, otherwise: Days): Days {
   const day = firstPublishedAt && dayOf(firstPublishedAt);
   return day ? { from: day, to: day } : otherwise;

@@ -16,7 +16,7 @@ import { platforms } from '../../networks/registry.ts';
 import type { QueryOf } from '../http/route.ts';
 import { bodyTruncated } from '../posts/cut-texts.ts';
 
-/** What a network may tell of a post. The order is that of the answer. */
+/** What a network may report of a post. The order is that of the answer. */
 export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;
 
 const sorts = ['date', ...metricNames, 'engagement'] as const;
@@ -69,7 +69,7 @@ export const analyticsQuery = {
 } as const;
 export type AnalyticsRequest = QueryOf<typeof analyticsQuery>;
 
-/** Metrics added up. One that a network does not tell counts as 0. */
+/** Metrics added up. One that a network does not report counts as 0. */
 const sumFields = {
   impressions: {
     ...nullable(number),

@@ -11,7 +11,7 @@ export type ChosenChannel = Pick<Channel, 'id' | 'platform' | 'handle' | 'state'
 /**
  * The workspace's channels with these ids, in this order, each once.
  *
- * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or somebody else's.
+ * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or of another workspace.
  */
 export async function chooseChannels(
   em: Em,

@@ -18,7 +18,7 @@ export type Created = { readonly postId: string; readonly replayed: boolean };
  * Stores a draft or a scheduled post, and arranges for it to be published. Everything is committed before
  * Temporal is notified: a crash in between leaves a row that the relay picks up.
  *
- * @param signal Aborts when nobody waits for the answer any more: downloads end then.
+ * @param signal Aborts when the client goes away: downloads end then.
  * @throws AppError with one of the codes that the route lists; then nothing is stored.
  */
 export async function createPost(
@@ -46,7 +46,7 @@ export async function createPost(
       ? await createPost(deps, caller, request, key, signal)
       : { postId, replayed: false };
   } catch (error) {
-    // The same request may have taken the last room a moment ago.
+    // The same request may have used up the quota a moment ago.
     const isFull = error instanceof AppError && error.code === 'quota_exceeded';
     const made = isFull ? await replayed() : null;
     if (made) {

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { flag } from '../../domain/json-schema.ts';
 
 /**
- * In characters, of a body and of all texts of a thread together, in lists and analytics. A hundred posts are a page, and
- * what nobody reads there would be megabytes.
+ * In characters, of a body and of all texts of a thread together, in lists and analytics. A page has a hundred posts,
+ * and whole texts would make it megabytes.
  */
 export const longestListed = 10_000;
 

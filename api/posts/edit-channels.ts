@@ -4,7 +4,7 @@ import { finalizeIfPublished } from '../../db/refinalize-post.ts';
 import type { PostPresentation } from '../../db/post-view.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
-import { forgetParts, outParts } from '../../db/ledger/live-parts.ts';
+import { removeParts, outParts } from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
@@ -71,12 +71,12 @@ export async function editChannels(
   };
 }
 
-/** Not published, not being sent, and nobody in doubt about it. A channel that is new to the post can be. */
+/** Not published, not being sent and not in doubt. A channel that is new to the post can be sent. */
 const canBeSent = (row: PostChannel | undefined): boolean =>
   row === undefined || ['draft', 'scheduled', 'failed'].includes(row.status);
 
 /**
- * A channel on which part of a thread is live cannot be taken off the post: nobody would know any more that it is
+ * A channel on which part of a thread is live cannot be taken off the post: no row would say any more that it is
  * there, and adding the channel again would send that part a second time.
  */
 async function assertNothingOut(
@@ -140,7 +140,7 @@ export async function writeChannels(
   const added: (string | null)[] = [];
   for (const row of removed) {
     // Only intents that nothing came of: see assertNothingOut.
-    await forgetParts(em, { workspaceId, postChannelId: row.id });
+    await removeParts(em, { workspaceId, postChannelId: row.id });
     em.remove(row);
   }
 
@@ -151,7 +151,7 @@ export async function writeChannels(
     }
 
     if (row.status === 'retrying' && edit.status === 'scheduled') {
-      // It waited to be finished; now it is when the post is due, and begins with a look at what is in doubt.
+      // It waited to be finished. Now that happens when the post is due, and begins with a look at what is in doubt.
       Object.assign(row, waitingRow(edit.status));
     }
   }
@@ -164,9 +164,9 @@ export async function writeChannels(
     const { status } = edit;
     const position = order.indexOf(channelId);
     if (!row) {
-      const place = { workspaceId, postId, channelId, position };
+      const key = { workspaceId, postId, channelId, position };
       added.push(body);
-      em.create(PostChannel, { ...unsent, ...place, body, status, warning });
+      em.create(PostChannel, { ...unsent, ...key, body, status, warning });
     } else if (row.status === 'failed' && status === 'draft') {
       // A failure of a publishing that was cancelled stays visible until the post is scheduled anew.
       Object.assign(row, { body, warning });

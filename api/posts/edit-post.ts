@@ -40,7 +40,7 @@ type Edit = {
  * Changes the sent fields of a draft or a scheduled post. The post's row lock keeps this and the start of
  * publishing apart: whichever comes second sees the other's result.
  *
- * @param signal Aborts when nobody waits for the answer any more: downloads end then.
+ * @param signal Aborts when the client goes away: downloads end then.
  * @throws AppError with one of the codes that the route lists; then nothing has changed.
  */
 export async function editPost(

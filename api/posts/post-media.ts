@@ -17,7 +17,7 @@ export type AttachedFile = { readonly file: MediaFile; readonly fromUrl: boolean
  * The workspace's files with these ids, in this order, each once, kept from being deleted until the transaction
  * ends: a post never loses a file between the check and the commit.
  *
- * @throws AppError `invalid_media_ids` that names every id which is malformed, unknown, deleted or somebody else's.
+ * @throws AppError `invalid_media_ids` that names every id which is malformed, unknown, deleted or of another workspace.
  */
 export async function chooseMedia(
   em: Em,

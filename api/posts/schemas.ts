@@ -64,15 +64,15 @@ export const validatedSchema = record({
 });
 export type Validated = Value<typeof validatedSchema>;
 
-/** In characters: twice what any network takes. A text is judged for each channel, and that takes its length. */
+/** In characters: twice what any network takes. A text is validated for each channel, and that takes its length. */
 export const longestText = 50_000;
 
-/** In characters, of all texts of a post together. Each is judged for each channel that gets it. */
+/** In characters, of all texts of a post together. Each is validated for each channel that gets it. */
 export const longestTexts = 300_000;
 
 const postText = { ...text, maxLength: longestText };
 
-/** Ids and texts are judged by the use case, which has a code of its own for each of them. */
+/** Ids and texts are validated by the use case, which has a code of its own for each of them. */
 const postFields = {
   body: { ...postText, description: 'Text of a single post.' },
   thread: {

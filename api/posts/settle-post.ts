@@ -135,7 +135,7 @@ async function lockChannel(
 }
 
 /**
- * A program that lost the answer asks again, and gets it.
+ * A client that lost the answer repeats its call, and gets the same one.
  *
  * @param url What it says now.
  * @throws AppError `nothing_to_settle` when nothing was settled, or something else.

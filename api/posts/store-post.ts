@@ -98,7 +98,7 @@ export async function storePost(
   }
 }
 
-/** The post and its channels in one statement, which also takes the room for them. */
+/** The post and its channels in one statement, which also takes from the quota for them. */
 async function insertPost(
   em: Em,
   owner: QuotaOwner,
@@ -119,7 +119,7 @@ async function insertPost(
   }
 
   const insertion = sql`
-    with room as (${takeFromShare(owner, post.id, change)}),
+    with share as (${takeFromShare(owner, post.id, change)}),
       post as (${postRow(post, validations, now)}),
       channels as (${channelRows(post, validations)})
     select id from post`;
@@ -131,7 +131,7 @@ async function insertPost(
 /** The first revision of a post. A new draft is synced to it: no workflow has to be started. */
 const firstRevision = 1;
 
-/** By way of entities it would take five times as long. No row when there is no room. */
+/** By way of entities it would take five times as long. No row when the share is too short. */
 const postRow = (
   { id, dueAt, content }: NewPost,
   validations: readonly ChannelValidation[],
@@ -142,7 +142,7 @@ const postRow = (
   select ${id}::uuid, workspace_id, ${content.body}::text, ${json(content.thread)}::jsonb, ${dueAt}::timestamptz,
     ${dueAt ? 'scheduled' : 'draft'}::text, ${dueAt ? 0 : firstRevision}::int, ${json(content.video)}::jsonb,
     ${warningFor(validations)}::text, ${now}::timestamptz, ${now}::timestamptz
-  from room
+  from share
   returning id, workspace_id, status`;
 
 function channelRows({ content }: NewPost, validations: readonly ChannelValidation[]) {

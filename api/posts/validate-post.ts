@@ -12,9 +12,9 @@ import { validateContent, type ChannelValidation } from './validate-content.ts';
 
 /**
  * Validates a post as its creation would, by the same rules, and stores nothing. Files named by URL are downloaded and
- * looked at, since nothing else tells what they are, and thrown away.
+ * inspected, since only their bytes say what they are, and thrown away.
  *
- * @param signal Aborts when nobody waits for the answer any more: downloads end then.
+ * @param signal Aborts when the client goes away: downloads end then.
  * @throws AppError as the creation would, for what no channel's rule is about.
  */
 export async function validatePost(

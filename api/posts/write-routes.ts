@@ -23,7 +23,7 @@ import {
 } from './schemas.ts';
 import { validatePost } from './validate-post.ts';
 
-/** What can be wrong with a post before any network judges it. */
+/** What can be wrong with a post before the rules of a network apply. */
 const requestErrors: readonly ErrorCode[] = [
   'invalid_request',
   'empty_body',
@@ -93,7 +93,7 @@ export const validateCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     summary: 'Ask what the networks would say of a post',
     description:
-      'Judges the post by the same rules as its creation, and stores nothing. What no network has a say in, such as an unknown channel, fails as it would there.',
+      'Validates the post by the same rules as its creation, and stores nothing. What is no matter of a network, such as an unknown channel, fails as it would there.',
     body: validatePostSchema,
     bodyExamples: postsToValidate,
     answers: {

@@ -7,7 +7,7 @@ import type { QuotaOwner } from './post-quota.ts';
 
 type Sized = { readonly sizeBytes: number };
 
-/** Refuses files that have no room in the library, and that are not to be stored. @throws AppError `quota_exceeded` */
+/** Refuses files that do not fit into the library, and that are not to be stored. @throws AppError `quota_exceeded` */
 export async function assertMediaQuota(
   em: Em,
   owner: QuotaOwner,
@@ -19,8 +19,7 @@ export async function assertMediaQuota(
 }
 
 /**
- * Makes sure that these files have room in the library until the caller's transaction, which makes their rows, has
- * ended. Uploads that end at the same time wait for each other at the workspace's row; posts do not, whose foreign keys
+ * Makes sure that these files fit into the library until the caller's transaction, which makes their rows, has ended. Uploads that end at the same time wait for each other at the workspace's row; posts do not, whose foreign keys
  * take a weaker lock.
  *
  * @throws AppError `quota_exceeded`
@@ -68,7 +67,7 @@ async function assertFits(
 /** How many bytes of each workspace have come to this process that do not count in its library yet. */
 export type BytesUnderWay = Map<string, number>;
 
-/** After how many bytes of a request the disk and the library are looked at again. */
+/** After how many bytes of a request the disk and the library are checked again. */
 const stepBytes = 4 * 1024 * 1024;
 
 /** The files of a request, from their first byte until the library counts them or they are removed. */
@@ -76,8 +75,8 @@ export type ComingFiles = {
   /**
    * Lets bytes through to where they are written, and counts them before.
    *
-   * @throws AppError `quota_exceeded` or `unavailable` when there is no room for what comes, from then on for every
-   *   file of the request. Then it counts no more, so that of several requests the last one has the room.
+   * @throws AppError `quota_exceeded` or `unavailable` when what comes does not fit, from then on for every file of
+   *   the request. Then it counts no more, so that of several requests the last one fits.
    */
   readonly through: (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
   /** Counts them no more. To be called in the end, whatever happened; a second time does nothing. */
@@ -85,12 +84,12 @@ export type ComingFiles = {
 };
 
 /**
- * Asks for room for a request's files before they come, and holds them against the quota and the disk as they do,
- * together with all that is under way for their workspace. Whether they have room in the end `reserveMediaQuota` says.
+ * Checks the quota and the disk for a request's files before they come, and again as they do, together with all that is
+ * under way for their workspace. Whether they fit in the end `reserveMediaQuota` says.
  *
  * @param em A fork of its own.
  * @param count How many files there will be.
- * @throws AppError `quota_exceeded` or `unavailable` when there is certainly no room for them.
+ * @throws AppError `quota_exceeded` or `unavailable` when they certainly do not fit.
  */
 export async function expectFiles(
   em: Em,
@@ -100,23 +99,23 @@ export async function expectFiles(
 ): Promise<ComingFiles> {
   const { workspaceId, quotas } = owner;
   const part = partOf(media.underWay, workspaceId);
-  let [stored, unlooked] = [0, 0];
+  let [stored, unchecked] = [0, 0];
   let end: unknown = null;
   const release = (reason: unknown = new Error('The request is over.')): void => {
     end ??= reason;
     part.release();
   };
-  const hasRoom = (): boolean => stored + part.ofAll() <= quotas.media_bytes;
+  const fits = (): boolean => stored + part.ofAll() <= quotas.media_bytes;
   const take = async (bytes: number): Promise<void> => {
     part.add(bytes);
-    unlooked += bytes;
-    if (unlooked >= stepBytes || !hasRoom()) {
-      unlooked = 0;
+    unchecked += bytes;
+    if (unchecked >= stepBytes || !fits()) {
+      unchecked = 0;
       await media.assertDiskSpace();
       stored = (await countMedia(em, workspaceId)).media_bytes;
     }
 
-    if (end === null && !hasRoom()) {
+    if (end === null && !fits()) {
       // In the same moment, or two that do not fit together would both be refused.
       release(quotaExceeded('media_bytes', quotas.media_bytes, stored + part.ofOthers()));
     }

@@ -105,7 +105,7 @@ export async function divideAnew(
   // A statement of its own: it sees what was committed while we waited for the locks.
   const use = { ...(await countPosts(em, workspaceId)), text_bytes: text };
   const left = roomLeft(quotas, useAfter(quotas, use, change));
-  const part = (room: number): number => Math.max(0, Math.floor(room / shares));
+  const part = (rest: number): number => Math.max(0, Math.floor(rest / shares));
   const own = (needed: number): number => Math.max(0, needed);
   await query(
     em,

@@ -9,7 +9,7 @@ export const postCommands = {
   'post list': {
     summary:
       'Lists posts of all workspaces that are overdue by 30 s, that failed, or of which a channel is unconfirmed.',
-    places: [],
+    positionals: [],
     options: {
       overdue: { required: false },
       failed: { required: false },
@@ -23,19 +23,19 @@ export const postCommands = {
   'post show': {
     summary:
       "Shows a post's whole story: channels, attempts, events, deliveries, and its workflow.",
-    places: ['POST'],
+    positionals: ['POST'],
     options: {},
     run: showPost,
   },
   'post retry': {
     summary: 'Sends a post again to the channels that failed; never to one that is unconfirmed.',
-    places: ['POST'],
+    positionals: ['POST'],
     options: {},
     run: retryOne,
   },
   'post settle': {
     summary: 'Says of an unconfirmed channel where its post is, or that it is not there.',
-    places: ['POST', 'CHANNEL'],
+    positionals: ['POST', 'CHANNEL'],
     options: {
       published: { placeholder: 'URL', required: false },
       'not-published': { required: false },
@@ -46,7 +46,7 @@ export const postCommands = {
   'post replay': {
     summary:
       'Sends again what failed in an outage: TIME is 2027-03-01T09:00:00Z, or how long ago it was, such as 2h.',
-    places: [],
+    positionals: [],
     options: {
       since: { placeholder: 'TIME', required: true },
       until: { placeholder: 'TIME', required: false },

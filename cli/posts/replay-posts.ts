@@ -54,12 +54,12 @@ export async function replayPosts(deps: CommandDeps, values: Values): Promise<Co
   const window = await readWindow(deps, values);
   const isDry = values['dry-run'] !== undefined;
   const outcomes: Outcome[] = [];
-  const turnOf = turns(deps.now());
+  const timeOf = spacing(deps.now());
   for await (const post of failedPosts(deps.orm, window)) {
     const said =
       post.retried.length === 0 || isDry
         ? null
-        : await retry(deps, post, window.codes, turnOf(post.channelIds));
+        : await retry(deps, post, window.codes, timeOf(post.channelIds));
     outcomes.push({ post, said });
   }
 
@@ -103,12 +103,12 @@ function readCode(given: string): ChannelErrorCode {
 }
 
 /**
- * Retries have a time of their own, so that none of them is late, and late posts alone take turns: told to go at once, a
- * thousand would go out at once.
+ * Only overdue posts are spaced, and a retry is due at its own time: without times of their own a thousand retries would
+ * go out at once.
  *
- * @returns what gives each post its time: on none of its channels sooner after the one before than late posts are.
+ * @returns what gives each post its time: on none of its channels sooner after the one before than overdue posts are.
  */
-function turns(now: Date): (channelIds: readonly string[]) => Date {
+function spacing(now: Date): (channelIds: readonly string[]) => Date {
   const nextMs = new Map<string, number>();
   return (channelIds) => {
     const atMs = Math.max(now.getTime(), ...channelIds.map((id) => nextMs.get(id) ?? 0));
@@ -133,7 +133,7 @@ async function retry(
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code !== 'unavailable') {
-      return error.message; // Somebody was faster, a file is gone, or there is no plan. The others go on.
+      return error.message; // Another call was faster, a file is gone, or there is no plan. The others go on.
     }
 
     throw error;

@@ -51,8 +51,8 @@ export async function outParts(
       );
 }
 
-/** Forgets a channel that is taken off its post. None of its parts may be out: nobody would know any more that it is. */
-export async function forgetParts(em: Em, { workspaceId, postChannelId }: LedgerOf): Promise<void> {
+/** Removes what the ledger has of a channel that is taken off its post. None of its parts may be out. */
+export async function removeParts(em: Em, { workspaceId, postChannelId }: LedgerOf): Promise<void> {
   await query(
     em,
     sql`delete from post_parts where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}`,

@@ -226,7 +226,7 @@ export const postMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf('api/quotas/media-quota.ts', quotas, [
     ['files pass the quota while they come', 'stored + part.ofAll() <= quotas', 'stored <= quotas'],
-    ['uploads at once fill the disk together', 'unlooked >= stepBytes || ', ''],
+    ['uploads at once fill the disk together', 'unchecked >= stepBytes || ', ''],
     ['a request that is over counts on', 'release: () => add(-own)', 'release: () => undefined'],
   ]),
   ...mutationsOf('db/quota-shares.ts', quotas, [
