@@ -8,7 +8,7 @@ import { text, wholeNumber, type Env } from './config/read-values.ts';
 import type { Quotas } from '../domain/quotas.ts';
 import type { StorageSettings } from './storage/create-storage.ts';
 
-/** The one place that reads `process.env`. README lists every setting; a test holds the two together. */
+/** The one place that reads `process.env`. docs/settings.md lists every setting; a test holds the two together. */
 export type Config = {
   readonly host: string;
   readonly port: number;

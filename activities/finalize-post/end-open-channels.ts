@@ -70,7 +70,7 @@ export async function endOpenChannels(em: Em, scope: Scope, why: Why): Promise<b
   return left.length > 0;
 }
 
-/** What the steps after a restore add to the revisions of open posts: see docs/operations.md. */
+/** What the steps after a restore add to the revisions of open posts: see docs/backups.md. */
 const restoredBy = 1_000_000;
 
 /**

@@ -1,6 +1,6 @@
 import { wholeNumber, type Env } from './read-values.ts';
 
-/** For how many days something is kept: docs/operations.md has the table. */
+/** For how many days something is kept: docs/running.md has the table. */
 export type Kept = {
   /** Webhook deliveries that have ended, with their attempts, and events that no delivery needs any more. */
   readonly deliveries: number;

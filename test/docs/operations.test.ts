@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { claimPost } from '../../activities/claim-post.ts';
@@ -9,10 +10,11 @@ import { startApi } from '../support/punctual.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
-const page = read('docs/operations.md');
+const pages = globSync('docs/*.md', { cwd: root }).map(read);
+const runbook = read('docs/operations.md');
 
-test('each command that the page and the README name can be typed so', (t) => {
-  const calls = [page, read('README.md')].flatMap((text) =>
+test('each command that a page or the README names can be typed so', (t) => {
+  const calls = [...pages, read('README.md')].flatMap((text) =>
     [...text.matchAll(/npm run admin -- (?<call>[^`\n#…]+)(?<rest>…?)/gv)]
       .filter(({ groups }) => groups?.['rest'] !== '…')
       .map(({ groups }) => groups?.['call']?.trim() ?? ''),
@@ -41,7 +43,7 @@ test('what the page quotes of logs and answers is what the programs say', (t) =>
     'the sweep found',
     'a signal that is not as Punctual sends it was ignored',
   ]) {
-    t.true(page.includes(`\`${quoted}\``), quoted);
+    t.true(runbook.includes(`\`${quoted}\``), quoted);
     t.true(sources.includes(quoted), quoted);
   }
 });
@@ -68,7 +70,7 @@ test('after the step of the page no post of a restored database goes out a secon
   const show = async (id: string) => (await client.get(`/posts/${id}`)).body.post;
   const before = [await show(asleep), await show(untouched)];
 
-  const sql = /```sql\n(?<sql>.*?)```/sv.exec(page)?.groups?.['sql'] ?? '';
+  const sql = /```sql\n(?<sql>.*?)```/sv.exec(read('docs/backups.md'))?.groups?.['sql'] ?? '';
   await em.execute(sql.replace(`'{}'`, `'{${listed},${draft}}'`));
 
   t.deepEqual([await show(asleep), await show(untouched)], before);
@@ -88,7 +90,7 @@ test('after the step of the page no post of a restored database goes out a secon
 /** Signals and error codes are written in capitals too. */
 const notSettings = /^(?:SIG|EADDR)/v;
 
-test('the README has every setting that the programs read', (t) => {
+test('docs/settings.md has every setting that the programs read', (t) => {
   const sources = [
     'runtime/config.ts',
     ...globSync('runtime/config/*', { cwd: root }),
@@ -100,17 +102,17 @@ test('the README has every setting that the programs read', (t) => {
       [...source.matchAll(/'(?<name>[A-Z][A-Z0-9_]{3,})'/gv)].map((m) => m[1]),
     ),
   );
-  const readme = read('README.md');
+  const settings = read('docs/settings.md');
 
   t.true(names.has('PUNCTUAL_EGRESS_ALLOW_NETWORKS') && names.has('PUNCTUAL_RATE_LIMIT_WRITES'));
   t.deepEqual(
-    [...names].filter((name) => !notSettings.test(name ?? '') && !readme.includes(`\`${name}\``)),
+    [...names].filter((name) => !notSettings.test(name ?? '') && !settings.includes(`\`${name}\``)),
     [],
   );
 });
 
 test('the table of what is kept how long has every setting of it, and every table that grows', (t) => {
-  const [, section = ''] = page.split('## What is kept how long');
+  const [, section = ''] = read('docs/running.md').split('## What is kept how long');
   const [table = ''] = section.split('\n## ');
   const settings = [...read('runtime/config/kept.ts').matchAll(/PUNCTUAL_KEEP_\w+/gv)];
   t.true(settings.length >= 3);
@@ -120,11 +122,31 @@ test('the table of what is kept how long has every setting of it, and every tabl
   }
 });
 
-test('each folder and file that the README points at is there', (t) => {
-  const links = [...read('README.md').matchAll(/\]\((?<path>[^\):]+)\)/gv)].map((m) => m[1] ?? '');
+const headingsOf = (text: string): Set<string> =>
+  new Set(
+    [...text.matchAll(/^#+ (?<title>.+)$/gmv)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\w \-]/gv, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
 
-  t.true(links.length > 0);
-  for (const link of links) {
-    t.notThrows(() => read(link), link);
+test('each file and heading that a page or the README points at is there', (t) => {
+  const files = ['README.md', ...globSync('docs/*.md', { cwd: root })];
+  const links = files.flatMap((file) =>
+    [...read(file).matchAll(/\]\((?<to>[^\):]+)\)/gv)].map(([, to = '']) => ({ file, to })),
+  );
+
+  t.true(links.length > 20);
+  for (const { file, to } of links) {
+    const [name = '', heading] = to.split('#');
+    const target = name === '' ? file : path.join(path.dirname(file), name);
+    t.notThrows(() => read(target), `${file}: ${to}`);
+    t.true(heading === undefined || headingsOf(read(target)).has(heading), `${file}: ${to}`);
   }
+});
+
+test('the README is short', (t) => {
+  t.true(read('README.md').split('\n').length <= 200);
 });

@@ -20,8 +20,8 @@ const test = needs('temporal');
 const second = 1000;
 const hour = 3600 * second;
 
-const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-const chapter = /\n## Backups.*?(?=\n## )/sv.exec(page)?.[0] ?? '';
+const page = readFileSync(new URL('../../docs/backups.md', import.meta.url), 'utf8');
+const chapter = /\n## Restoring the database.*?(?=\n## )/sv.exec(page)?.[0] ?? '';
 const statements = [...chapter.matchAll(/```sql\n(?<sql>.*?)```/gsv)].map((m) => m[1] ?? '');
 const query = /--query "(?<query>[^"]*)"/v.exec(chapter)?.[1] ?? '';
 

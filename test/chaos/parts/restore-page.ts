@@ -8,8 +8,8 @@ export type RestorePage = {
   readonly statements: readonly string[];
 };
 
-const page = new URL('../../../docs/operations.md', import.meta.url);
-const heading = '## Backups, and restoring the database';
+const page = new URL('../../../docs/backups.md', import.meta.url);
+const heading = '## Restoring the database';
 
 /** @throws Error when the page says something else than it did. */
 export async function readRestorePage(
@@ -24,7 +24,7 @@ export async function readRestorePage(
     ({ groups = {} }) => (groups['sql'] ?? '').replaceAll("'{}'", `'{${ids.join(',')}}'`),
   );
   if (query === undefined || statements.length === 0) {
-    throw new Error('docs/operations.md does not say how to restore the database.');
+    throw new Error('docs/backups.md does not say how to restore the database.');
   }
 
   return { query, statements };
