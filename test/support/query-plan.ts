@@ -3,20 +3,31 @@ import type { Em, Orm } from '../../db/orm.ts';
 
 export type Query = { readonly sql: string; readonly values: readonly unknown[] };
 
-/** An entity manager that keeps the statements which `query` runs. */
-export function watched(em: Em): { em: Em; queries: Query[] } {
-  const queries: Query[] = [];
+/** @param around Is called for each statement that `query` runs, and runs it. */
+export function aroundQueries(
+  em: Em,
+  around: <T>(run: () => Promise<T>, query: Query) => Promise<T>,
+): Em {
   const kysely = em.getKysely.bind(em);
   const getKysely = () => {
     const inner = kysely();
-    const executeQuery: typeof inner.executeQuery = (statement, options) => {
+    const executeQuery: typeof inner.executeQuery = (statement) => {
       const { sql, parameters } = 'sql' in statement ? statement : statement.compile();
-      queries.push({ sql, values: parameters });
-      return inner.executeQuery(statement, options);
+      return around(() => inner.executeQuery(statement), { sql, values: parameters });
     };
     return { executeQuery };
   };
-  return { em: Object.assign(em, { getKysely }) as unknown as Em, queries };
+  return Object.assign(em, { getKysely }) as unknown as Em;
+}
+
+/** An entity manager that keeps the statements which `query` runs. */
+export function watched(em: Em): { em: Em; queries: Query[] } {
+  const queries: Query[] = [];
+  const kept = aroundQueries(em, (run, query) => {
+    queries.push(query);
+    return run();
+  });
+  return { em: kept, queries };
 }
 
 /** How PostgreSQL runs a query. */

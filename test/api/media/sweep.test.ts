@@ -20,6 +20,7 @@ import {
 } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
 import type { Punctual } from '../../support/punctual.ts';
+import { aroundQueries } from '../../support/query-plan.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 // In series, since they sweep one library, and look at what is in its folder.
@@ -81,8 +82,12 @@ test('a sweep while the database is away loses nothing', async (t) => {
   const [kept, lost] = [await newFile(), await newFile()];
   await crash(punctual, lost);
   await ageUnsettled(punctual);
-  const away = { em: { fork: () => ({ execute: () => Promise.reject(new Error('away')) }) } };
-  await sweepLibrary({ ...punctual, orm: away as unknown as Punctual['orm'] });
+  const orm = {
+    em: {
+      fork: () => aroundQueries(punctual.orm.em.fork(), () => Promise.reject(new Error('away'))),
+    },
+  };
+  await sweepLibrary({ ...punctual, orm: orm as unknown as Punctual['orm'] });
 
   t.is((await files()).length, 2);
   await sweepLibrary(punctual);

@@ -1,9 +1,8 @@
 import test from 'ava';
 import { loadDelivery } from '../../../api/webhooks/read-deliveries.ts';
 import { loadEndpoints } from '../../../api/webhooks/read-endpoints.ts';
-import type { Em } from '../../../db/orm.ts';
 import { sharedApi } from '../../support/kit.ts';
-import { planOf, watched } from '../../support/query-plan.ts';
+import { aroundQueries, planOf, watched } from '../../support/query-plan.ts';
 import {
   storeAttempt,
   storeDelivery,
@@ -212,21 +211,23 @@ test('an attempt made while somebody reads is shown with its outcome, or not at 
   const { client, webhook } = await editable();
   const { punctual } = api;
   const delivery = await storeDelivery(punctual, client.workspaceId, 'pending');
-  const em = punctual.orm.em.fork();
-  const execute = em.execute.bind(em);
   const row = [delivery, 1, new Date(), 30, 204, null];
   // The worker writes the attempt down as soon as the reader has its first answer.
-  const interrupted: unknown = Object.assign(em, {
-    async execute(sql: string, values: unknown[]) {
-      em.execute = execute;
-      const rows = await execute(sql, values);
+  let isFirst = true;
+  const interrupted = aroundQueries(punctual.orm.em.fork(), async (run) => {
+    const rows = await run();
+    if (isFirst) {
+      isFirst = false;
       await storeAttempt(punctual, client.workspaceId, row);
-      await execute(`update deliveries set status = 'delivered' where id = ?`, [delivery]);
-      return rows;
-    },
+      await punctual.orm.em
+        .fork()
+        .execute(`update deliveries set status = 'delivered' where id = ?`, [delivery]);
+    }
+
+    return rows;
   });
 
-  const read = () => loadDelivery(interrupted as Em, client.workspaceId, webhook.id, delivery);
+  const read = () => loadDelivery(interrupted, client.workspaceId, webhook.id, delivery);
   const [before, after] = [await read(), await read()];
 
   t.like(before, { status: 'pending', attempts: { length: 0 } });
