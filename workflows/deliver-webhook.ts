@@ -9,15 +9,13 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { upsertIfSearchable } from './mark-end.ts';
-import { replay, webhooksQueue, type DeliverWebhookInput } from './messages.ts';
-import { readReplay } from './read-message.ts';
-import { errorCodesKey } from './search-attributes.ts';
+import { readReplay, replay, webhooksQueue, type DeliverWebhookInput } from './messages.ts';
+import { errorCodesKey, upsertIfSearchable } from './search-attributes.ts';
 
 const { attemptDelivery } = proxyActivities<Activities>({
   taskQueue: webhooksQueue,
   summary: 'POST to the endpoint',
-  // A request may take 10 s; the rest is for our own database, which may stall while its outcome is written down.
+  // A request may take 10 s; the rest is for our own database, which may stall while the result is stored.
   startToCloseTimeout: '90 seconds',
   // A request under way finishes; a wait for the next attempt ends at once.
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -25,7 +23,7 @@ const { attemptDelivery } = proxyActivities<Activities>({
   heartbeatTimeout: '20 seconds',
   // The waits between attempts come with each failure (nextRetryDelay) and a round's sixth attempt ends it, both
   // counted in the database. These are for what cannot carry a delay: a crash, a database that is away, another
-  // SECRET_KEY. Looks for a free place count as tries too: an event that looked often waits the longest interval.
+  // SECRET_KEY. Looks for a free slot count as tries too: an event that looked often waits the longest interval.
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '2 minutes' },
 });
 
@@ -35,9 +33,9 @@ type Outcome = 'delivered' | 'failed' | 'gone';
  * Delivers one event to one endpoint: one activity with six attempts, which costs 11 events of history. A replay
  * comes by `signalWithStart`, so it reaches a workflow that is about to end as surely as one that never was.
  *
- * A replay ends the wait for an attempt, and the row is asked what is to be done. As a rule there is no such wait, since
- * only what has ended is replayed. Where the database was restored or failed over it may be one of hours, for an attempt
- * that the database has forgotten, and rounds go on from a number that was heard already.
+ * A replay ends the wait for an attempt, and the activity looks at the row. As a rule there is no such wait, since only
+ * what has ended is replayed. Where the database was restored or failed over it may be one of hours, for an attempt that
+ * the database has lost, and rounds go on from a number that was signalled already.
  */
 export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcome> {
   const { workspaceId, deliveryId, round = 1 } = input;
@@ -48,7 +46,7 @@ export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcom
     replay,
     (given) => {
       const heard = readReplay(given);
-      // With its start comes the same round once more.
+      // `signalWithStart` sends the round of the input once more.
       const isStart = heard === asked && workflowInfo().historyLength === startLength;
       if (heard === null || isStart) {
         return;

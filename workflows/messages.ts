@@ -1,8 +1,9 @@
-import { defineSignal } from '@temporalio/workflow';
+import { defineSignal, log } from '@temporalio/workflow';
+import { parseInstant } from '../domain/due-time.ts';
 
-/** Everything that another process may say to a workflow, and what it is called. Ids, times and codes only. */
+// Everything that another process may send to a workflow, and its names. Ids, times and codes only.
 
-/** Workflows of posts, and the quick steps on our own database. */
+/** Workflows of posts with their local activities, and the sweep. */
 export const postsQueue = 'posts';
 
 /**
@@ -40,8 +41,50 @@ export type DeliverWebhookInput = {
 
 export const reschedule = defineSignal<[{ revision: number; dueAt: string }]>('reschedule');
 
-/** `unfinished`: the network may have the post, and somebody has to look. Left out when nothing is left to do. */
+/** `unfinished`: the network may have the post, and the workflow must finish it. Left out when nothing is left to do. */
 export const cancel = defineSignal<[{ revision: number; unfinished?: true }]>('cancel');
 
-/** Deliver once more. A round that was heard of before changes nothing. */
+/** Deliver once more. A round that was signalled before changes nothing. */
 export const replay = defineSignal<[{ round: number }]>('replay');
+
+// A signal may be typed into Temporal's Web UI. A handler that throws fails the workflow's task again and again, and an
+// invalid time would wake it at once: so what is not as our own processes send it is ignored.
+
+/** The largest `integer` of PostgreSQL, which revisions and rounds are. */
+const largest = 2 ** 31 - 1;
+
+export type Reschedule = { readonly revision: number; readonly dueAtMs: number };
+
+export function readReschedule(given: unknown): Reschedule | null {
+  const { revision, dueAt } = fieldsOf(given);
+  const due = typeof dueAt === 'string' ? parseInstant(dueAt) : null;
+  return isCount(revision) && due !== null
+    ? { revision, dueAtMs: due.getTime() }
+    : ignored('reschedule');
+}
+
+export type Cancel = { readonly revision: number; readonly isUnfinished: boolean };
+
+export function readCancel(given: unknown): Cancel | null {
+  const { revision, unfinished } = fieldsOf(given);
+  return isCount(revision) ? { revision, isUnfinished: unfinished === true } : ignored('cancel');
+}
+
+/** @returns the round. */
+export function readReplay(given: unknown): number | null {
+  const { round } = fieldsOf(given);
+  return isCount(round) ? round : ignored('replay');
+}
+
+type Fields = Readonly<Partial<Record<'revision' | 'dueAt' | 'unfinished' | 'round', unknown>>>;
+
+const fieldsOf = (given: unknown): Fields =>
+  typeof given === 'object' && given !== null ? given : {};
+
+const isCount = (given: unknown): given is number =>
+  Number.isInteger(given) && Number(given) >= 1 && Number(given) <= largest;
+
+function ignored(signal: string): null {
+  log.warn('a signal that is not as Punctual sends it was ignored', { signal });
+  return null;
+}

@@ -31,12 +31,12 @@ export async function publishChannels(
     return { channelId, network, status: 'under way' };
   });
   show(channels);
-  const tell = (index: number, outcome: Pick<ChannelState, 'status' | 'code'>): void => {
+  const setOutcome = (index: number, outcome: Pick<ChannelState, 'status' | 'code'>): void => {
     Object.assign(channels[index] ?? {}, outcome);
     show(channels);
   };
   await Promise.all(
-    targets.map((target, index) => publishTo(input, target, tell.bind(null, index))),
+    targets.map((target, index) => publishTo(input, target, setOutcome.bind(null, index))),
   );
   return targets.filter((_, index) => channels[index]?.status === 'published');
 }
@@ -44,7 +44,7 @@ export async function publishChannels(
 async function publishTo(
   { workspaceId, postId }: PublishPostInput,
   { postChannelId, channelId, network }: Target,
-  tell: (outcome: Pick<ChannelState, 'status' | 'code'>) => void,
+  setOutcome: (outcome: Pick<ChannelState, 'status' | 'code'>) => void,
 ): Promise<void> {
   const { publishChannel } = activitiesFor(network, channelId);
   try {
@@ -60,14 +60,14 @@ async function publishTo(
       );
     }
 
-    tell(outcome);
+    setOutcome(outcome);
   } catch (error) {
     // Cancelled before it began, or out of time: the row is not final, and finalizePost says how it ends.
     if (!isCancellation(error) && !(error instanceof ActivityFailure)) {
       throw error;
     }
 
-    tell({ status: 'stopped' });
+    setOutcome({ status: 'stopped' });
   }
 }
 

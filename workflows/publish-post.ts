@@ -1,12 +1,12 @@
 import { CancellationScope, isCancellation, setCurrentDetails } from '@temporalio/workflow';
 import type { FinalizeRequest } from '../activities/finalize-post/finalized.ts';
 import { ended, publishing, stopped, type ChannelState } from './details.ts';
-import { markEnd } from './mark-end.ts';
+import { finalizePost } from './local-activities.ts';
 import type { PublishPostInput } from './messages.ts';
-import { believe, claimInTime, untilRested, type Pace } from './claim-in-time.ts';
-import { finalizePost } from './own-steps.ts';
+import { adoptClaim, paceClaim, untilMayClaim, type Pace } from './pace-claims.ts';
 import { publishChannels, type Target } from './publish-channels.ts';
 import { followMessages, untilDue, type Schedule } from './schedule.ts';
+import { markEnd } from './search-attributes.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
 /** How the workflow of a post ended. The post itself is in the database. */
@@ -28,9 +28,9 @@ export async function publishPost(input: PublishPostInput): Promise<PublishPostR
     return result;
   } catch (error) {
     if (isCancellation(error)) {
-      // Somebody pressed Cancel in the Temporal UI: the row must say so as well.
+      // Cancelled in the Temporal UI: the row must say so as well.
       await CancellationScope.nonCancellable(async () => {
-        const end = await settle(input, schedule, true);
+        const end = await finalize(input, schedule, true);
         markEnd(end?.channels ?? []);
       });
     }
@@ -53,16 +53,16 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       return { result: 'canceled' };
     }
 
-    if (await untilRested(pace)) {
+    if (await untilMayClaim(pace)) {
       continue; // The time may be another one by now.
     }
 
     // From here the database decides: a lost message can delay a post but never publish a wrong one.
     const heard = schedule.revision;
     schedule.doubted = false;
-    const claim = await claimInTime(input, pace);
+    const claim = await paceClaim(input, pace);
     if (claim.kind === 'gone' && (schedule.revision !== heard || schedule.doubted)) {
-      continue; // News came while we asked: what the database said may be older.
+      continue; // A signal came during the claim, whose answer may be older.
     }
 
     if (claim.kind === 'gone') {
@@ -72,7 +72,7 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       return { result: 'gone' };
     }
 
-    believe(schedule, heard, claim);
+    adoptClaim(schedule, heard, claim);
     if (claim.kind === 'not_due') {
       continue;
     }
@@ -87,7 +87,7 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
   }
 }
 
-/** What is left of a cancelled post is finished at once. */
+/** The channels of a cancelled post that must be finished are claimed at once. */
 const claimAtOnce = (schedule: Schedule): Schedule =>
   Object.assign(schedule, { canceled: false, isUnfinished: false, dueAtMs: Date.now() });
 
@@ -95,13 +95,11 @@ type Claimed = {
   /** The post's at the claim. */
   readonly revision: number;
   readonly targets: readonly Target[];
-  /** Of which channels this workflow knows that they have their post. It adds those that get it. */
+  /** The channels of which this workflow knows that they have their post. `publish` adds those that get it. */
   readonly published: Set<string>;
 };
 
-/**
- * @returns null when this was not its end: this workflow is the one that was told what comes next.
- */
+/** @returns null when this was not the post's end: this workflow has the signal that says what comes next. */
 async function publish(
   input: PublishPostInput,
   schedule: Schedule,
@@ -119,7 +117,7 @@ async function publish(
   const canceled = sending.consideredCancelled && schedule.canceled;
   const heard = schedule.revision;
   const known = { claimed, published: [...published] };
-  const end = await settle(input, schedule, canceled, known);
+  const end = await finalize(input, schedule, canceled, known);
   if (end?.isUnfinished) {
     // What was being sent when it was cancelled is claimed once more: at once, unless there is another time by now.
     if (schedule.canceled) {
@@ -130,7 +128,7 @@ async function publish(
   }
 
   if (end === null) {
-    // The database knows nothing of what stopped it, so the post goes on.
+    // What stopped it is not in the database, so the post goes on.
     if (schedule.revision === heard) {
       Object.assign(schedule, { revision: claimed, dueAtMs: Date.now() });
     }
@@ -142,25 +140,25 @@ async function publish(
     return null; // A cancel that left something to finish came while the end was written.
   }
 
-  // It was retried, or cancelled and scheduled anew, since the claim; or a message of a restored database said so.
+  // It was retried, or cancelled and scheduled anew, since the claim; or a signal of a restored database said so.
   const isOver = schedule.canceled || schedule.revision === claimed;
   return isOver && !(schedule.doubted && end.result === 'gone') ? end : null;
 }
 
-/** A scope that ends with the next message. */
+/** A scope that ends with the next signal. */
 function untilNews(schedule: Schedule, claimed: number): CancellationScope {
   const scope = new CancellationScope();
-  // A new time stops it as well: it means that there was a cancel, the message of which was lost or is late.
+  // A new time stops it as well: it means that there was a cancel, whose signal was lost or is late.
   schedule.onNews = () => scope.cancel();
   if (schedule.revision > claimed) {
-    scope.cancel(); // The news came while the claim was made.
+    scope.cancel(); // The signal came during the claim.
   }
 
   return scope;
 }
 
-/** Writes the post's end, once, and starts what follows from it. @returns null when it is still being published. */
-async function settle(
+/** Finalizes the post, once, and starts the deliveries of its event. @returns null when it is still being published. */
+async function finalize(
   input: PublishPostInput,
   { revision }: Schedule,
   canceled: boolean,
@@ -174,7 +172,7 @@ async function settle(
     canceled,
     ...known,
   };
-  // Older histories say nothing of channels.
+  // Results in older histories have no channels.
   const { status, deliveryIds, channels = [], unfinished = false } = await finalizePost(request);
   if (status === 'publishing') {
     return null;

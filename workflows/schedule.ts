@@ -9,25 +9,29 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { asleep } from './details.ts';
-import { cancel, reschedule, type PublishPostInput } from './messages.ts';
-import type { publishPost } from './publish-post.ts';
-import { readCancel, readReschedule } from './read-message.ts';
+import {
+  cancel,
+  readCancel,
+  readReschedule,
+  reschedule,
+  type PublishPostInput,
+} from './messages.ts';
 
-/** What the messages have said so far. The highest revision wins, in whatever order they arrive. */
+/** What the signals have said so far. The highest revision wins, in whatever order they arrive. */
 export type Schedule = {
   revision: number;
   dueAtMs: number;
   canceled: boolean;
-  /** It was cancelled, and a channel is to be finished: the network may have the post. */
+  /** It was cancelled, and a channel must be finished: the network may have the post. */
   isUnfinished: boolean;
   /**
-   * A message of no higher revision said something else. It was late, or the database was restored from a backup or
-   * failed over and goes on from a lower revision: the database is asked, whatever the time.
+   * A signal of no higher revision said something else. It was late, or the database was restored from a backup or
+   * failed over and goes on from a lower revision: the workflow claims the post, whatever the time.
    */
   doubted: boolean;
-  /** Called when a message says something new. */
+  /** Called when a signal says something new. */
   onNews: () => void;
-  /** Called when there is something to doubt. */
+  /** Called when `doubted` is set. */
   onDoubt: () => void;
 };
 
@@ -79,13 +83,13 @@ export function followMessages(input: PublishPostInput): Schedule {
   return schedule;
 }
 
-/** Whether it is not what was heard already. */
+/** Whether it differs from what the schedule has. */
 const isOther = (schedule: Schedule, revision: number, news: Partial<Schedule>): boolean =>
   Object.entries({ revision, ...news }).some(
     ([key, value]) => schedule[key as keyof Schedule] !== value,
   );
 
-/** Sleeps until the schedule's time, whatever it becomes meanwhile, or until a cancel or a doubt. */
+/** Sleeps until the schedule's time, whatever it becomes meanwhile, or until the post is cancelled or doubted. */
 export async function untilDue(input: PublishPostInput, schedule: Schedule): Promise<void> {
   while (!schedule.canceled && !schedule.doubted && Date.now() < schedule.dueAtMs) {
     const { revision, dueAtMs } = schedule;
@@ -94,7 +98,7 @@ export async function untilDue(input: PublishPostInput, schedule: Schedule): Pro
     if (workflowInfo().continueAsNewSuggested && !schedule.canceled && !schedule.doubted) {
       const dueAt = new Date(schedule.dueAtMs).toISOString();
       const { workspaceId, postId } = input;
-      await continueAsNew<typeof publishPost>({
+      await continueAsNew<(continued: PublishPostInput) => Promise<unknown>>({
         workspaceId,
         postId,
         revision: schedule.revision,

@@ -2,7 +2,7 @@ import { proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
 /**
- * Quick steps on our own database. Local, because each history event is a write to the cluster: a post costs
+ * Quick activities on our own database. Local, because each history event is a write to the cluster: a post costs
  * 18 events this way and 28 with regular activities. Safe to repeat, so Temporal retries until the database is back.
  */
 const local = {

@@ -1,13 +1,13 @@
 import { sleep } from '@temporalio/workflow';
 import type { Claim } from '../activities/claim-post.ts';
 import { calmAfterMs } from '../domain/pacing.ts';
+import { claimPost } from './local-activities.ts';
 import type { PublishPostInput } from './messages.ts';
-import { claimPost } from './own-steps.ts';
 import type { Schedule } from './schedule.ts';
 
 // After the first timer: histories of claims that named no rest go on without one.
 
-/** Keeps a workflow's claims apart. */
+/** Spaces a workflow's claims. */
 export type Pace = {
   /** How many were made shortly after each other. */
   claims: number;
@@ -15,8 +15,8 @@ export type Pace = {
   notBeforeMs: number;
 };
 
-/** @returns whether there was something to wait for. */
-export async function untilRested({ notBeforeMs }: Pace): Promise<boolean> {
+/** Waits until the next claim may be made. @returns whether it had to wait. */
+export async function untilMayClaim({ notBeforeMs }: Pace): Promise<boolean> {
   const restMs = notBeforeMs - Date.now();
   if (restMs <= 0) {
     return false;
@@ -26,8 +26,8 @@ export async function untilRested({ notBeforeMs }: Pace): Promise<boolean> {
   return true;
 }
 
-/** Asks the database whether the post goes out now, and notes when it may be asked again. */
-export async function claimInTime(
+/** Claims the post, and keeps when the next claim may be made. */
+export async function paceClaim(
   { workspaceId, postId }: PublishPostInput,
   pace: Pace,
 ): Promise<Claim> {
@@ -43,13 +43,13 @@ export async function claimInTime(
 }
 
 /**
- * Takes over what the database said, unless a message that came while it was asked is newer. Its revision may be lower
- * than the highest that was heard: a database that was restored or failed over goes on from what it has, and a message
- * may be made up.
+ * Sets the schedule to what the claim answered, unless a signal that came during the claim is newer. The claim's revision
+ * may be lower than the highest that was signalled: a database that was restored or failed over goes on from what it has,
+ * and a signal may be made up.
  *
- * @param heard The revision before it was asked.
+ * @param heard The schedule's revision before the claim.
  */
-export function believe(
+export function adoptClaim(
   schedule: Schedule,
   heard: number,
   claim: Exclude<Claim, { readonly kind: 'gone' }>,
