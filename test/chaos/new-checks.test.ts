@@ -100,7 +100,7 @@ test('a post that slept through a restore, or had ended before its backup, is he
       { channel: { ...unconfirmed, url: null }, history: { endedAtMs: dueMs + 1000 } },
       restore,
     );
-    t.deepEqual(invariants, ['unconfirmed although somebody could tell']);
+    t.deepEqual(invariants, ['unconfirmed although the network could tell']);
     t.is(history && eventsDue(history).least, 1);
   }
 });
@@ -155,5 +155,5 @@ test('the chaos suite finds a channel that a cancel in mid-send left unconfirmed
     history: { cancels },
     channel: { status: 'unconfirmed', ...error },
   });
-  t.deepEqual(findings(cancelled), ['unconfirmed although somebody could tell']);
+  t.deepEqual(findings(cancelled), ['unconfirmed although the network could tell']);
 });

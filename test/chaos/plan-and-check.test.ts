@@ -107,7 +107,7 @@ const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
   ],
   'an unconfirmed channel that could have been confirmed': [
     evidenceOf({ channel: { status: 'unconfirmed', error_code: 'unconfirmed', error: 'Look.' } }),
-    'unconfirmed although somebody could tell',
+    'unconfirmed although the network could tell',
   ],
   'a request before the time': [
     evidenceOf({ creates: [{ labels: [found(1)], askedAtMs: dueMs - 1, account: 'me' }] }),

@@ -147,6 +147,20 @@ test('each file and heading that a page or the README points at is there', (t) =
   }
 });
 
+test('each file of the project that a page or the README names is there', (t) => {
+  const files = ['README.md', ...globSync('docs/*.md', { cwd: root })];
+  const named = files.flatMap((file) =>
+    [...read(file).matchAll(/`(?<name>[a-z][\w\-]*\/[\w\-.\/]+\.(?:ts|json|mjs))`/gv)].map(
+      ([, name = '']) => ({ file, name }),
+    ),
+  );
+
+  t.true(named.length > 30);
+  for (const { file, name } of named) {
+    t.notThrows(() => read(name), `${file}: ${name}`);
+  }
+});
+
 test('the README is short', (t) => {
   t.true(read('README.md').split('\n').length <= 200);
 });

@@ -35,7 +35,7 @@ export const invariants = [
   'status says other than the network',
   'live, and nothing says so',
   'not published, and no code says why',
-  'unconfirmed although somebody could tell',
+  'unconfirmed although the network could tell',
   'late while another server hung',
   'events missing',
   'events too many',

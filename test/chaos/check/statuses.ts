@@ -41,7 +41,7 @@ export function checkStatuses(evidence: Evidence): Violation[] {
     const isDoomed = evidence.plan.channels[sent.channel]?.revokedAtMs !== null;
     const isForgotten = history.restores > 0;
     if (result.status === 'unconfirmed' && !isDoomed && !isForgotten) {
-      complain('unconfirmed although somebody could tell', String(result.error));
+      complain('unconfirmed although the network could tell', String(result.error));
     } else if (
       result.status === 'failed' &&
       !(isDoomed && result.error_code === 'access_lost') &&
