@@ -14,7 +14,7 @@ const minutes = 60_000;
 const sweeps = sharedSweeps(test, { workers: true });
 const { newWorkspace, sweep, postHandle } = sweeps;
 
-/** Gives a post a time that has passed, of which Temporal is not told. @param more What else is set. */
+/** Gives a post a time that has passed, without a sync. @param more What else is set. */
 const makeOverdue = (id: string, more = ''): Promise<unknown> =>
   sweeps.punctual.orm.em
     .fork()
@@ -83,12 +83,12 @@ test.serial(
 );
 
 test.serial(
-  'an overdue post of which Temporal was told more than the database knows is found the second time, and goes out',
+  'an overdue post that was synced with a revision above its own is found the second time, and goes out',
   async (t) => {
     const network = fakeNetwork();
     const { client, schedule, finds } = await newWorkspace(t, network);
     const id = await schedule(60 * minutes);
-    // As earlier versions left it: Temporal was told of revisions that the database has forgotten.
+    // As earlier versions left it: Temporal knows revisions that the database has lost.
     await makeOverdue(id, ', synced_revision = revision + 3');
 
     await mustGoOutAtSecondLook(t, { client, network, finds, id });
@@ -96,7 +96,7 @@ test.serial(
 );
 
 test.serial(
-  'a post whose move to a later time a failover lost while Temporal was told of it goes out',
+  'a post whose move to a later time a failover lost once it was synced goes out',
   async (t) => {
     const network = fakeNetwork();
     const { client, schedule, finds } = await newWorkspace(t, network);
@@ -112,7 +112,7 @@ test.serial(
     await makeOverdue(id);
     await poll(
       () => orm.em.fork().execute('select 1 from posts where synced_revision < revision'),
-      (untold) => untold.length === 0,
+      (unsynced) => unsynced.length === 0,
     );
 
     await mustGoOutAtSecondLook(t, { client, network, finds, id });

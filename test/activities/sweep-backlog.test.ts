@@ -10,7 +10,7 @@ const minutes = 60_000;
 const sweeps = sharedSweeps(test, { workers: false });
 const { newWorkspace, sweep } = sweeps;
 
-/** Stores posts that were told of, a millisecond apart, and looked at a minute ago or never. @returns their ids. */
+/** Stores posts that were synced, a millisecond apart, and scanned a minute ago or never. @returns their ids. */
 async function storeTold(workspaceId: string, posts: number, inMinutes: number): Promise<string[]> {
   const firstAt = new Date(Date.now() + inMinutes * minutes);
   const rows = await sweeps.punctual.orm.em.fork().execute<{ id: string }[]>(

@@ -115,7 +115,7 @@ test.serial('a post whose workflow ended by a cancel that a failover lost goes o
   const network = fakeNetwork();
   const { client, lose, finds } = await newWorkspace(t, network);
   const id = await lose();
-  // As earlier versions left it: Temporal was told of a revision that the database has forgotten.
+  // As earlier versions left it: Temporal knows a revision that the database has lost.
   const ahead = 'update posts set synced_revision = revision + 1 where id = ?';
   await sweeps.punctual.orm.em.fork().execute(ahead, [id]);
 
@@ -161,23 +161,20 @@ test.serial('a delivery whose workflow was terminated is made', async (t) => {
   t.deepEqual(await finds(), [{ kind: 'delivery_gone', post_id: null, delivery_id: id }]);
 });
 
-test.serial(
-  'a delivery of which Temporal was told of a replay that a failover lost is made',
-  async (t) => {
-    const { client } = await newWorkspace(t, fakeNetwork());
-    const { punctual, receiver } = sweeps;
-    const hook = { url: receiver.url, events: ['post.failed'] };
-    const endpoint = (await client.post('/webhooks', hook)).body.webhook.id;
-    const id = await storeDelivery(punctual, client.workspaceId, 'pending');
-    const ahead = 'update deliveries set synced_round = round + 1 where id = ?';
-    await punctual.orm.em.fork().execute(ahead, [id]);
+test.serial('a delivery whose replay a failover lost once it was synced is made', async (t) => {
+  const { client } = await newWorkspace(t, fakeNetwork());
+  const { punctual, receiver } = sweeps;
+  const hook = { url: receiver.url, events: ['post.failed'] };
+  const endpoint = (await client.post('/webhooks', hook)).body.webhook.id;
+  const id = await storeDelivery(punctual, client.workspaceId, 'pending');
+  const ahead = 'update deliveries set synced_round = round + 1 where id = ?';
+  await punctual.orm.em.fork().execute(ahead, [id]);
 
-    t.like(await sweep(3 * minutes), { looked: 1, deliveriesGone: 1 });
+  t.like(await sweep(3 * minutes), { looked: 1, deliveriesGone: 1 });
 
-    t.is((await client.finalDelivery(endpoint)).status, 'delivered');
-    t.is(await deliveryHandle(id).result(), 'delivered');
-  },
-);
+  t.is((await client.finalDelivery(endpoint)).status, 'delivered');
+  t.is(await deliveryHandle(id).result(), 'delivered');
+});
 
 test.serial(
   'a post that was cancelled while Temporal was asked about it is not found',

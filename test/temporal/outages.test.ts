@@ -17,7 +17,7 @@ import { startWebhooks } from '../support/webhooks.ts';
 
 const test = needs('temporal');
 
-/** Only what is told goes through the gate: the workers reach Temporal all the time, as timers would go off. */
+/** Only syncs go through the gate: the workers reach Temporal all the time, as timers would go off. */
 const shared = beforeTests(test, async (scope) => {
   const real = await freshNamespace();
   const gate = await tcpGate(scope, targetOf(real['TEMPORAL_ADDRESS'] ?? '', 7233));
@@ -31,19 +31,19 @@ const shared = beforeTests(test, async (scope) => {
 /** From when every test is ready, neither the API nor the relay reach Temporal. */
 const away = rendezvous(test, () => shared().gate.close());
 
-/** Temporal is back when every test has done something meanwhile, and was told of it all. */
+/** Temporal is back when every test has done something meanwhile, and all of it is synced. */
 const back = rendezvous(test, async () => {
   const { gate } = shared();
   await sleep(2500); // The API gives up after 2 s.
-  const missed = await untold();
+  const missed = await unsynced();
   await gate.open();
   // That a lost connection and what was not heard are tried again soon is shown elsewhere, by tries and a held clock.
-  await poll(untold, (ids) => ids.length === 0);
+  await poll(unsynced, (ids) => ids.length === 0);
   return missed;
 });
 
 /** Ids of all posts and deliveries that Temporal has yet to hear of. */
-async function untold(): Promise<string[]> {
+async function unsynced(): Promise<string[]> {
   const rows = await shared()
     .api.punctual.orm.em.fork()
     .execute<{ id: string }[]>(
@@ -89,7 +89,7 @@ async function workspace() {
     /** @returns the id of a post that is due in so many milliseconds, of which Temporal has heard. */
     schedule: async (inMs: number): Promise<string> => {
       const { id } = (await client.post('/posts', request(inMs))).body.post;
-      await poll(untold, (ids) => !ids.includes(id));
+      await poll(unsynced, (ids) => !ids.includes(id));
       await untilBegun(handleOf(id));
       return id;
     },

@@ -51,7 +51,7 @@ function refusing(ids: readonly string[]): Client {
   return clientWith({ start: refuse, signalWithStart: refuse });
 }
 
-/** A workspace with a channel, and posts of it that Temporal was never told of. */
+/** A workspace with a channel, and posts of it that were never synced. */
 async function workspace() {
   const { punctual } = api;
   const client = await api.newClient();
@@ -62,7 +62,7 @@ async function workspace() {
     channel,
     /** @param inMs When it is due, from the beginning of the test. @returns its id. */
     store: (inMs: number) => storeUntold(punctual, client.workspaceId, new Date(now + inMs)),
-    untold: async (): Promise<string[]> => {
+    unsynced: async (): Promise<string[]> => {
       const rows = await punctual.orm.em
         .fork()
         .execute<{ id: string }[]>(
@@ -74,21 +74,18 @@ async function workspace() {
   };
 }
 
-test.serial(
-  'after an outage Temporal is told first of the posts that are overdue longest',
-  async (t) => {
-    const { store, untold } = await workspace();
-    const later: string[] = [];
-    for (let n = 0; n < 50; n += 1) {
-      later.push(await store(60_000 * (n + 1)));
-      await store(-60_000 * (n + 1));
-    }
+test.serial('after an outage the posts that are overdue longest are synced first', async (t) => {
+  const { store, unsynced } = await workspace();
+  const later: string[] = [];
+  for (let n = 0; n < 50; n += 1) {
+    later.push(await store(60_000 * (n + 1)));
+    await store(-60_000 * (n + 1));
+  }
 
-    t.is(await relayOnce({ ...relay(), client: takesAll() }), 50);
+  t.is(await relayOnce({ ...relay(), client: takesAll() }), 50);
 
-    t.deepEqual(await untold(), later.toSorted());
-  },
-);
+  t.deepEqual(await unsynced(), later.toSorted());
+});
 
 test.serial('a hundred and twenty posts that Temporal refuses for ever hold up none', async (t) => {
   const { store } = await workspace();
@@ -107,8 +104,8 @@ test.serial('a hundred and twenty posts that Temporal refuses for ever hold up n
   t.is(await runOf(api.punctual, bad[0] ?? ''), null);
 });
 
-test.serial('a post that Temporal refused is told of when Temporal takes it', async (t) => {
-  const { store, untold } = await workspace();
+test.serial('a post that Temporal refused is synced when Temporal takes it', async (t) => {
+  const { store, unsynced } = await workspace();
   const id = await store(3_600_000);
   let refusals = 0;
   const log = testLog.child({});
@@ -119,15 +116,15 @@ test.serial('a post that Temporal refused is told of when Temporal takes it', as
     (count) => count >= 2,
   );
   await stop();
-  t.deepEqual(await untold(), [id]);
+  t.deepEqual(await unsynced(), [id]);
 
   t.teardown(startRelay(relay()));
-  await poll(untold, (ids) => ids.length === 0);
+  await poll(unsynced, (ids) => ids.length === 0);
   t.not(await runOf(api.punctual, id), null);
 });
 
 test.serial('a thousand posts whose start was lost are all started', async (t) => {
-  const { store, untold } = await workspace();
+  const { store, unsynced } = await workspace();
   const ids: string[] = [];
   for (let n = 0; n < 1000; n += 20) {
     ids.push(
@@ -137,16 +134,16 @@ test.serial('a thousand posts whose start was lost are all started', async (t) =
 
   const began = Date.now();
   t.teardown(startRelay(relay()));
-  await poll(untold, (left) => left.length === 0);
-  t.log(`all told after ${((Date.now() - began) / 1000).toFixed(1)} s`);
+  await poll(unsynced, (left) => left.length === 0);
+  t.log(`all synced after ${((Date.now() - began) / 1000).toFixed(1)} s`);
 
   const runs = await Promise.all(ids.map((id) => runOf(api.punctual, id)));
   t.is(new Set(runs.filter((run) => run !== null)).size, 1000);
 });
 
-/** Two posts that Temporal was told of as they were at first, and not as they are now. */
+/** Two posts that were synced as they were at first, and not as they are now. */
 async function editedPosts() {
-  const { client, channel, untold } = await workspace();
+  const { client, channel, unsynced } = await workspace();
   const schedule = async (): Promise<string> => {
     const post = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 60 };
     return (await client.post('/posts', post)).body.post.id;
@@ -155,30 +152,30 @@ async function editedPosts() {
   await poll(
     async () => {
       await relayOnce(relay()); // Where the API gave up.
-      return untold();
+      return unsynced();
     },
     (left) => left.length === 0,
   );
   await api.punctual.orm.em
     .fork()
     .execute('update posts set revision = 2 where workspace_id = ?', [client.workspaceId]);
-  return { ids, untold };
+  return { ids, unsynced };
 }
 
 test.serial('a post that Temporal does not take holds up no other', async (t) => {
-  const { ids, untold } = await editedPosts();
+  const { ids, unsynced } = await editedPosts();
   const [bad, good] = ids;
   const deps = { ...relay(), client: refusing([bad]) };
 
-  let told = 0;
+  let synced = 0;
   await poll(
     // Once is enough, unless this machine is so busy that Temporal does not answer in time.
-    async () => (told += await relayOnce(deps)),
+    async () => (synced += await relayOnce(deps)),
     (count) => count > 0,
   );
-  t.is(told, 1);
+  t.is(synced, 1);
 
-  t.deepEqual(await untold(), [bad]);
+  t.deepEqual(await unsynced(), [bad]);
   const handle = api.punctual.temporal.client.workflow.getHandle(postWorkflowId(good));
   t.is((await handle.describe()).status.name, 'RUNNING');
 });
@@ -228,9 +225,9 @@ test.serial(
     let idle = 0;
 
     const relays = Array.from({ length: 8 }, async () => {
-      const told = await relayOnce({ ...relay(), orm: others, client });
-      idle += told === 0 ? 1 : 0;
-      return told;
+      const synced = await relayOnce({ ...relay(), orm: others, client });
+      idle += synced === 0 ? 1 : 0;
+      return synced;
     });
     await poll(
       async () => idle,
@@ -244,7 +241,7 @@ test.serial(
     t.is(open?.count, 4);
     answered.resolve();
     t.is(
-      (await Promise.all(relays)).reduce((sum, told) => sum + told, 0),
+      (await Promise.all(relays)).reduce((sum, synced) => sum + synced, 0),
       200,
     );
   },

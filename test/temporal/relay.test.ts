@@ -14,7 +14,7 @@ import { testLog } from '../support/temporal.ts';
 import { runOf, startedWith } from './started-with.ts';
 
 const test = needs('temporal');
-// Its client is that of the relays, too: nobody tells a second time what a busy Temporal has not yet answered.
+// Its client is that of the relays, too: no row is synced a second time while a busy Temporal has not yet answered.
 const api = sharedApi(test, { patientTemporal: true });
 
 const dueAt = new Date(Date.now() + 24 * 3_600_000).toISOString();
@@ -35,30 +35,30 @@ async function workspace() {
   await storeChannel(punctual, client.workspaceId);
   const deps: RelayDeps = { ...punctual, client: punctual.temporal.client, log: testLog };
   const store = (): Promise<string> => storeUntold(punctual, client.workspaceId, dueAt);
-  const tell = (relays = 1): Promise<number[]> => tellAll(client, deps, { relays });
+  const sync = (relays = 1): Promise<number[]> => syncAll(client, deps, { relays });
   const schedule = async (): Promise<string> => {
     const id = await store();
-    await tell();
+    await sync();
     return id;
   };
-  return { punctual, client, deps, store, tell, schedule };
+  return { punctual, client, deps, store, sync, schedule };
 }
 
 type Looks = { readonly relays?: number; readonly graceMs?: number; readonly left?: string[] };
 
-/** Lets relays look, side by side, until only these posts are left. @returns how many posts each look told of. */
-async function tellAll(client: Client, deps: RelayDeps, looks: Looks): Promise<number[]> {
+/** Lets relays look, side by side, until only these posts are left. @returns how many posts each look synced. */
+async function syncAll(client: Client, deps: RelayDeps, looks: Looks): Promise<number[]> {
   const { relays = 1, graceMs = 0, left = [] } = looks;
-  const told: number[] = [];
+  const synced: number[] = [];
   const look = (): Promise<number> => relayOnce(deps, { graceMs });
   await poll(
     async () => {
-      told.push(...(await Promise.all(Array.from({ length: relays }, look))));
+      synced.push(...(await Promise.all(Array.from({ length: relays }, look))));
       return unsynced(client);
     },
     (ids) => isDeepStrictEqual(ids, left),
   );
-  return told;
+  return synced;
 }
 
 async function signalsTo({ temporal }: Punctual, id: string): Promise<string[]> {
@@ -76,7 +76,7 @@ async function unsynced({ workspaceId }: Client): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-const forget = ({ workspaceId }: Client): Promise<unknown> =>
+const markUnsynced = ({ workspaceId }: Client): Promise<unknown> =>
   api.punctual.orm.em
     .fork()
     .execute('update posts set synced_revision = 0 where workspace_id = ?', [workspaceId]);
@@ -88,7 +88,7 @@ const holds = (value: unknown, text: string): boolean =>
       typeof value === 'object' &&
       Object.values(value).some((field) => holds(field, text));
 
-/** Schedules a post and waits until Temporal was told of it, by the API alone: no relay runs. */
+/** Schedules a post and waits until it is synced, by the API alone: no relay runs. */
 async function toldByApi(client: Client): Promise<string> {
   const { body: mine } = await client.get('/channels');
   const channels = mine.channels.map(({ id }: { id: string }) => id);
@@ -118,11 +118,11 @@ test.serial(
 test.serial(
   'a post whose start was dropped is started by the relay, with all that the API would have said',
   async (t) => {
-    const { punctual, client, deps, store, tell } = await workspace();
+    const { punctual, client, deps, store, sync } = await workspace();
     const id = await store();
     t.is(await runOf(punctual, id), null);
 
-    t.is(sum(await tell()), 1);
+    t.is(sum(await sync()), 1);
 
     const input = { workspaceId: client.workspaceId, postId: id, revision: 1, dueAt };
     t.deepEqual(await startedWith(punctual, id), { status: 'RUNNING', input: [input] });
@@ -131,46 +131,49 @@ test.serial(
 );
 
 test.serial(
-  'a workflow that was ended from outside runs anew when Temporal is told again',
+  'a workflow that was ended from outside runs anew when its post is synced again',
   async (t) => {
-    const { punctual, client, tell, schedule } = await workspace();
+    const { punctual, client, sync, schedule } = await workspace();
     const id = await schedule();
     await punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).terminate('lost');
     const lost = await runOf(punctual, id);
-    await forget(client);
+    await markUnsynced(client);
 
-    t.is(sum(await tell()), 1);
+    t.is(sum(await sync()), 1);
 
     t.is((await startedWith(punctual, id)).status, 'RUNNING');
     t.not(await runOf(punctual, id), lost);
   },
 );
 
-test.serial('a workflow that runs already is left alone when Temporal is told again', async (t) => {
-  const { punctual, client, tell, schedule } = await workspace();
-  const id = await schedule();
-  const run = await runOf(punctual, id);
-  await forget(client);
+test.serial(
+  'a workflow that runs already is left alone when its post is synced again',
+  async (t) => {
+    const { punctual, client, sync, schedule } = await workspace();
+    const id = await schedule();
+    const run = await runOf(punctual, id);
+    await markUnsynced(client);
 
-  t.is(sum(await tell()), 1);
+    t.is(sum(await sync()), 1);
 
-  t.is(await runOf(punctual, id), run);
-  t.is((await startedWith(punctual, id)).status, 'RUNNING');
-});
+    t.is(await runOf(punctual, id), run);
+    t.is((await startedWith(punctual, id)).status, 'RUNNING');
+  },
+);
 
 test.serial(
-  'several relays at once share the outbox: each post is told once, in batches of 50',
+  'several relays at once share the outbox: each post is synced once, in batches of 50',
   async (t) => {
-    const { punctual, client, store, tell } = await workspace();
+    const { punctual, client, store, sync } = await workspace();
     const ids = await Promise.all(Array.from({ length: 120 }, store));
-    await tell();
+    await sync();
     const runs = await Promise.all(ids.map((id) => runOf(punctual, id)));
-    await forget(client);
+    await markUnsynced(client);
 
-    const told = await tell(4);
+    const synced = await sync(4);
 
-    t.is(sum(told), 120, told.join(' '));
-    t.true(told.every((count) => count <= 50));
+    t.is(sum(synced), 120, synced.join(' '));
+    t.true(synced.every((count) => count <= 50));
     t.deepEqual(await Promise.all(ids.map((id) => runOf(punctual, id))), runs);
   },
 );
@@ -184,9 +187,9 @@ test.serial('a draft needs no workflow, and the relay has nothing to do for it',
 });
 
 test.serial(
-  'a post that became a draft is told to stop, and one that never had a workflow is as good as told',
+  'the workflow of a post that became a draft is cancelled, and a draft that never had one counts as synced',
   async (t) => {
-    const { punctual, client, tell, schedule } = await workspace();
+    const { punctual, client, sync, schedule } = await workspace();
     const id = await schedule();
     const draft = (await client.post('/posts', { body: 'x' })).body.post.id;
     const em = punctual.orm.em.fork();
@@ -195,7 +198,7 @@ test.serial(
       [client.workspaceId],
     );
 
-    t.is(sum(await tell()), 2);
+    t.is(sum(await sync()), 2);
 
     t.is(await runOf(punctual, draft), null);
     t.deepEqual(await signalsTo(punctual, id), ['cancel']);
@@ -203,7 +206,7 @@ test.serial(
 );
 
 test.serial(
-  'a new time that the API is still telling Temporal of is not told a second time by the relay',
+  'a new time that the API is still syncing is not synced a second time by the relay',
   async (t) => {
     const { punctual, client, deps, store, schedule } = await workspace();
     const postId = await schedule();
@@ -229,8 +232,8 @@ test.serial(
       );
     }
     t.deepEqual(await signalsTo(punctual, postId), []);
-    const told = { workspaceId, postId, status: 'scheduled', revision: 2, dueAt: laterAt };
-    await syncPost(punctual.temporal.client, punctual.orm.em.fork(), told);
+    const synced = { workspaceId, postId, status: 'scheduled', revision: 2, dueAt: laterAt };
+    await syncPost(punctual.temporal.client, punctual.orm.em.fork(), synced);
     await stop();
 
     t.deepEqual(await signalsTo(punctual, postId), ['reschedule']);
@@ -238,7 +241,7 @@ test.serial(
 );
 
 test.serial(
-  'what the API could not tell Temporal of is told by the relay, however far their clocks are apart',
+  'what the API could not sync is synced by the relay, however far their clocks are apart',
   async (t) => {
     const { punctual, client, deps, schedule } = await workspace();
     const [now, ahead, behind] = [await schedule(), await schedule(), await schedule()];
@@ -254,8 +257,8 @@ test.serial(
     await change(behind, -300_000);
     await change(now, 0);
 
-    const told = await tellAll(client, { ...deps, orm }, { graceMs: 60_000, left: [now] });
-    t.is(sum(told), 2);
+    const synced = await syncAll(client, { ...deps, orm }, { graceMs: 60_000, left: [now] });
+    t.is(sum(synced), 2);
 
     t.teardown(startRelay(deps));
     await poll(
@@ -277,7 +280,7 @@ test.serial('a running relay outlives an outage of the database', async (t) => {
   t.teardown(startRelay({ ...deps, orm, log }));
 
   await gate.close();
-  await forget(client);
+  await markUnsynced(client);
   await failed.promise;
   t.is((await unsynced(client)).length, 1);
   await gate.open();

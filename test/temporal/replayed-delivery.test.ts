@@ -46,10 +46,10 @@ const relay = (): RelayDeps => {
 const relayed = (): Promise<number> =>
   poll(
     () => relayOnce(relay()),
-    (told) => told > 0,
+    (synced) => synced > 0,
   );
 
-/** What an API leaves behind that ends right after its commit: a new round that Temporal was never told of. */
+/** What an API leaves behind that ends right after its commit: a new round that was never synced. */
 const beginUntold = ({ workspaceId }: Subscription, id: string): Promise<unknown> =>
   relay()
     .orm.em.fork()
@@ -83,7 +83,7 @@ async function startWebhookWorker(t: ExecutionContext): Promise<void> {
   });
 }
 
-// What is told of by the test, and what lies there while no worker runs, must not meet the relay and the workers of the
+// What the test syncs, and what lies there while no worker runs, must not meet the relay and the workers of the
 // others: so these come first, and one at a time.
 
 test.serial('a replay that Temporal never heard of is begun by the relay, once', async (t) => {
@@ -105,7 +105,7 @@ test.serial('a replay that Temporal never heard of is begun by the relay, once',
   t.is(mine.receiver.arrived.length, 1);
 });
 
-test.serial('a new round that is told of twice is delivered once', async (t) => {
+test.serial('a new round that is synced twice is delivered once', async (t) => {
   const mine = await endpoint();
   const deliveryId = await mine.store('failed');
   await beginUntold(mine, deliveryId);
@@ -122,7 +122,7 @@ test.serial('a new round that is told of twice is delivered once', async (t) => 
 });
 
 test.serial(
-  'a replay after one that a failover lost while Temporal was told of it is begun by the relay',
+  'a replay after one that a failover lost once it was synced is begun by the relay',
   async (t) => {
     const mine = await endpoint();
     const deliveryId = await mine.store('failed');
@@ -156,7 +156,7 @@ test.serial(
         await relayOnce(relay()); // Where the API gave up.
         return relay().orm.em.fork().execute<unknown[]>(unsynced, [deliveryId]);
       },
-      (untold) => untold.length === 0,
+      (left) => left.length === 0,
     );
     await startWebhookWorker(t);
 

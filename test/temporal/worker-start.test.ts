@@ -26,7 +26,7 @@ import { spawnWorker, type WorkerProcess } from '../support/worker-process.ts';
 
 const test = needs('temporal');
 
-/** A Punctual whose Temporal was told of no search attributes. */
+/** A Punctual whose Temporal has no search attributes. */
 const unsearchable = sharedWebhooks(test, { workers: true });
 
 /** A Temporal without workers. What a test leaves there would fire each minute for ever. */
@@ -220,7 +220,7 @@ async function ours(handle: WorkflowHandle): Promise<string[]> {
 }
 
 test('on a Temporal where another program uses the name of an attribute, posts go out without any', async (t) => {
-  // A Temporal of its own: what it is told of attributes stays.
+  // A Temporal of its own: attributes stay once they are registered.
   const punctual = await startApi(t, { networks: fakeNetworks });
   const { connection, namespace, client: its } = punctual.temporal;
   const { operatorService } = connection;
@@ -242,27 +242,27 @@ test('on a Temporal where another program uses the name of an attribute, posts g
   t.is(await its.workflow.getHandle(postWorkflowId(id)).result(), 'published');
 });
 
-test('an operator is told once that Temporal does not know the attributes', async (t) => {
+test('the log says once that Temporal does not know the attributes', async (t) => {
   const { orm, temporalEnv } = unsearchable.punctual;
   // A client of its own: each remembers for itself what its Temporal does not know.
   const { client } = temporalClient(t, temporalEnv);
   const said: string[] = [];
   const log = { warn: (_fields: object, message: string) => void said.push(message) };
-  const tell = (postId: string) => {
+  const sync = (postId: string) => {
     const dueAt = new Date(Date.now() + 3_600_000).toISOString();
     const workspaceId = crypto.randomUUID();
     const post = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
     return syncPost(client, orm.em.fork(), post, log as unknown as Logger);
   };
   const posts = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
-  const told = (post = '') =>
+  const answered = (post = '') =>
     poll(
-      () => tell(post).then(String, String), // Temporal may not answer in time.
+      () => sync(post).then(String, String), // Temporal may not answer in time.
       (outcome) => outcome === 'undefined',
     );
-  await told(posts[0]);
+  await answered(posts[0]);
 
-  await Promise.all(posts.map(told));
+  await Promise.all(posts.map(answered));
 
   for (const post of posts) {
     const handle = client.workflow.getHandle(postWorkflowId(post));

@@ -4,17 +4,17 @@ import { held, status } from '../support/answers.ts';
 import { sharedWebhooks } from '../support/webhooks.ts';
 import {
   delivered,
-  endpointWithHeldPlaces,
+  endpointWithHeldSlots,
   events,
-  type EndpointWithHeldPlaces,
-} from './support/held-places.ts';
+  type EndpointWithHeldSlots,
+} from './support/held-slots.ts';
 
 // One after the other: how many endpoints hang is counted over all workspaces.
 
 const api = sharedWebhooks(test);
 
 /** A request that gets no answer in its time. */
-const unanswered = (here: EndpointWithHeldPlaces) => ({
+const unanswered = (here: EndpointWithHeldSlots) => ({
   webhooks: {
     ...here.deps.egress,
     request: () => Promise.reject(new EgressError('timeout', 'No answer.', { maybeSent: true })),
@@ -22,7 +22,7 @@ const unanswered = (here: EndpointWithHeldPlaces) => ({
 });
 
 /** So many endpoints of another workspace hang, by the clock of `here` and for an hour. @returns how to end that. */
-async function othersHang(here: EndpointWithHeldPlaces, count: number) {
+async function othersHang(here: EndpointWithHeldSlots, count: number) {
   const em = api.punctual.orm.em.fork();
   await em.execute('update endpoint_places set rests_until = null'); // What earlier tests left.
   const { workspaceId } = await api.newClient();
@@ -45,7 +45,7 @@ async function othersHang(here: EndpointWithHeldPlaces, count: number) {
 test.serial(
   'an endpoint that hangs alone gets the next request as soon as one has ended',
   async (t) => {
-    const here = await endpointWithHeldPlaces(api, status(204));
+    const here = await endpointWithHeldSlots(api, status(204));
     for (const id of await events(here, 8)) {
       t.like(await here.attempt(id, unanswered(here)), { kind: 'again', code: 'timeout' });
     }
@@ -55,7 +55,7 @@ test.serial(
 test.serial(
   'the more endpoints hang, the longer each waits after a request without an answer; all together get two requests a second',
   async (t) => {
-    const here = await endpointWithHeldPlaces(api, status(204));
+    const here = await endpointWithHeldSlots(api, status(204));
     const end = await othersHang(here, 100);
     const ids = await events(here, 5);
     const [last = '', ...first] = ids;
@@ -77,7 +77,7 @@ test.serial(
   'an endpoint that answers again waits for nothing, however many others hang',
   async (t) => {
     const { answer, release } = held();
-    const here = await endpointWithHeldPlaces(api, answer);
+    const here = await endpointWithHeldSlots(api, answer);
     const end = await othersHang(here, 100);
     const [slow = '', next = '', ...silent] = await events(here, 5);
     const answered = here.attempt(slow);
@@ -104,7 +104,7 @@ test.serial(
   async (t) => {
     const waits = async (count: number, heldMs: number): Promise<number> => {
       const { answer, release } = held();
-      const here = await endpointWithHeldPlaces(api, answer);
+      const here = await endpointWithHeldSlots(api, answer);
       const end = await othersHang(here, count);
       const [waiting = '', ...first] = await events(here, 404);
       const hanging = first.slice(0, 4).map((id) => here.attempt(id));

@@ -4,7 +4,7 @@ import { held, status } from '../support/answers.ts';
 import { poll } from '../support/poll.ts';
 import { countDeliveries, queueEvents } from '../support/seed-deliveries.ts';
 import { sharedWebhooks, type Subscription } from '../support/webhooks.ts';
-import { delivered, endpointWithHeldPlaces, events } from './support/held-places.ts';
+import { delivered, endpointWithHeldSlots, events } from './support/held-slots.ts';
 
 const api = sharedWebhooks(test);
 
@@ -32,7 +32,7 @@ function attemptAll({ attempt }: Subscription, deliveries: readonly string[]) {
     (kind === 'done' ? delivering : mustWait).push(id);
   });
   return {
-    /** Resolves with those that found no place, when they are so many. */
+    /** Resolves with those that found no slot, when they are so many. */
     waiting: (count: number) =>
       poll(
         async () => mustWait,
@@ -44,7 +44,7 @@ function attemptAll({ attempt }: Subscription, deliveries: readonly string[]) {
 }
 
 /**
- * Delivers all, more at a time than there are places. Whoever finds none looks again when another has been delivered:
+ * Delivers all, more at a time than there are slots. One that finds none looks again when another has been delivered:
  * how long the product would have it wait is no part of this.
  */
 async function deliverAll(
@@ -78,7 +78,7 @@ test.serial(
   '20 events of one workspace arrive while the first 4 of 100 of another still wait for an answer',
   async (t) => {
     const { answer, waiting, lost, release } = held();
-    const hanging = await endpointWithHeldPlaces(api, answer);
+    const hanging = await endpointWithHeldSlots(api, answer);
     const healthy = await api.subscribe(status(204));
     const [slow, quick] = [await queued(hanging, 100), await queued(healthy, 20)];
     const first = attemptAll(hanging, slow);
@@ -100,7 +100,7 @@ test.serial(
   '1,000 events wait for a receiver that hangs; when it recovers all arrive, four at a time',
   async (t) => {
     const { answer, waiting, most, release } = held();
-    const hanging = await endpointWithHeldPlaces(api, answer);
+    const hanging = await endpointWithHeldSlots(api, answer);
     const first = attemptAll(hanging, await queued(hanging, 1000));
     const others = await first.waiting(996);
     t.is(waiting(), 4);
@@ -140,7 +140,7 @@ test.serial(
 
 test('an endpoint that hangs holds up no other of the same workspace', async (t) => {
   const { answer, waiting, release } = held();
-  const subscribed = await endpointWithHeldPlaces(api, answer);
+  const subscribed = await endpointWithHeldSlots(api, answer);
   const { client, workspaceId, attempt, receiver } = subscribed;
   const hanging = (await events(subscribed, 4)).map((id) => attempt(id));
   await receiver.nth(4);

@@ -8,7 +8,7 @@ const test = needs('temporal');
 const api = sharedWebhooks(test, { workers: true });
 
 /** An endpoint with a delivery whose round nobody has begun. */
-async function untold(answer = status(204)) {
+async function unsynced(answer = status(204)) {
   const mine = await api.subscribe(answer);
   const deliveryId = await mine.store('pending');
   const handle = api.punctual.temporal.client.workflow.getHandle(deliveryWorkflowId(deliveryId));
@@ -31,9 +31,9 @@ async function untold(answer = status(204)) {
   };
 }
 
-test('a replay is delivered though Temporal waits six hours for an attempt that the restored database has forgotten', async (t) => {
+test('a replay is delivered though Temporal waits six hours for an attempt that the restored database has lost', async (t) => {
   for (const rounds of [2, 5]) {
-    const { client, webhookId, set, replay, receiver, handle, asleep } = await untold();
+    const { client, webhookId, set, replay, receiver, handle, asleep } = await unsynced();
     const later = `next_attempt_at = clock_timestamp() + interval '6 hours'`;
     await set(`${later}, round = ${rounds}, synced_round = ${rounds - 1}`);
     await asleep();
@@ -49,7 +49,7 @@ test('a replay is delivered though Temporal waits six hours for an attempt that 
 
 test('a replay that somebody made up repeats no request, neither while one is under way nor while one is waited for', async (t) => {
   const slow = held();
-  const { client, webhookId, set, receiver, handle, asleep } = await untold(slow.answer);
+  const { client, webhookId, set, receiver, handle, asleep } = await unsynced(slow.answer);
   await set(`next_attempt_at = clock_timestamp() + interval '6 hours', synced_round = 0`);
   await asleep();
   await handle.signal('replay', { round: 7 });
@@ -68,7 +68,7 @@ test('a replay that somebody made up repeats no request, neither while one is un
 });
 
 test('a replay that is none of ours is ignored', async (t) => {
-  const { client, webhookId, set, receiver, handle, asleep } = await untold();
+  const { client, webhookId, set, receiver, handle, asleep } = await unsynced();
   await set(`next_attempt_at = clock_timestamp() + interval '6 hours', synced_round = 0`);
   await asleep();
   const signal = handle.signal.bind(handle) as (...args: unknown[]) => Promise<void>;

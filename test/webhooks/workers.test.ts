@@ -112,7 +112,7 @@ test('a delivery that waits in Temporal ends by itself when its endpoint is dele
 
 /**
  * Two workers in two processes: nothing but the database knows of both. However slow this machine is, their requests do
- * not give up, and the clock by which places are free again after a while stands still.
+ * not give up, and the clock by which slots are free again after a while stands still.
  */
 async function startTwoWorkers(t: ExecutionContext, punctual: Punctual, port: number) {
   // Ahead of the machine's, so that all that is queued is due.
@@ -137,7 +137,7 @@ test.serial(
     const { pass } = await startTwoWorkers(t, punctual, port);
     await queueEvents(punctual, hanging, 100);
     await hanging.receiver.nth(4);
-    pass(1000); // The longer it hangs, the more seldom the others look for a place.
+    pass(1000); // The longer it hangs, the more seldom the others look for a slot.
 
     await queueEvents(punctual, healthy, 20);
     await healthy.receiver.nth(20);

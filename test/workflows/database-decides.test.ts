@@ -118,7 +118,7 @@ test('an earlier time wins over a later one that arrives after it with a lower r
   const dueAt = new Date(Date.now() + hour / 2).toISOString();
   const earlier = `until **${dueAt}** (revision 3)`;
   await punctual.orm.em.fork().execute(
-    'update posts set scheduled_at = ?, revision = 3 where id = ?', // The relay tells of this one.
+    'update posts set scheduled_at = ?, revision = 3 where id = ?', // The relay syncs this one.
     [dueAt, id],
   );
   await poll(

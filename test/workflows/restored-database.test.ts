@@ -134,7 +134,7 @@ test('a post that the restored database has at a later time sleeps until then, a
   t.is(network.sentAtMs.length, 1);
 });
 
-test('an edit of a restored post is heard, though what was forgotten had a higher revision, or the same', async (t) => {
+test('an edit of a restored post counts, though what the restore lost had a higher revision, or the same', async (t) => {
   const { client, network, asleep, move, backUp } = await workspace(fakeNetwork());
   for (const moves of [[2], [2, 4]]) {
     const { id } = await asleep(hour);
@@ -163,7 +163,7 @@ test('a cancel of a restored post ends its workflow', async (t) => {
   t.is(network.sends.length, 0);
 });
 
-test('a post whose cancel a failover lost while Temporal was told of it goes out at its time', async (t) => {
+test('a post whose cancel a failover lost once it was synced goes out at its time', async (t) => {
   const { client, network, asleep, scheduledMs, tellLostCancel } = await workspace(timedNetwork());
   const { id, handle } = await asleep(15 * second);
   await tellLostCancel(id);

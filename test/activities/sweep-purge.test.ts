@@ -15,7 +15,7 @@ test.afterEach.always(async () => {
   await api.punctual.orm.em.fork().execute('truncate events, deliveries, delivery_attempts');
 });
 
-const forget = (): Promise<number> => purgeExpired({ ...api.punctual.deps, now: () => now });
+const purge = (): Promise<number> => purgeExpired({ ...api.punctual.deps, now: () => now });
 
 async function counts() {
   const count = async (table: string): Promise<number> => {
@@ -49,12 +49,12 @@ test.serial(
     await store('failed', new Date(aged(30).getTime() - 1));
     const kept = [await store('delivered', aged(30)), await store('failed', aged(29))];
 
-    t.is(await forget(), 6); // Three deliveries, three events.
+    t.is(await purge(), 6); // Three deliveries, three events.
 
     const { deliveries } = (await client.get(path)).body;
     t.deepEqual(deliveries.map(({ id }: { id: string }) => id).toSorted(), kept.toSorted());
     t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 7 });
-    t.is(await forget(), 0);
+    t.is(await purge(), 0);
   },
 );
 
@@ -67,11 +67,11 @@ test.serial(
     await storeDelivery(punctual, client.workspaceId, 'pending', aged(90));
     t.is((await client.post(`${path}/deliveries/${id}/replay`)).status, 202);
 
-    t.is(await forget(), 0);
+    t.is(await purge(), 0);
     t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
 
     await punctual.orm.em.fork().execute(`update deliveries set status = 'failed'`);
-    t.is(await forget(), 4);
+    t.is(await purge(), 4);
     t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
   },
 );
@@ -84,7 +84,7 @@ test.serial('a delivery that is being replayed at that moment is not taken away'
   await replaying.begin();
   await replaying.execute(`update deliveries set status = 'pending' where id = ?`, [id]);
   let isOver = false;
-  const forgetting = forget().finally(() => {
+  const purging = purge().finally(() => {
     isOver = true;
   });
   // Whoever waited for the row here would take it away after all.
@@ -94,7 +94,7 @@ test.serial('a delivery that is being replayed at that moment is not taken away'
     Boolean,
   );
   await replaying.commit();
-  await forgetting;
+  await purging;
 
   t.like(await counts(), { events: 1, deliveries: 1 });
 });
@@ -114,7 +114,7 @@ test.serial(
     await t.throwsAsync(storeDelivery(punctual, client.workspaceId, 'failed', aged(40)));
     t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 6 });
 
-    t.is(await forget(), 2); // One of the two deliveries is pending.
+    t.is(await purge(), 2); // One of the two deliveries is pending.
     t.deepEqual(await counts(), { events: 1, deliveries: 1, attempts: 0 });
   },
 );
@@ -129,7 +129,7 @@ test.serial('what is old goes in every workspace', async (t) => {
     await storeDelivery(punctual, workspaceId, 'delivered', aged(1));
   }
 
-  t.is(await forget(), 4);
+  t.is(await purge(), 4);
 
   t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 2 });
 });
@@ -141,12 +141,12 @@ test.serial(
     const { punctual } = api;
     await storeMany(punctual.orm, client.workspaceId, 10_050);
 
-    t.is(await forget(), 20_000);
+    t.is(await purge(), 20_000);
     t.deepEqual(await counts(), { events: 50, deliveries: 50, attempts: 50 });
     const { deliveries } = (await client.get(`${path}/deliveries`)).body;
     t.is(deliveries.at(-1).created_at, '2026-01-07T22:41:00.000Z'); // Number 10,001.
 
-    t.is(await forget(), 100);
+    t.is(await purge(), 100);
     t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
   },
 );
@@ -156,9 +156,9 @@ test.serial('sweeps side by side remove everything once', async (t) => {
   const { punctual } = api;
   await storeMany(punctual.orm, client.workspaceId, 3000);
 
-  const gone = await Promise.all([forget(), forget(), forget()]);
+  const gone = await Promise.all([purge(), purge(), purge()]);
 
-  const left = await forget();
+  const left = await purge();
   t.is(
     gone.reduce((sum, one) => sum + one, left),
     6000,

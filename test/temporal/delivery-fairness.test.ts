@@ -32,16 +32,17 @@ function ask<Row>(sql: string, { workspaceId, webhookId }: Endpoint): Promise<Ro
   return em.execute<Row[]>(`${sql} ${where}`, [workspaceId, webhookId]);
 }
 
-const untold = async (endpoint: Endpoint): Promise<number> => {
-  const sql = 'select count(*) filter (where synced_round < round)::int as untold from deliveries';
-  return (await ask<{ untold: number }>(sql, endpoint))[0]?.untold ?? 0;
+const unsynced = async (endpoint: Endpoint): Promise<number> => {
+  const sql =
+    'select count(*) filter (where synced_round < round)::int as unsynced from deliveries';
+  return (await ask<{ unsynced: number }>(sql, endpoint))[0]?.unsynced ?? 0;
 };
 
-/** Stores so many events for an endpoint, and tells Temporal of them. @returns their deliveries. */
-async function tellOf(endpoint: Endpoint, count: number): Promise<string[]> {
+/** Stores so many events for an endpoint, and syncs their deliveries. @returns their deliveries. */
+async function syncEvents(endpoint: Endpoint, count: number): Promise<string[]> {
   await queueEvents(api.punctual, endpoint, count);
   await poll(
-    () => relayOnce(relay()).then(() => untold(endpoint)),
+    () => relayOnce(relay()).then(() => unsynced(endpoint)),
     (left) => left === 0,
   );
   return (await ask<{ id: string }>('select id from deliveries', endpoint)).map(({ id }) => id);
@@ -66,13 +67,13 @@ const turnsMs = (deliveryIds: readonly string[]): Promise<number[]> =>
   );
 
 test.serial(
-  'of 100 replayed to an endpoint that hangs few have a turn before 20 of another workspace, told of behind them, have had theirs',
+  'of 100 replayed to an endpoint that hangs few have a turn before 20 of another workspace, synced behind them, have had theirs',
   async (t) => {
     const hanging = await api.subscribe(held().answer);
     const healthy = await api.subscribe(status(204));
 
-    const slow = await tellOf(hanging, 100);
-    const quick = await tellOf(healthy, 20);
+    const slow = await syncEvents(hanging, 100);
+    const quick = await syncEvents(healthy, 20);
     await startWorkers(t, api.punctual);
     await healthy.receiver.nth(20);
 
@@ -92,8 +93,8 @@ test.serial(
     const hook = { url: receiver.url, events: ['post.failed'] };
     const { id: second } = (await client.post('/webhooks', hook)).body.webhook;
 
-    const few = await tellOf({ workspaceId, webhookId: first }, 4);
-    const many = await tellOf({ workspaceId, webhookId: second }, 40);
+    const few = await syncEvents({ workspaceId, webhookId: first }, 4);
+    const many = await syncEvents({ workspaceId, webhookId: second }, 40);
 
     const turnOf = async (id = ''): Promise<unknown> =>
       (await historyOf(id))[0]?.workflowExecutionStartedEventAttributes?.priority;
@@ -103,7 +104,7 @@ test.serial(
 );
 
 test.serial(
-  'Temporal is told of 20 deliveries to one endpoint before it has been told of 500 older ones to another',
+  '20 deliveries to one endpoint are synced before 500 older ones to another',
   async (t) => {
     const [theirs, mine] = [await api.subscribe(), await api.subscribe()];
     await queueEvents(api.punctual, theirs, 500);
@@ -115,8 +116,8 @@ test.serial(
 
     t.is(await relayOnce({ ...relay(), client }), 50);
 
-    t.is(await untold(mine), 0);
-    t.is(await untold(theirs), 470);
+    t.is(await unsynced(mine), 0);
+    t.is(await unsynced(theirs), 470);
   },
 );
 
@@ -135,10 +136,10 @@ test.serial(
     t.deepEqual(await replay(mine), { replaying: 20 });
 
     await poll(
-      () => untold(mine),
+      () => unsynced(mine),
       (count) => count === 0,
     );
 
-    t.true((await untold(theirs)) > 0);
+    t.true((await unsynced(theirs)) > 0);
   },
 );

@@ -2,16 +2,16 @@ import test, { type ExecutionContext } from 'ava';
 import { held, inTurn, status, type Answer } from '../support/answers.ts';
 import { poll } from '../support/poll.ts';
 import { sharedWebhooks, type AttemptedDelivery } from '../support/webhooks.ts';
-import { delivered, endpointWithHeldPlaces, events } from './support/held-places.ts';
+import { delivered, endpointWithHeldSlots, events } from './support/held-slots.ts';
 
 const api = sharedWebhooks(test);
 
-const endpoint = (answer?: Answer) => endpointWithHeldPlaces(api, answer);
+const endpoint = (answer?: Answer) => endpointWithHeldSlots(api, answer);
 
 type Busy = { readonly waiting: number; readonly heldMs: number };
 
 /** Nothing was sent, nothing was counted, and it looks again before all who wait would have had their turn. */
-function mustLookAgain(t: ExecutionContext, attempted: AttemptedDelivery, busy: Busy): void {
+function assertLooksAgain(t: ExecutionContext, attempted: AttemptedDelivery, busy: Busy): void {
   t.like(attempted, { kind: 'again', code: 'endpoint_busy' });
   const inMs = waitOf(attempted);
   const mostMs = 100 + Math.max(200, (busy.waiting * busy.heldMs) / 4);
@@ -21,7 +21,7 @@ function mustLookAgain(t: ExecutionContext, attempted: AttemptedDelivery, busy: 
 const waitOf = (attempted: AttemptedDelivery): number =>
   (attempted.kind === 'again' && attempted.inMs) || 0;
 
-/** Waits until so many of these attempts have found no place. */
+/** Waits until so many of these attempts have found no slot. */
 function lookingAgain(
   all: readonly Promise<AttemptedDelivery>[],
   count: number,
@@ -46,7 +46,7 @@ test('a receiver that hangs has four requests under way and no more; others look
   await receiver.nth(4);
 
   for (const id of [fifth, sixth, fifth]) {
-    mustLookAgain(t, await attempt(id), { waiting: 6, heldMs: 0 });
+    assertLooksAgain(t, await attempt(id), { waiting: 6, heldMs: 0 });
   }
 
   t.is(waiting(), 4);
@@ -69,7 +69,7 @@ test('the first events of an endpoint may all come at once: four are sent', asyn
   const all = ids.map((id) => subscribed.attempt(id));
   await subscribed.receiver.nth(4);
   const busy = await lookingAgain(all, 16);
-  busy.forEach((attempted) => mustLookAgain(t, attempted, { waiting: 20, heldMs: 0 }));
+  busy.forEach((attempted) => assertLooksAgain(t, attempted, { waiting: 20, heldMs: 0 }));
   t.is(waiting(), 4);
   release(status(204));
   const ends = await Promise.all(all);
@@ -95,7 +95,7 @@ test('the longer an endpoint hangs and the more wait for it, the more seldom the
   const waits: number[] = [];
   for (let look = 0; look < 20; look += 1) {
     const attempted = await attempt(waiting);
-    mustLookAgain(t, attempted, { waiting: 5, heldMs: 8000 });
+    assertLooksAgain(t, attempted, { waiting: 5, heldMs: 8000 });
     waits.push(waitOf(attempted));
   }
 
@@ -105,7 +105,7 @@ test('the longer an endpoint hangs and the more wait for it, the more seldom the
   t.deepEqual(await attempt(waiting), delivered);
 });
 
-test('a place that another worker is about to take is passed over: nobody waits for it, and nobody gets it twice', async (t) => {
+test('a slot that another worker is about to take is skipped: no attempt waits for it, and none gets it twice', async (t) => {
   const { answer, most, release } = held();
   const subscribed = await endpoint(status(204));
   const { attempt, event, receiver, webhookId, workspaceId } = subscribed;
@@ -130,7 +130,7 @@ test('a place that another worker is about to take is passed over: nobody waits 
   t.is(most(), 3);
 });
 
-test('however a request ends, its place is free for the next one', async (t) => {
+test('however a request ends, its slot is free for the next one', async (t) => {
   const { answer, release } = held();
   const subscribed = await endpoint();
   const { attempt, event, receiver } = subscribed;
@@ -159,7 +159,7 @@ test('however a request ends, its place is free for the next one', async (t) => 
   );
 });
 
-test('a fault of ours that comes back at every attempt keeps no place from others', async (t) => {
+test('a fault of ours that comes back at every attempt keeps no slot from others', async (t) => {
   const subscribed = await endpoint(status(204));
   const { attempt, event, deps } = subscribed;
   const request = () => Promise.reject(new TypeError('A bug.'));
@@ -171,7 +171,7 @@ test('a fault of ours that comes back at every attempt keeps no place from other
   t.deepEqual(await attempt(await event()), delivered);
 });
 
-test('the places of a worker that died are free again after a while, and what it did not record is sent once more', async (t) => {
+test('the slots of a worker that died are free again after a while, and what it did not record is sent once more', async (t) => {
   const { answer, release } = held();
   const subscribed = await endpoint(answer);
   const { attempt, receiver, shown, hold } = subscribed;
@@ -180,7 +180,7 @@ test('the places of a worker that died are free again after a while, and what it
   await receiver.nth(4);
   const [first = ''] = ids;
   await hold(10_000); // A request may take as long.
-  mustLookAgain(t, await attempt(first), { waiting: 4, heldMs: 10_000 });
+  assertLooksAgain(t, await attempt(first), { waiting: 4, heldMs: 10_000 });
   await hold(11_000);
 
   const again = attempt(first);

@@ -74,20 +74,20 @@ test.serial(
     }
 
     await em.flush();
-    const forget = (deliveries: number, finds: number) =>
+    const purge = (deliveries: number, finds: number) =>
       purgeExpired({ ...punctual.deps, kept: { deliveries, finds } });
 
-    await forget(30, 30);
+    await purge(30, 30);
     t.deepEqual(
       [await count('deliveries'), await count('events'), await count('sweep_finds')],
       [4, 4, 4],
     );
-    await forget(7, 30);
+    await purge(7, 30);
     t.deepEqual(
       [await count('deliveries'), await count('events'), await count('sweep_finds')],
       [2, 2, 4],
     );
-    await forget(30, 7);
+    await purge(30, 7);
     t.deepEqual(
       [await count('deliveries'), await count('events'), await count('sweep_finds')],
       [2, 2, 2],

@@ -3,19 +3,19 @@ import type { AttemptedDelivery, Subscription, Webhooks } from '../../support/we
 
 export const delivered: AttemptedDelivery = { kind: 'done', status: 'delivered' };
 
-export type EndpointWithHeldPlaces = Subscription & {
+export type EndpointWithHeldSlots = Subscription & {
   /** Lets so much time pass. In milliseconds. */
   readonly hold: (ms: number) => Promise<void>;
 };
 
 /**
- * Makes an endpoint whose places are held by a clock that stands still: however slow the machine, no place comes free
+ * Makes an endpoint whose slots are held by a clock that stands still: however slow the machine, no slot comes free
  * by itself.
  */
-export async function endpointWithHeldPlaces(
+export async function endpointWithHeldSlots(
   api: Webhooks,
   answer?: Answer,
-): Promise<EndpointWithHeldPlaces> {
+): Promise<EndpointWithHeldSlots> {
   const subscribed = await api.subscribe(answer);
   const { pass, caughtUp } = subscribed;
   const hold = (ms: number): Promise<void> => {
