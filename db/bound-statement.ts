@@ -1,8 +1,8 @@
 import { isRaw, Utils, type Platform } from '@mikro-orm/core';
-import type { Em } from './orm.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
 
 /** A statement as Kysely sends it: its text, and its values apart from it. */
-export type BoundStatement = Parameters<ReturnType<Em['getKysely']>['executeQuery']>[0];
+export type BoundStatement = Parameters<ReturnType<EntityManager['getKysely']>['executeQuery']>[0];
 
 /** @param text With `$1`, `$2` and so on for the values. */
 export const boundStatement = (text: string, values: readonly unknown[]): BoundStatement => ({

@@ -5,6 +5,15 @@ import type { Static, TSchema, TUnsafe } from 'typebox';
 // they build. Only types of TypeBox are imported: its builders order keys otherwise, write `anyOf` for a nullable
 // value, and take longer to load than a request takes.
 
+/** A JSON value, as it comes back from the database: what a network prepares must survive a round trip. */
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
+
 /** The type of the values that fit a schema: `Value<typeof postSchema>`. */
 export type Value<S extends TSchema> = Static<S>;
 

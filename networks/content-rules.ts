@@ -1,5 +1,5 @@
 import type { VideoOptions } from '../domain/post-view.ts';
-import type { Json } from './network.ts';
+import type { Json } from '../domain/json-schema.ts';
 
 /** What is known of an attached file, read from its bytes. */
 export type MediaFacts = {

@@ -1,16 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
+import type { Json } from '../domain/json-schema.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { MediaFacts, Rules } from './content-rules.ts';
-
-/** JSON as it comes back from the database: what a network prepares must survive a round trip. */
-export type Json =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Json[]
-  | { readonly [key: string]: Json };
 
 /** A connected account, opened for one try. Secrets are in the clear here and nowhere else. */
 export type Connection = {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
-import type { Connection, Json } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { Connection } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 

@@ -3,7 +3,8 @@ import type { NetworkLimit } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { publishWindowMs } from '../../domain/next-try.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
-import type { Json, PartMedia } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { PartMedia } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 export type PublishRequest = {

@@ -7,7 +7,8 @@ import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/netwo
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts.ts';
-import { NetworkError, type Json, type PartMedia } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { NetworkError, type PartMedia } from '../../networks/network.ts';
 import { describeError } from '../../runtime/describe-error.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob, PublishRequest } from './job.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { Json } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { Workspace } from './workspace.ts';
 

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { PreparedPart, Json, Part, SentPart } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { Part, PreparedPart, SentPart } from '../../networks/network.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import { isOpen, openInSql, outInSql, type PartState } from './part-states.ts';

@@ -4,13 +4,8 @@ import { cidForRawHash } from '@atproto/lex-data';
 import { fileTypeFromBuffer } from 'file-type';
 import { answerReader, jsonOf } from '../answer.ts';
 import { fileBytes } from '../file-bytes.ts';
-import {
-  type Connection,
-  type Json,
-  NetworkError,
-  type PartMedia,
-  type PreparedPart,
-} from '../network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { type Connection, NetworkError, type PartMedia, type PreparedPart } from '../network.ts';
 import { refusal, unreadable, uploadBlob } from './client.ts';
 import { blobSchema, preparedPostOf, type Blob } from './prepared-post.ts';
 import { withSession } from './session.ts';

@@ -1,5 +1,6 @@
 import { answerReader } from '../answer.ts';
-import type { PreparedPart, Json } from '../network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { PreparedPart } from '../network.ts';
 
 export const cidSchema = { type: 'string', pattern: '^[a-z0-9]+$', maxLength: 255 };
 

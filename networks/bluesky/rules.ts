@@ -1,6 +1,6 @@
 import { answerReader } from '../answer.ts';
 import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
-import type { Json } from '../network.ts';
+import type { Json } from '../../domain/json-schema.ts';
 import { durationOf } from '../validation/amounts.ts';
 import {
   hasType,

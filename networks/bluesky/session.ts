@@ -1,6 +1,7 @@
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote } from '../answer.ts';
-import { type Connection, type Json, NetworkError } from '../network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { type Connection, NetworkError } from '../network.ts';
 import type { ServerAccess } from '../send-request.ts';
 import {
   didSchema,

@@ -1,7 +1,8 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
-import { type Json, NetworkError } from '../network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { NetworkError } from '../network.ts';
 import {
   sendRequest,
   type Purpose,

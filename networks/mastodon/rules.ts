@@ -1,5 +1,5 @@
 import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
-import type { Json } from '../network.ts';
+import type { Json } from '../../domain/json-schema.ts';
 import { numberOf } from '../validation/amounts.ts';
 import {
   isImage,

@@ -1,5 +1,5 @@
 import { answerReader } from '../answer.ts';
-import type { Json } from '../network.ts';
+import type { Json } from '../../domain/json-schema.ts';
 
 /** What a server said of its limits when the account was connected. */
 export type MastodonSettings = {

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { connectChannel } from '../../cli/channels.ts';
 import { Channel } from '../../db/entities/channel.ts';
-import type { Json } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';

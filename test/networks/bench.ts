@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import type { Account, Json, Network } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { Account, Network } from '../../networks/network.ts';
 import type { Target } from '../support/lossy-proxy.ts';
 
 export type LivePost = {

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import type { Account, Connection, Json } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { Account, Connection } from '../../networks/network.ts';
 import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';

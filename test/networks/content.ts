@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { Content, MediaFacts, Rules } from '../../networks/content-rules.ts';
-import type { Json } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
 
 export const family = '👩‍👩‍👧‍👦';
 

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { platforms, rulesOf } from '../../networks/registry.ts';
 import type { Content, MediaFacts } from '../../networks/content-rules.ts';
-import type { Json } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
 import { contentOf, family, filesOf, image, textOf, video } from './content.ts';
 
 /** What YouTube needs beside a text, and no other network minds. */

@@ -7,7 +7,7 @@ import { Channel } from '../../db/entities/channel.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Platform } from '../../networks/registry.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
-import type { Json } from '../../networks/network.ts';
+import type { Json } from '../../domain/json-schema.ts';
 import type { Client } from './client.ts';
 import { accountOn, type FakeNetwork } from './networks.ts';
 import { usualQuotas, type Punctual } from './punctual.ts';
