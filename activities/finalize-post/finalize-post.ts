@@ -243,6 +243,10 @@ async function endUncontended(
     return null;
   }
 
+  if (isForgotten(row.revision, request.claimed ?? row.revision)) {
+    return null; // What the channels say is older than what was sent.
+  }
+
   const view = presentPost(row, deps);
   const end = endOf(view);
   if (end === null) {
