@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
 import type { Orm } from '../../db/orm.ts';
 import {
