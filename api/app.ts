@@ -68,7 +68,7 @@ const requestId: Middleware = async (ctx, next) => {
   await next();
 };
 
-/** Refuses a request for what is no URL (`GET http://[::1/`), which Koa cannot read either: it throws at each look. */
+/** Refuses a request for what is no URL (`GET http://[::1/`), which Koa cannot read either: each of its getters throws. */
 const readableTarget: Middleware = async (ctx, next) => {
   const { url = '/' } = ctx.req;
   if (!/^[\/*]/v.test(url) && !URL.canParse(url)) {

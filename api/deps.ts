@@ -43,7 +43,7 @@ export type ApiDeps = {
   readonly readers: ReaderBounds;
   /** How many requests of one client address may be under way at the same time; 0 is no bound. */
   readonly mostPerAddress: number;
-  /** How many proxies before the API are believed about whom they forward for. */
+  /** How many proxies before the API are trusted to name the client's address. */
   readonly trustedProxies: number;
 };
 

@@ -30,7 +30,7 @@ import { createPool } from './rate-limits/create-pool.ts';
 import { serve } from './serve.ts';
 
 /**
- * An API process, by the settings of its environment, from its start until it is told to stop and open requests are
+ * An API process, by the settings of its environment, from its start until a signal stops it and open requests are
  * answered.
  *
  * @param adapt What use cases work with, if it is not what the product brings: the chaos suite puts faults there.
@@ -53,9 +53,9 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     gate.open();
   };
   const migrated = insist('the database', prepare, log);
-  const lookAtTemporal = async (): Promise<void> =>
+  const checkNamespace = async (): Promise<void> =>
     assertNamespaceOf(temporal.client, await installationId(orm)).catch(fatal);
-  void migrated.then(() => insist('Temporal', lookAtTemporal, log));
+  void migrated.then(() => insist('Temporal', checkNamespace, log));
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
   const stopSweeping = keepSwept(deps);
@@ -77,7 +77,7 @@ type Opened = {
   readonly close: () => Promise<void>;
 };
 
-/** What use cases work with, and how to let go of it. */
+/** What use cases work with, and how to close it. */
 function open(config: Config, log: Logger, staging: Staging): Opened {
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
   const clock = createDatabaseClock(orm, log);

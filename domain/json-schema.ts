@@ -22,7 +22,7 @@ type Fields = Readonly<Record<string, TSchema>>;
 /** A schema of values of this type, with a single `type`, which `nullable` makes two of. */
 type SchemaOf<V> = TUnsafe<V> & { readonly type: string };
 
-/** The one place where a schema is said to have a type. */
+/** Notes the type of a schema's values; no other place does. */
 const schemaOf = <V>(schema: object) => schema as SchemaOf<V>;
 
 /** Of an id that is asked for: in lower case, as every id goes out. The format `uuid` takes more spellings. */

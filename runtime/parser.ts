@@ -10,13 +10,13 @@ function checker(allErrors: boolean): Ajv {
   return ajv;
 }
 
-/** Stops at the first fault, and looks at a list's length before its items. */
+/** Stops at the first fault, and checks a list's length before its items. */
 const untilFirst = checker(false);
 
 /** Finds all faults, so that they can be mended at once. */
 const untilLast = checker(true);
 
-/** Of what holds more values than that only the first fault is told: each of them may be wrong. */
+/** Of what holds more values than that only the first fault is named: each of them may be wrong. */
 const fewValues = 1000;
 
 /**

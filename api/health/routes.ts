@@ -1,13 +1,13 @@
 import { Router } from '@koa/router';
 import type { ApiDeps } from '../deps.ts';
 
-/** For how long an answer about the parts holds, in milliseconds: anybody may ask, and PostgreSQL and Temporal pay. */
+/** For how long an answer about the parts holds, in milliseconds: calls need no key, and each costs PostgreSQL and Temporal a request. */
 const freshMs = 1000;
 
-/** For whoever runs the service; needs no key and lies outside the versioned paths. */
+/** For operators and their load balancers. Needs no key and lies outside the versioned paths. */
 export function healthRouter(deps: ApiDeps): Router {
   let last = { atMs: -Infinity, parts: deps.readiness };
-  const look: ApiDeps['readiness'] = () => {
+  const freshReadiness: ApiDeps['readiness'] = () => {
     const atMs = performance.now();
     if (atMs - last.atMs >= freshMs) {
       const answer = deps.readiness();
@@ -21,7 +21,7 @@ export function healthRouter(deps: ApiDeps): Router {
       ctx.body = { ok: true };
     })
     .get('/readyz', async (ctx) => {
-      const parts = await look();
+      const parts = await freshReadiness();
       const ready = Object.values(parts).every((part) => part === 'ok');
       ctx.status = ready ? 200 : 503;
       ctx.body = { ready, ...parts };

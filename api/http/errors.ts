@@ -5,7 +5,7 @@ import { fields, listOf, text } from '../../domain/json-schema.ts';
 import { describeError } from '../../runtime/describe-error.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
-/** What each failure means in HTTP. The one place that decides it. */
+/** What each failure means in HTTP. Nothing else decides it. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_request: 400,
   empty_body: 400,
@@ -162,7 +162,7 @@ export function answerBroken(error: Error & { readonly code?: string }, socket: 
   );
 }
 
-/** Whether an answer to an earlier part of the connection is on its way; Node keeps it there, and looks there too. */
+/** Whether an answer to an earlier part of the connection is on its way. Node keeps it in that field, and reads it there too. */
 function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   const { _httpMessage: earlier } = socket;
   return typeof earlier === 'object' && earlier !== null && 'headersSent' in earlier

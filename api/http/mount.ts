@@ -18,7 +18,7 @@ export type MountDeps = {
   readonly bodyMs: number;
 };
 
-/** A router for these calls: who is it, is the request well formed, then the use case. */
+/** A router for these calls: authenticates, validates the request, then runs the use case. */
 export function mount(routes: readonly Route[], deps: MountDeps): Router {
   const router = new Router({ prefix, sensitive: true, strict: true });
   for (const route of routes) {
@@ -33,7 +33,7 @@ function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
   const readQuery = queryReader(route.query);
   const body = bodyReader(route, bodyMs);
   return async (ctx: RouterContext): Promise<void> => {
-    ctx.set('Cache-Control', 'no-store'); // What one key may see, secrets among it, is nobody else's; refusals too.
+    ctx.set('Cache-Control', 'no-store'); // Answers, refusals too, are for this key alone, and may hold secrets.
     const caller = await admit(ctx, route.method !== 'get');
     const params = ids(ctx.params);
     const query = readQuery(ctx.query);

@@ -25,7 +25,7 @@ export async function readBody(ctx: Context, withinMs: number): Promise<unknown>
 /**
  * For a call that takes no body: lets an empty one pass, and an empty object, which some clients always send.
  *
- * @throws AppError for anything else, so that nobody believes a field of it was heard.
+ * @throws AppError for anything else, so that no caller believes that a field of it counted.
  */
 export async function readNoBody(ctx: Context, withinMs: number): Promise<void> {
   const comes = (ctx.request.length ?? 0) > 0 || ctx.get('transfer-encoding') !== '';
@@ -98,7 +98,7 @@ const unpackers: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unp
  * @param withinMs How long it may take to come, in milliseconds: a client that stalls holds its connection no longer.
  * @throws AppError `payload_too_large` over 1 MB, `unsupported_media_type` for another encoding, and
  * `invalid_request` for a body that does not come in time, does not unpack or breaks off, and for bytes that are not
- * UTF-8: with U+FFFD in their place a post would go out as nobody wrote it.
+ * UTF-8: with U+FFFD in their place a post would go out with another text.
  */
 async function readText(ctx: Context, withinMs: number): Promise<string> {
   const late = Promise.withResolvers<never>();
@@ -106,7 +106,7 @@ async function readText(ctx: Context, withinMs: number): Promise<string> {
   const bytes = await Promise.race([readBytes(ctx), late.promise])
     .finally(() => clearTimeout(timer))
     .catch((error: unknown) => {
-      ctx.req.resume(); // What is left of it must go by, or the client never comes to read the answer.
+      ctx.req.resume(); // Read and drop the rest, or the client never reads the answer.
       throw error;
     });
   try {

@@ -59,7 +59,7 @@ export async function readMultipart(ctx: Context, options: MultipartOptions): Pr
       parser.destroy();
     }
 
-    ctx.req.resume(); // What still comes must go by, or the client never comes to read the answer.
+    ctx.req.resume(); // Read and drop the rest, or the client never reads the answer.
     throw error;
   }
 }

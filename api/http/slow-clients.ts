@@ -12,7 +12,7 @@ export type ReaderBounds = {
 
 /**
  * Cuts off clients that do not take their answer, or hardly: each holds a connection, and a file or a socket of the
- * storage. Time in which nothing waits to be taken does not count, as then it is we who are slow.
+ * storage. Time in which nothing waits to be taken does not count, as then the API is slow.
  */
 export const cutSlowReaders =
   (bounds: ReaderBounds): Middleware =>
@@ -32,21 +32,21 @@ function watch({ req, res }: Context, { bytesPerSecond, windowMs }: ReaderBounds
     bytes: socket.bytesWritten - socket.writableLength,
   });
   let window = now();
-  const look = (): void => {
+  const check = (): void => {
     const seen = now();
     const inWindowMs = seen.atMs - window.atMs;
     if (socket.writableLength === 0) {
       window = seen;
     } else if (inWindowMs >= windowMs) {
-      const mustTake = (bytesPerSecond * inWindowMs) / 1000;
-      if (seen.bytes - window.bytes < mustTake) {
+      const leastBytes = (bytesPerSecond * inWindowMs) / 1000;
+      if (seen.bytes - window.bytes < leastBytes) {
         socket.destroy();
       }
 
       window = seen;
     }
   };
-  const timer = setInterval(look, windowMs / 5);
+  const timer = setInterval(check, windowMs / 5);
   res.once('close', () => clearInterval(timer));
 }
 
@@ -54,8 +54,8 @@ function watch({ req, res }: Context, { bytesPerSecond, windowMs }: ReaderBounds
 const lingerMs = 5000;
 
 /**
- * Lets go of a request that was answered before all of it had come, such as one that was refused: what still comes goes
- * by for a moment, and then the connection is cut. Without this it would stay for as long as an upload may take.
+ * Ends a request that was answered before all of it had come, such as one that was refused: what still comes is read
+ * and dropped for a moment, and then the connection is cut. Without this it would stay for as long as an upload may take.
  */
 export const leaveRest: Middleware = async (ctx, next) => {
   ctx.res.once('finish', () => leave(ctx.req));

@@ -5,7 +5,7 @@ import { describeError } from '../../runtime/describe-error.ts';
 import type { ApiDeps } from '../deps.ts';
 import { abandonUnknown, removeAbandoned } from './unclaimed-files.ts';
 
-/** About how many stored files one sweep looks at. */
+/** About how many stored files one sweep compares. */
 const mostAtATime = 10_000;
 
 /** Of `newId`: the first 48 bits of a UUIDv7 are when it was made. */
@@ -61,7 +61,7 @@ export async function compareStorage(deps: Pick<ApiDeps, 'orm' | 'log' | 'media'
 }
 
 type Facts = {
-  /** The same for nobody else, nor for a copy of the database from a dump. */
+  /** Unique: a copy of the database from a dump has another. */
   readonly database: string;
   /** Of the files that are compared, when they came: in milliseconds since 1970, by the database's clock. */
   readonly begin: number;

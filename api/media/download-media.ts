@@ -32,7 +32,7 @@ type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
  *       await stored.removeUnclaimed();
  *     }
  *
- * @param signal Aborts when nobody waits for the answer any more.
+ * @param signal Aborts when the client hangs up.
  * @returns the files in the order of the URLs.
  * @throws AppError `invalid_media_url`, which names the URL and why; `quota_exceeded` when the workspace has no room for
  *   them, `unavailable` when the disk has none.

@@ -49,16 +49,16 @@ export type Sent = {
   /** As its sender called it. */
   readonly name: string | undefined;
   readonly workspaceId: string;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client hangs up. */
   readonly signal: AbortSignal | undefined;
 };
 
 /**
- * Looks at a file that has come whole, and stores it. From then on the caller removes it unless a row claims it (see `StoredMedia`).
+ * Inspects a file that has come whole, and stores it. From then on the caller removes it unless a row claims it (see `StoredMedia`).
  *
  * @param filePath In the staging folder; whether it is still there afterwards is open.
  * @throws AppError `invalid_media` when it is no image and no video, `unavailable` when there is no room, or when too many
- * others are to be looked at before it; the signal's reason.
+ * others are to be inspected before it; the signal's reason.
  */
 export async function storeFile(
   { orm, media: { storage, inspector } }: Pick<ApiDeps, 'orm' | 'media'>,

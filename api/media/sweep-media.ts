@@ -17,8 +17,7 @@ const batch = 100;
 const mostFailures = 20;
 
 /**
- * Makes up for what a crash, a lost answer or a storage that was away left behind. Each step goes on where another
- * cannot.
+ * Removes what a crash, a lost answer or a storage that was away left behind. A step that fails holds up no other.
  */
 export async function sweepMedia(deps: Deps): Promise<void> {
   const { log, media } = deps;

@@ -47,7 +47,7 @@ const names = new Map<unknown, string>(
   Object.entries(named).map(([name, schema]) => [schema, name]),
 );
 
-/** The schema with a reference in the place of each part that has a name. Parts are told by identity. */
+/** The schema with a reference in the place of each part that has a name. Parts are recognised by identity. */
 export function refer(schema: unknown): unknown {
   const name = names.get(schema);
   return name === undefined ? referParts(schema) : { $ref: `#/components/schemas/${name}` };

@@ -16,7 +16,7 @@ export function openapiRouter(routes: readonly Route[]): Router {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What `openAnswers` looks at of a document. */
+/** What `openAnswers` reads of a document. */
 type Document = Json & {
   /** By path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;

@@ -3,7 +3,7 @@ import { mayPrepare } from '../../db/prepare-statements.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 /**
- * A few connections for what stands before every call: whose key is it, and how often did it call. They are apart
+ * A few connections for what stands before every call: authentication and rate limits. They are apart
  * from those of the ORM, so that slow calls that hold all of those hold up no refusal, and statements on them are
  * prepared once. Connects lazily, as the ORM does.
  */
@@ -23,7 +23,7 @@ export function createPool(
     pool.on('connect', withoutNames);
   }
 
-  // A connection that breaks while nobody uses it. The pool has forgotten it by now.
+  // A connection that breaks while it is idle. The pool has forgotten it by now.
   pool.on('error', ({ name, message }) => log.debug({ name, message }, 'a connection was lost'));
   return pool;
 }

@@ -67,7 +67,7 @@ const quietMs = 60_000;
 export type ConnectionBounds = {
   /** Open at the same time by one address; 0 is no bound. */
   readonly most: number;
-  /** Before the API. All connections are theirs, and their requests are bounded by whom they forward for. */
+  /** Before the API. All connections are theirs, so requests are bounded by the client's address instead. */
   readonly trustedProxies: number;
   readonly log: Logger;
 };
@@ -100,7 +100,7 @@ export function boundConnections(
 
 /**
  * What counts as one client: an IPv4 address, or the 64 bits of an IPv6 address that a provider hands out as a
- * whole (RFC 6177), as whoever has them can call from 2^64 addresses.
+ * whole (RFC 6177), as its holder can call from 2^64 addresses.
  *
  * @param ip Also with a port, as some proxies write it. As Koa reads it: the socket's, or what a trusted proxy says, which may be anything.
  */

@@ -7,7 +7,7 @@ export type Policy = { readonly name: string; readonly quota: number };
 
 export const windowSeconds = 60;
 
-/** How a caller stands towards a policy after a call of theirs was counted. */
+/** How a caller stands towards a policy after one of its calls was counted. */
 export type Standing = {
   readonly policy: Policy;
   /** Calls that are left in this window. */
@@ -22,11 +22,11 @@ export type Standing = {
  * Counts a call, in PostgreSQL, where all API processes meet.
  *
  * @param key Whose call it is; never an API key itself. It may be at most 200 characters long.
- * @throws Error of `pg` when the database is away; then nobody is let in uncounted.
+ * @throws Error of `pg` when the database is away; then no call gets in uncounted.
  */
 export type Limiter = (key: string) => Promise<Standing>;
 
-/** @param options.clearsUp Whether it also removes rows that nobody needs any more; one limiter is enough for it. */
+/** @param options.clearsUp Whether it also removes expired rows; one limiter is enough for it. */
 export function createLimiter(
   pool: Pool,
   policy: Policy,
@@ -42,7 +42,7 @@ export function createLimiter(
     keyPrefix: name,
     points: quota,
     duration: windowSeconds,
-    // Whoever has used all up is refused from memory until the window ends, so that a flood costs no statement.
+    // A caller that has used up its quota is refused from memory until the window ends, so that a flood costs no statement.
     inMemoryBlockOnConsumed: quota,
   });
   const count = inBatches(async (key, size) => counter.consume(key, size).catch(refusal));

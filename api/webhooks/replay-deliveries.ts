@@ -48,8 +48,8 @@ const syncedAtOnce = 20;
 
 /**
  * Replays the failed deliveries of an endpoint whose events are no older than `since`, at most `maxBegun` at once.
- * Those on their way already are left alone, so a second call begins nothing twice; so are test calls, which somebody
- * made to look and who has seen the answer.
+ * Those on their way already are left alone, so a second call begins nothing twice; so are test calls, whose answer
+ * their caller has seen.
  *
  * The endpoint is locked before its deliveries, as its deletion locks them.
  *
@@ -89,7 +89,7 @@ function readSince(since: unknown): Date {
   return new Date(Math.max(0, instant.getTime())); // PostgreSQL knows no year 0.
 }
 
-/** More than that are begun by asking again, so that no statement runs long and nobody waits for its locks. */
+/** The next call begins more, so that no statement runs long and no other waits long for its locks. */
 export const maxBegun = 1000;
 
 /**
@@ -132,7 +132,7 @@ export const maxReplayed = 2000;
 const windowMs = 60_000;
 
 /**
- * How many deliveries this workspace may replay now. Until the transaction ends nobody else replays any of it, so that
+ * How many deliveries this workspace may replay now. Until the transaction ends no other replays any of it, so that
  * the limit holds however many ask at once. The window begins with the first replay after the last one ended.
  *
  * @throws AppError `rate_limited` when there are none left.

@@ -62,7 +62,7 @@ export async function createEndpoint(
 
 /**
  * Changes what was sent and nothing else. A delivery on its way takes the new URL at its next attempt; the new
- * events count from the next event on. Where the URL leads is looked up first, which may take seconds; what the change
+ * events count from the next event on. The URL is resolved first, which may take seconds; what the change
  * means for the endpoint is decided by what it is then, as the service may have disabled it meanwhile.
  *
  * @throws AppError `not_found`, `invalid_webhook_url` or `invalid_events`.
@@ -118,7 +118,7 @@ function toggled({ disabledAt }: WebhookEndpoint, enabled: boolean, now: Date) {
 /**
  * Removes an endpoint with its deliveries and their attempts. What waits in Temporal for a next attempt is left
  * alone: it holds nothing but a timer, finds no delivery when that ends (within 6 hours), and is over. A signal to it
- * would be one message per delivery, without an outbox to repeat a lost one, for nothing that anybody notices.
+ * would be one message per delivery, without an outbox to repeat a lost one, for nothing that a user notices.
  *
  * Its slots go before its deliveries, as an attempt that starts takes a slot and then writes itself to its delivery.
  *
