@@ -69,7 +69,7 @@ export const domainMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf('domain/post-view.ts', domain, [
-    ['a published channel shows what the post says now', 'channel.sentText ??', ''],
+    ['a published channel shows what the post says now', 'channel.sent_text ??', ''],
   ]),
   ...mutationsOf('domain/texts.ts', domain, [
     [
