@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
-import { sentText } from './ledger/marks.ts';
+import { sentText } from './ledger/live-parts.ts';
 
 /*
  * How a post's channel changes its status. Every statement that does so takes one of these for its

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { linkOf } from '../domain/links.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
-import { sentParts } from './ledger/marks.ts';
+import { sentParts } from './ledger/live-parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 

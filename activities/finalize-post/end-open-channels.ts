@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isOpenChannel, retrying, unconfirmed, waiting } from '../../db/channel-status.ts';
-import { doubtParts, partsOf } from '../../db/ledger/marks.ts';
-import { openInSql, outInSql } from '../../db/ledger/part-states.ts';
+import { hasOpenPart, hasOutPart } from '../../db/ledger/live-parts.ts';
+import { doubtParts } from '../../db/ledger/marks.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 
@@ -10,17 +10,14 @@ type Scope = { readonly workspaceId: string; readonly postId: string };
 /** Why channels that are not final end. `cancelled`: so did the post, and it was publishing until now or a draft already. */
 export type Why = 'cancelled' | 'cancelled before' | 'scheduled anew' | 'out of time';
 
-const isInDoubt = partsOf(openInSql('pp'));
-const hasSent = partsOf(outInSql('pp'));
-
 /**
  * What a cancel lets finish: a channel that was being sent and of which something is on the network or may be, and one
  * that waits to be looked for. What waits for a rate limit does so only when the cancel found it being sent. However
  * late it is: the next try says what became of it, and gives up what is missing.
  */
 const finishes = (why: Why): RawBuilder<boolean> =>
-  sql`(pc.status = 'publishing' and ${hasSent}
-    or pc.status = 'retrying' and ${why === 'cancelled before' ? hasSent : isInDoubt})`;
+  sql`(pc.status = 'publishing' and ${hasOutPart}
+    or pc.status = 'retrying' and ${why === 'cancelled before' ? hasOutPart : hasOpenPart})`;
 
 const noAnswer =
   'The network was asked to publish and its answer never came, so it may or may not have the post. Look at the account, then settle this channel.';
@@ -45,7 +42,7 @@ export async function endOpenChannels(em: Em, scope: Scope, why: Why): Promise<b
   const isCancelled = why === 'cancelled' || why === 'cancelled before';
   const ends = isCancelled ? sql`${isOpenChannel} and not ${finishes(why)}` : isOpenChannel;
   if (why !== 'scheduled anew') {
-    await update(unconfirmed(noAnswer), sql`${ends} and ${isInDoubt}`);
+    await update(unconfirmed(noAnswer), sql`${ends} and ${hasOpenPart}`);
   }
 
   if (why === 'out of time') {

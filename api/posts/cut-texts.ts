@@ -5,7 +5,7 @@ import { flag } from '../../domain/json-schema.ts';
  * In characters, of a body and of all texts of a thread together, in lists and analytics. A page has a hundred posts,
  * and whole texts would make it megabytes.
  */
-export const longestListed = 10_000;
+const longestListed = 10_000;
 
 const most = sql.lit(longestListed);
 

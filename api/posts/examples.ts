@@ -29,7 +29,7 @@ const onBluesky: ChannelResult = {
   handle: blueskyChannel.handle,
 };
 
-export const scheduledPost: PostView = {
+const scheduledPost: PostView = {
   id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
   status: 'scheduled',
   body: text,

@@ -16,7 +16,7 @@ const units = [
 ] as const;
 
 /** Roughly how long: `3 h`, `12 min`. @param ms Milliseconds, also below 0. */
-export function roughly(ms: number): string {
+function roughly(ms: number): string {
   const length = Math.abs(ms);
   const [unit, size] = units.find(([, least]) => length >= least) ?? ['s', 1000];
   return `${Math.floor(length / size)} ${unit}`;

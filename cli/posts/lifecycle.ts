@@ -46,7 +46,7 @@ export async function settleOne(
 }
 
 /** @throws AppError `plan_required`, with the way out of it. */
-export function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): void {
+function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): void {
   if (plan === null) {
     throw new AppError(
       'plan_required',

@@ -42,14 +42,14 @@ export type ChannelRow = {
   readonly settled_at: Date | null;
 };
 
-export type EventRow = {
+type EventRow = {
   readonly id: string;
   readonly type: string;
   readonly run: number;
   readonly created_at: Date;
 };
 
-export type DeliveryRow = {
+type DeliveryRow = {
   readonly id: string;
   readonly event_id: string;
   readonly endpoint_id: string;
@@ -59,7 +59,7 @@ export type DeliveryRow = {
   readonly next_attempt_at: Date | null;
 };
 
-export type DeliveryAttemptRow = {
+type DeliveryAttemptRow = {
   readonly delivery_id: string;
   readonly number: number;
   readonly created_at: Date;
@@ -67,7 +67,7 @@ export type DeliveryAttemptRow = {
   readonly error: string | null;
 };
 
-export type FindRow = {
+type FindRow = {
   readonly kind: FindKind;
   readonly delivery_id: string | null;
   readonly found_at: Date;

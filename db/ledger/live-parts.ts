@@ -5,18 +5,31 @@ import type { LedgerOf } from './entries.ts';
 import { openInSql, outInSql, type PartState } from './part-states.ts';
 
 /** SQL: whether the ledger of the channel `pc` has such a part. @param which A condition on its row `pp`. */
-export const hasPart = (which: RawBuilder<boolean>): RawBuilder<boolean> =>
+const hasPart = (which: RawBuilder<boolean>): RawBuilder<boolean> =>
   sql`exists (select 1 from post_parts pp
     where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and ${which})`;
 
 /** SQL: whether the network may have a part of the channel `pc`, and nobody knows. */
 export const hasOpenPart = hasPart(openInSql('pp'));
 
+/** SQL: whether a part of the channel `pc` is live, or may be. */
+export const hasOutPart = hasPart(outInSql('pp'));
+
 /** SQL: whether a part of the channel `pc` is live, and none of its last run is still to be sent. */
 export const isLiveAsWhole = sql<boolean>`${hasPart(sql`pp.state = 'sent'`)}
   and not ${hasPart(sql`pp.state in ('ready', 'refused') and pp.run = (
     select max(latest.run) from post_parts latest
     where latest.post_channel_id = pp.post_channel_id and latest.workspace_id = pp.workspace_id)`)}`;
+
+/** SQL: the text that went out first on the channel `pc`, as the ledger knows it: the post may have been edited since. */
+export const sentText = sql<string>`(select text from post_parts pp where pp.post_channel_id = pc.id
+  and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent' order by pp.run desc limit 1)`;
+
+/** SQL: how many parts of the channel `pc` are live, and where the first of them is; no row when none is. */
+export const sentParts = sql`
+  select json_build_object('parts', count(distinct pp.part), 'url', (array_agg(pp.url order by pp.part))[1])
+  from post_parts pp
+  where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and pp.state = 'sent' having count(*) > 0`;
 
 /** A part that is live, or may be. */
 export type OutPart = {

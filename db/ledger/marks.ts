@@ -41,21 +41,6 @@ export async function markNotTaken(
   return marked.length === step.length;
 }
 
-/** The text that went out first on the channel `pc`, as the ledger knows it: the post may have been edited since. */
-export const sentText = sql<string>`(select text from post_parts pp where pp.post_channel_id = pc.id
-  and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent' order by pp.run desc limit 1)`;
-
-/** How many parts of the channel `pc` are live, and where the first of them is; no row when none is. */
-export const sentParts = sql`
-  select json_build_object('parts', count(distinct pp.part), 'url', (array_agg(pp.url order by pp.part))[1])
-  from post_parts pp
-  where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and pp.state = 'sent' having count(*) > 0`;
-
-/** Whether the channel `pc` has parts `pp` of this kind, of any run. */
-export const partsOf = (which: RawBuilder<boolean>): RawBuilder<boolean> =>
-  sql<boolean>`exists (select 1 from post_parts pp
-    where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and ${which})`;
-
 /** The end of a statement: what was not sent of these channels, as far as the ledger knows, is in doubt. */
 export const doubtParts = (
   workspaceId: string,

@@ -15,7 +15,7 @@ export type LedgerView = {
   readonly all: readonly LedgerPart[];
 };
 
-export type LedgerPart = {
+type LedgerPart = {
   readonly part: number;
   readonly url: string | null;
   /** When the last send began, and how long ago that is in milliseconds, both by the database's clock. */

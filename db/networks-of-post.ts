@@ -1,7 +1,0 @@
-import { sql, type RawBuilder } from 'kysely';
-
-/** SQL: the networks that a row of `posts` is to go to, as an array. */
-export const networksOfPost: RawBuilder<string[]> = sql`array(
-  select distinct c.platform from post_channels pc
-  join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-  where pc.post_id = posts.id and pc.workspace_id = posts.workspace_id)`;
