@@ -15,7 +15,7 @@ export type ClaimRequest = {
   readonly claimsBefore?: number;
 };
 
-export type ClaimTarget = {
+type ClaimTarget = {
   readonly postChannelId: string;
   readonly channelId: string;
   readonly network: string;

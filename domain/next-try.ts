@@ -27,7 +27,7 @@ export function publishWaitMs(triesMade: number): number | null {
  *
  * @returns milliseconds until the next try.
  */
-export function internalWaitMs(lateMs: number): number {
+function internalWaitMs(lateMs: number): number {
   const { shortestMs, longestMs } = internalWaits;
   return Math.min(Math.max(Math.floor(lateMs / 2), shortestMs), longestMs);
 }
@@ -38,7 +38,7 @@ export function internalWaitMs(lateMs: number): number {
  *
  * @returns milliseconds, from a second to a minute.
  */
-export const limitFloorMs = (lateMs: number): number =>
+const limitFloorMs = (lateMs: number): number =>
   Math.min(Math.max(Math.floor(lateMs / 20), second), minute);
 
 export type Failure = {

@@ -26,7 +26,6 @@ export type VideoOptions = Value<typeof videoFields>;
 
 /** A post's file: a link that a browser opens, and its MIME type. */
 const mediaLink = record({ url: text, type: text });
-export type MediaLink = Value<typeof mediaLink>;
 
 export const channelResultSchema = record({
   channel_id: uuid,
@@ -83,7 +82,7 @@ export type ChannelFacts = Omit<ChannelResult, 'retry_at'> & {
   readonly live: LiveParts | null;
 };
 
-export type LiveParts = {
+type LiveParts = {
   readonly parts: number;
   /** Of the first. */
   readonly url: string | null;

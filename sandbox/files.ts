@@ -24,7 +24,7 @@ const endings: Readonly<Record<string, string>> = {
 /** What a browser can show. */
 export const fileTypes = Object.keys(endings);
 
-export type StoredFile = {
+type StoredFile = {
   /** Names it by its bytes, as Bluesky does. */
   readonly cid: string;
   readonly type: string;

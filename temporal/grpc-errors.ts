@@ -3,7 +3,7 @@ import { NamespaceNotFoundError } from '@temporalio/common';
 import { causesOf } from '../domain/errors.ts';
 
 /** gRPC's status codes, as far as this service tells them apart: https://grpc.io/docs/guides/status-codes/. */
-export const grpcCodes = {
+const grpcCodes = {
   cancelled: 1,
   invalidArgument: 3,
   deadlineExceeded: 4,

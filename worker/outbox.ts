@@ -15,7 +15,7 @@ export type Outbox = {
   readonly claim: (em: Em, portion: Portion) => Promise<UnsyncedRow[]>;
 };
 
-export type Portion = {
+type Portion = {
   /** How many rows at most. */
   readonly limit: number;
   /** Ids of rows that are left for later. */
@@ -28,7 +28,7 @@ export type Portion = {
   readonly graceMs: number;
 };
 
-export type UnsyncedRow = {
+type UnsyncedRow = {
   readonly id: string;
   /**
    * Starts or signals its workflow, and marks it synced.

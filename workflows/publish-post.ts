@@ -10,7 +10,7 @@ import { markEnd } from './search-attributes.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
 /** How the workflow of a post ended. The post itself is in the database. */
-export type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
+type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
 
 type End = {
   readonly result: PublishPostResult;

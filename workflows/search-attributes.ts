@@ -30,7 +30,7 @@ export const ofWorkspace = (
   ]);
 
 /** In one order, so that two lists of the same are equal. */
-export const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
+const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 
 type EndedChannel = { readonly network: string; readonly code?: string | null };
 

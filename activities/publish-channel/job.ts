@@ -63,7 +63,7 @@ export type ServerSlot = {
 };
 
 /** The account behind a channel, its secrets still sealed. */
-export type SealedAccount = {
+type SealedAccount = {
   readonly remoteId: string;
   readonly handle: string;
   readonly settings: Json;

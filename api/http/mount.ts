@@ -10,7 +10,7 @@ import { queryReader } from './read-query.ts';
 import type { Route } from './route.ts';
 
 /** Of every call's path. */
-export const prefix = '/api/v1';
+const prefix = '/api/v1';
 
 export type MountDeps = {
   readonly admit: Admission;

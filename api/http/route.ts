@@ -29,7 +29,7 @@ export type Request = {
   readonly clientSignal: () => AbortSignal;
 };
 
-export type Answer = {
+type Answer = {
   readonly status: number;
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { inBatches } from './in-batches.ts';
 /** So many calls in each window of `windowSeconds`, which begins with the first of them. */
 export type Policy = { readonly name: string; readonly quota: number };
 
-export const windowSeconds = 60;
+const windowSeconds = 60;
 
 /** How a caller stands towards a policy after one of its calls was counted. */
 export type Standing = {

@@ -6,7 +6,7 @@ import { Workspace } from './workspace.ts';
  * `workflow_gone`: nothing in Temporal would publish the post. `overdue`: something would, and has not.
  * `delivery_gone`: nothing in Temporal would deliver the event.
  */
-export const findKinds = ['workflow_gone', 'overdue', 'delivery_gone'] as const;
+const findKinds = ['workflow_gone', 'overdue', 'delivery_gone'] as const;
 export type FindKind = (typeof findKinds)[number];
 
 export const SweepFindSchema = defineEntity({

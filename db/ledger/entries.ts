@@ -3,7 +3,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { Part, PreparedPart, SentPart } from '../../networks/network.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
-import { isOpen, openInSql, outInSql, type PartState } from './part-states.ts';
+import { openInSql, outInSql, type PartState } from './part-states.ts';
 
 /** Whose ledger it is: the channel of a post. */
 export type LedgerOf = { readonly workspaceId: string; readonly postChannelId: string };
@@ -102,7 +102,3 @@ export const isWhole = (entries: readonly Entry[]): boolean =>
 /** Where those parts are of which the network's id is known. */
 export const sentParts = (entries: readonly Entry[]): SentPart[] =>
   entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
-
-/** For how long the youngest request has been under way that may still arrive, in milliseconds; Infinity if none is. */
-export const youngestSendMs = (entries: readonly Entry[]): number =>
-  Math.min(...entries.filter(isOpen).map(({ sendingForMs }) => sendingForMs ?? Infinity));

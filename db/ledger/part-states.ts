@@ -6,7 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
  * - `sent`: the network has it.
  * - `refused`: the network does not take it. A later run may try again.
  */
-export const partStates = ['ready', 'sending', 'sent', 'refused'] as const;
+const partStates = ['ready', 'sending', 'sent', 'refused'] as const;
 export type PartState = (typeof partStates)[number];
 
 /** Whether the network may have the part, and nobody knows. */

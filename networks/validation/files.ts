@@ -3,7 +3,7 @@ import { countOf, durationOf, list, numberOf, sizesOf } from './amounts.ts';
 import { quote } from '../answer.ts';
 
 /** What a network takes of one kind of file. All bounds are inclusive. */
-export type FileRule = {
+type FileRule = {
   /** How messages call a file of this kind: `an image`. */
   readonly kind: string;
   readonly minBytes?: number;

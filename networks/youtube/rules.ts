@@ -103,7 +103,7 @@ const lengthWarnings = (file: MediaFacts): string[] =>
     : [];
 
 /** In UTF-16 code units, which is how YouTube's own form counts. */
-export const maxTitleLength = 100;
+const maxTitleLength = 100;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 

@@ -82,7 +82,7 @@ const lastDigit = 'HTTP/1.1 10'.length;
  * Looks only at what comes first after a request was written, and only at whole status lines: they are sent in one
  * piece.
  */
-export function passContinue(socket: Socket): Socket {
+function passContinue(socket: Socket): Socket {
   const read = socket.read.bind(socket);
   let answeredBytes = -1;
   socket.read = (size) => {

@@ -54,7 +54,7 @@ export function createEgress(options: EgressOptions): Egress & Downloader {
  * More to one origin than any of our tasks has in flight (a worker makes 200 deliveries at a time): endpoints of many
  * workspaces are at the same host, and none may wait for another that hangs. Each of them gets few at a time.
  */
-export const maxPerOrigin = 256;
+const maxPerOrigin = 256;
 
 /** An idle connection is kept no longer, whatever the receiver says: its address was checked for now, not for ever. */
 const idleMs = 4000;

@@ -1,7 +1,7 @@
 import { errors } from 'undici';
 
 /** Why a request that left for a chosen address failed. Coarse on purpose: a caller may show it, and it tells nothing of the inside. */
-export const egressErrorCodes = [
+const egressErrorCodes = [
   'blocked_destination',
   'dns_error',
   'connection_refused',
