@@ -30,7 +30,7 @@ export async function replayWorkflow({
   const bundle = await bundleWorkflows();
   const workflowId = started?.workflowId || source;
   const replayed = await replayHistory(bundle, history, workflowId);
-  if (replayed.kind === 'fails' && replayed.said.includes('no such function is exported')) {
+  if (replayed.kind === 'fails' && replayed.message.includes('no such function is exported')) {
     throw new AppError(
       'invalid_request',
       `${source} is the history of a workflow "${type}", and this version of Punctual has none of that name.`,
@@ -62,19 +62,19 @@ function presentReplay({ workflowId, type, history }: Subject, replayed: Replaye
     };
   }
 
-  const { eventId, said, kind } = replayed;
+  const { eventId, message, kind } = replayed;
   const event = events[eventId - 1] ?? {};
-  const [has, does] = [whatHistoryHas(event), whatCodeDoes(said)];
+  const [has, does] = [whatHistoryHas(event), whatCodeDoes(message)];
   const heading =
     kind === 'diverges'
       ? `It does not replay: at event ${eventId} the workflow code does something else than ${workflowId} (${type}) did.`
       : `It does not replay: at event ${eventId} of ${workflowId} (${type}) the workflow code breaks off.`;
   return {
-    text: `${heading}\n  The history has: ${has}\n  The code:        ${does}\n  Temporal says:   ${said}\n${advice}`,
+    text: `${heading}\n  The history has: ${has}\n  The code:        ${does}\n  Temporal says:   ${message}\n${advice}`,
     data: {
       ...known,
       replays: false,
-      divergence: { event_id: eventId, history_has: has, code_does: does, temporal_says: said },
+      divergence: { event_id: eventId, history_has: has, code_does: does, temporal_says: message },
     },
     failed: true,
   };

@@ -37,7 +37,7 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
           where workspace_id = ${workspaceId} and events @> to_jsonb(${type}::text)) as endpoints`,
   );
   if (!now) {
-    throw new Error('The database told no time.');
+    throw new Error('The database answered without its time.');
   }
 
   const id = newId();

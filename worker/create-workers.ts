@@ -98,7 +98,7 @@ export function pollQueues(
       ...shared,
       ...ofWorkflows,
       taskQueue: webhooksQueue,
-      // Half of the polls are for deliveries that begin, not a fifth: nobody waits for the end of one.
+      // Half of the polls are for deliveries that begin, not a fifth: the end of one is not urgent.
       nonStickyToStickyPollRatio: 0.5,
       maxConcurrentActivityTaskExecutions: 200,
     }),

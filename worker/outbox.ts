@@ -133,7 +133,7 @@ const replayedDeliveries: Outbox = {
       columns: sql`id, workspace_id, round`,
       table: sql.table('deliveries'),
       unsynced: sql`synced_round < round`,
-      // Round robin over the endpoints: hundreds of replays to one hold up nobody else's few.
+      // Round robin over the endpoints: hundreds of replays to one do not hold up the few of another.
       order: sql`row_number() over (partition by endpoint_id order by id), id`,
     };
     const rows = await claimRows<DeliveryRow>(em, source, portion);

@@ -2,13 +2,13 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { Worker, type ReplayResult, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 
-/** What became of a history under the workflow code as it is now. */
+/** How a history replays under the workflow code as it is now. */
 export type Replayed =
   | { readonly kind: 'replays' }
   /** The code does something else than it did. */
-  | { readonly kind: 'diverges'; readonly eventId: number; readonly said: string }
+  | { readonly kind: 'diverges'; readonly eventId: number; readonly message: string }
   /** The code broke off with an error of its own. */
-  | { readonly kind: 'fails'; readonly eventId: number; readonly said: string };
+  | { readonly kind: 'fails'; readonly eventId: number; readonly message: string };
 
 type Failed = Exclude<Replayed, { kind: 'replays' }>;
 
@@ -49,11 +49,11 @@ export async function replayHistory(
   return failure;
 }
 
-/** Temporal says it inside of a dump of its own structures. */
-const quoted = /message: "(?<said>(?:[^"\\]|\\.)*)"/v;
+/** Temporal quotes the message in a dump of its own structures. */
+const quoted = /message: "(?<message>(?:[^"\\]|\\.)*)"/v;
 
 function failureOf(error: NonNullable<ReplayResult['error']>, eventId: number): Failed {
   const diverges = error instanceof DeterminismViolationError;
-  const said = quoted.exec(error.message)?.groups?.['said'] ?? error.message;
-  return { kind: diverges ? 'diverges' : 'fails', eventId, said };
+  const message = quoted.exec(error.message)?.groups?.['message'] ?? error.message;
+  return { kind: diverges ? 'diverges' : 'fails', eventId, message };
 }

@@ -25,7 +25,7 @@ import { temporalLogger } from './temporal-logger.ts';
 import { startRelay } from './relay.ts';
 
 /**
- * A worker process, by the settings of its environment, from its start until it is told to stop and what was in
+ * A worker process, by the settings of its environment, from its start until a signal stops it and what was in
  * flight is over.
  *
  * @param adapt What the activities work with, if it is not what the product brings: the chaos suite puts faults there.

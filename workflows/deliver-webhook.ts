@@ -40,41 +40,41 @@ type Outcome = 'delivered' | 'failed' | 'gone';
 export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcome> {
   const { workspaceId, deliveryId, round = 1 } = input;
   const startLength = workflowInfo().historyLength;
-  let asked = round;
+  let latest = round;
   let attempts = new CancellationScope();
   setHandler(
     replay,
     (given) => {
-      const heard = readReplay(given);
+      const signalled = readReplay(given);
       // `signalWithStart` sends the round of the input once more.
-      const isStart = heard === asked && workflowInfo().historyLength === startLength;
-      if (heard === null || isStart) {
+      const isStart = signalled === latest && workflowInfo().historyLength === startLength;
+      if (signalled === null || isStart) {
         return;
       }
 
       if (patched('round-ends-wait')) {
-        asked = heard;
+        latest = signalled;
         attempts.cancel();
       } else {
-        asked = Math.max(asked, heard);
+        latest = Math.max(latest, signalled);
       }
     },
     { description: 'Deliver once more: {round}.' },
   );
   for (;;) {
-    const begun = asked;
+    const current = latest;
     attempts = new CancellationScope();
     setCurrentDetails(
-      `Being delivered (round ${begun}). Which attempt it is, why the last one failed and when the next one is stands at the pending activity.\n\nWorkspace \`${workspaceId}\`.`,
+      `Being delivered (round ${current}). Which attempt it is, why the last one failed and when the next one is stands at the pending activity.\n\nWorkspace \`${workspaceId}\`.`,
     );
     const status = await endOf(attempts, () => attemptDelivery({ workspaceId, deliveryId }));
     if (status !== null) {
       setCurrentDetails(
-        `The delivery is **${status}** (round ${begun}).\n\nWorkspace \`${workspaceId}\`.`,
+        `The delivery is **${status}** (round ${current}).\n\nWorkspace \`${workspaceId}\`.`,
       );
     }
 
-    if (status !== null && asked === begun && !attempts.consideredCancelled) {
+    if (status !== null && latest === current && !attempts.consideredCancelled) {
       upsertIfSearchable(
         status === 'failed' ? [{ key: errorCodesKey, value: ['webhook_failed'] }] : [],
       );

@@ -4,7 +4,7 @@ import { networksKey } from './search-attributes.ts';
 
 /**
  * What the Temporal UI shows of a workflow at the moment, in markdown: ids, times, statuses and codes. It costs
- * nothing: none of it is in the history, a worker works it out when somebody looks.
+ * nothing: none of it is in the history, a worker computes it when a person opens the page.
  */
 
 /** What is known of one channel of a post. */

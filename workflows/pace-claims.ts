@@ -47,16 +47,16 @@ export async function paceClaim(
  * may be lower than the highest that was signalled: a database that was restored or failed over goes on from what it has,
  * and a signal may be made up.
  *
- * @param heard The schedule's revision before the claim.
+ * @param revisionBefore The schedule's, before the claim.
  */
 export function adoptClaim(
   schedule: Schedule,
-  heard: number,
+  revisionBefore: number,
   claim: Exclude<Claim, { readonly kind: 'gone' }>,
 ): void {
-  const { revision = heard, restMs } = claim; // Claims in older histories say nothing of revisions.
+  const { revision = revisionBefore, restMs } = claim; // Claims in older histories have no revision.
   const dueAtMs = claim.kind === 'not_due' ? Date.parse(claim.dueAt) : schedule.dueAtMs;
-  const isAlone = schedule.revision === heard && restMs !== undefined;
+  const isAlone = schedule.revision === revisionBefore && restMs !== undefined;
   if (isAlone || revision > schedule.revision) {
     Object.assign(schedule, { revision, dueAtMs, canceled: false, isUnfinished: false });
   } else if (revision === schedule.revision) {

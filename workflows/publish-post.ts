@@ -58,10 +58,10 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
     }
 
     // From here the database decides: a lost message can delay a post but never publish a wrong one.
-    const heard = schedule.revision;
+    const revisionBefore = schedule.revision;
     schedule.doubted = false;
     const claim = await paceClaim(input, pace);
-    if (claim.kind === 'gone' && (schedule.revision !== heard || schedule.doubted)) {
+    if (claim.kind === 'gone' && (schedule.revision !== revisionBefore || schedule.doubted)) {
       continue; // A signal came during the claim, whose answer may be older.
     }
 
@@ -72,14 +72,14 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       return { result: 'gone' };
     }
 
-    adoptClaim(schedule, heard, claim);
+    adoptClaim(schedule, revisionBefore, claim);
     if (claim.kind === 'not_due') {
       continue;
     }
 
     // A database that was restored or failed over may have forgotten that a channel has its post.
     const targets = claim.targets.filter(({ postChannelId }) => !published.has(postChannelId));
-    const claimed = { revision: claim.revision ?? heard, targets, published };
+    const claimed = { revision: claim.revision ?? revisionBefore, targets, published };
     const end = await publish(input, schedule, claimed);
     if (end) {
       return end;
@@ -105,7 +105,7 @@ async function publish(
   schedule: Schedule,
   { revision: claimed, targets, published }: Claimed,
 ): Promise<End | null> {
-  const sending = untilNews(schedule, claimed);
+  const sending = untilChange(schedule, claimed);
   const show = (channels: readonly ChannelState[]): void =>
     setCurrentDetails(publishing(input, claimed, channels));
   const sent = await sending.run(() => publishChannels(input, targets, show));
@@ -115,7 +115,7 @@ async function publish(
 
   // A post that was scheduled anew meanwhile is not cancelled any more.
   const canceled = sending.consideredCancelled && schedule.canceled;
-  const heard = schedule.revision;
+  const revisionBefore = schedule.revision;
   const known = { claimed, published: [...published] };
   const end = await finalize(input, schedule, canceled, known);
   if (end?.isUnfinished) {
@@ -129,14 +129,14 @@ async function publish(
 
   if (end === null) {
     // What stopped it is not in the database, so the post goes on.
-    if (schedule.revision === heard) {
+    if (schedule.revision === revisionBefore) {
       Object.assign(schedule, { revision: claimed, dueAtMs: Date.now() });
     }
 
     return null;
   }
 
-  if (schedule.canceled && schedule.isUnfinished && schedule.revision !== heard) {
+  if (schedule.canceled && schedule.isUnfinished && schedule.revision !== revisionBefore) {
     return null; // A cancel that left something to finish came while the end was written.
   }
 
@@ -146,10 +146,10 @@ async function publish(
 }
 
 /** A scope that ends with the next signal. */
-function untilNews(schedule: Schedule, claimed: number): CancellationScope {
+function untilChange(schedule: Schedule, claimed: number): CancellationScope {
   const scope = new CancellationScope();
   // A new time stops it as well: it means that there was a cancel, whose signal was lost or is late.
-  schedule.onNews = () => scope.cancel();
+  schedule.onChange = () => scope.cancel();
   if (schedule.revision > claimed) {
     scope.cancel(); // The signal came during the claim.
   }

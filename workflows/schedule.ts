@@ -30,7 +30,7 @@ export type Schedule = {
    */
   doubted: boolean;
   /** Called when a signal says something new. */
-  onNews: () => void;
+  onChange: () => void;
   /** Called when `doubted` is set. */
   onDoubt: () => void;
 };
@@ -45,14 +45,17 @@ export function followMessages(input: PublishPostInput): Schedule {
     canceled: false,
     isUnfinished: false,
     doubted: false,
-    onNews: () => undefined,
+    onChange: () => undefined,
     onDoubt: () => undefined,
   };
-  const hear = (revision: number, news: Pick<Schedule, 'canceled'> & Partial<Schedule>): void => {
+  const apply = (
+    revision: number,
+    change: Pick<Schedule, 'canceled'> & Partial<Schedule>,
+  ): void => {
     if (revision > schedule.revision) {
-      Object.assign(schedule, { revision, ...news });
-      schedule.onNews();
-    } else if (isOther(schedule, revision, news) && patched('doubt')) {
+      Object.assign(schedule, { revision, ...change });
+      schedule.onChange();
+    } else if (isOther(schedule, revision, change) && patched('doubt')) {
       schedule.doubted = true;
       schedule.onDoubt();
     }
@@ -60,9 +63,9 @@ export function followMessages(input: PublishPostInput): Schedule {
   setHandler(
     reschedule,
     (given) => {
-      const heard = readReschedule(given);
-      if (heard) {
-        hear(heard.revision, { dueAtMs: heard.dueAtMs, canceled: false, isUnfinished: false });
+      const signal = readReschedule(given);
+      if (signal) {
+        apply(signal.revision, { dueAtMs: signal.dueAtMs, canceled: false, isUnfinished: false });
       }
     },
     { description: 'The post has a new time: {revision, dueAt}.' },
@@ -70,9 +73,9 @@ export function followMessages(input: PublishPostInput): Schedule {
   setHandler(
     cancel,
     (given) => {
-      const heard = readCancel(given);
-      if (heard) {
-        hear(heard.revision, { canceled: true, isUnfinished: heard.isUnfinished });
+      const signal = readCancel(given);
+      if (signal) {
+        apply(signal.revision, { canceled: true, isUnfinished: signal.isUnfinished });
       }
     },
     {
@@ -84,8 +87,8 @@ export function followMessages(input: PublishPostInput): Schedule {
 }
 
 /** Whether it differs from what the schedule has. */
-const isOther = (schedule: Schedule, revision: number, news: Partial<Schedule>): boolean =>
-  Object.entries({ revision, ...news }).some(
+const isOther = (schedule: Schedule, revision: number, change: Partial<Schedule>): boolean =>
+  Object.entries({ revision, ...change }).some(
     ([key, value]) => schedule[key as keyof Schedule] !== value,
   );
 
@@ -94,7 +97,7 @@ export async function untilDue(input: PublishPostInput, schedule: Schedule): Pro
   while (!schedule.canceled && !schedule.doubted && Date.now() < schedule.dueAtMs) {
     const { revision, dueAtMs } = schedule;
     setCurrentDetails(asleep(input, revision, dueAtMs));
-    await sleepUntilNews(schedule, dueAtMs - Date.now());
+    await sleepUntilChange(schedule, dueAtMs - Date.now());
     if (workflowInfo().continueAsNewSuggested && !schedule.canceled && !schedule.doubted) {
       const dueAt = new Date(schedule.dueAtMs).toISOString();
       const { workspaceId, postId } = input;
@@ -109,11 +112,11 @@ export async function untilDue(input: PublishPostInput, schedule: Schedule): Pro
 }
 
 /** The SDK's `condition` does the same with twice as many promises, and each costs a stack trace at every post. */
-async function sleepUntilNews(schedule: Schedule, ms: number): Promise<void> {
+async function sleepUntilChange(schedule: Schedule, ms: number): Promise<void> {
   const outside = CancellationScope.current();
   const sleeping = new CancellationScope();
   const wake = (): void => sleeping.cancel();
-  Object.assign(schedule, { onNews: wake, onDoubt: wake });
+  Object.assign(schedule, { onChange: wake, onDoubt: wake });
   try {
     await sleeping.run(() => sleep(ms, { summary: 'until publish time' }));
   } catch (error) {
@@ -121,7 +124,7 @@ async function sleepUntilNews(schedule: Schedule, ms: number): Promise<void> {
       throw error;
     }
   } finally {
-    schedule.onNews = () => undefined;
+    schedule.onChange = () => undefined;
     schedule.onDoubt = () => undefined;
   }
 }

@@ -63,7 +63,7 @@ export async function loadAndStart(
   return again ? present(request, again) : null;
 }
 
-/** A time so far ahead was written by a clock that was wrong, and nobody waits for it. */
+/** SQL. A time so far ahead was stored by a clock that was wrong: the attempt is due now. */
 const isDue = sql`(d.next_attempt_at is null or d.next_attempt_at <= clock_timestamp()
   or d.next_attempt_at > clock_timestamp() + ${sql.lit(longestWaitMs)} * interval '1 millisecond')`;
 

@@ -70,7 +70,7 @@ export const postMutations: readonly Mutation[] = [
     [
       [
         'a sleeping workflow ends although a channel is to be finished',
-        'isUnfinished: heard.isUnfinished',
+        'isUnfinished: signal.isUnfinished',
         'isUnfinished: false',
       ],
     ],
