@@ -1,10 +1,10 @@
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
-import { BindingDriver } from './binding-driver.ts';
+import { BindingDriver } from './driver/binding-driver.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
-import { mayPrepare, prepareStatements } from './prepare-statements.ts';
-import { releaseBrokenConnections } from './release-broken-connections.ts';
+import { mayPrepare, prepareStatements } from './driver/prepare-statements.ts';
+import { releaseBrokenConnections } from './driver/release-broken-connections.ts';
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];

@@ -9,7 +9,7 @@ import {
 } from 'kysely';
 import type { Database } from './database.ts';
 import type { Em } from './orm.ts';
-import { prepareAlways } from './prepare-statements.ts';
+import { prepareAlways } from './driver/prepare-statements.ts';
 
 /** It compiles statements and never runs one: `query` runs them, within the transaction of its `em`. */
 const compiling: Driver = {

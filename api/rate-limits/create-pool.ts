@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { mayPrepare } from '../../db/prepare-statements.ts';
+import { mayPrepare } from '../../db/driver/prepare-statements.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 /**

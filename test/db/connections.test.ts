@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { ask } from '../../db/ask.ts';
+import { sql } from 'kysely';
+import { query } from '../../db/query.ts';
 import { isDatabaseAway } from '../../db/is-away.ts';
 import { migrate } from '../../db/migrate.ts';
 import { migrations } from '../../db/migrations/index.ts';
@@ -44,58 +45,61 @@ const planned = async (em: Em, text: string): Promise<number[]> => {
   return rows.map(({ times }) => times);
 };
 
-const echo = 'select $1::text as said';
+const echo = (word: string | null) => sql<{ said: string | null }>`select ${word}::text as said`;
+const echoText = 'select $1::text as said';
 
 test('a statement is prepared once for a connection, in and out of transactions, and answers each time anew', async (t) => {
   const orm = newPool(t, { poolSize: 1 }, empty());
   const em = orm.em.fork();
-  t.deepEqual(await ask(em, echo, ['one']), [{ said: 'one' }]);
-  t.deepEqual(await ask(orm.em.fork(), echo, ["t'wo"]), [{ said: "t'wo" }]);
-  const third = await orm.em.fork().transactional((own) => ask(own, echo, [null]));
+  t.deepEqual(await query(em, echo('one')), [{ said: 'one' }]);
+  t.deepEqual(await query(orm.em.fork(), echo("t'wo")), [{ said: "t'wo" }]);
+  const third = await orm.em.fork().transactional((own) => query(own, echo(null)));
   t.deepEqual(third, [{ said: null }]);
-  t.deepEqual(await planned(em, echo), [3]);
+  t.deepEqual(await planned(em, echoText), [3]);
 });
 
-test('what is asked within a transaction is part of it', async (t) => {
+test('a statement within a transaction is part of it', async (t) => {
   const orm = newPool(t, { poolSize: 2 }, empty());
   await orm.em.execute('create table words (word text primary key)');
-  const insert = 'insert into words values ($1)';
+  const insert = (word: string) => sql`insert into words values (${word})`;
   await t.throwsAsync(
     orm.em.fork().transactional(async (em) => {
-      await ask(em, insert, ['taken back']);
+      await query(em, insert('taken back'));
       throw new Error('No.');
     }),
     { message: 'No.' },
   );
-  await ask(orm.em.fork(), insert, ['kept']);
+  await query(orm.em.fork(), insert('kept'));
   t.deepEqual(await orm.em.execute('select word from words'), [{ word: 'kept' }]);
 });
 
 test('an error says nothing of the values, and the connection goes on', async (t) => {
   const orm = newPool(t, { poolSize: 1 }, empty());
   await orm.em.execute('create table guarded (word text primary key, length int)');
-  const insert = 'insert into guarded values ($1, $2)';
-  await ask(orm.em.fork(), insert, ['secret', 6]);
-  for (const values of [
+  const insert = (word: string, length: unknown) =>
+    sql`insert into guarded values (${word}, ${length})`;
+  await query(orm.em.fork(), insert('secret', 6));
+  for (const [word, length] of [
     ['secret', 6],
     ['other', 'secret'],
-  ]) {
-    const error = await t.throwsAsync(ask(orm.em.fork(), insert, values));
+  ] as const) {
+    const error = await t.throwsAsync(query(orm.em.fork(), insert(word, length)));
     t.regex(error.name, /Exception$/v);
     t.notRegex(JSON.stringify(describeError(error)), /secret/v);
   }
 
-  t.deepEqual(await ask(orm.em.fork(), echo, ['well']), [{ said: 'well' }]);
+  t.deepEqual(await query(orm.em.fork(), echo('well')), [{ said: 'well' }]);
 });
 
 test('a connection that was lost is replaced by one that prepares for itself', async (t) => {
   const [orm, other] = [newPool(t, { poolSize: 1 }), newPool(t, { poolSize: 1 })];
-  const whoAmI = 'select pg_backend_pid() as pid, $1::int as n';
-  const [before] = await ask<{ pid: number }>(orm.em.fork(), whoAmI, [1]);
-  await ask(other.em.fork(), 'select pg_terminate_backend($1, 5000)', [before?.pid]);
+  const whoAmI = (n: number) =>
+    sql<{ pid: number }>`select pg_backend_pid() as pid, ${n}::int as n`;
+  const [before] = await query(orm.em.fork(), whoAmI(1));
+  await query(other.em.fork(), sql`select pg_terminate_backend(${before?.pid}, 5000)`);
   // Until this process has noticed, what it asks is lost with the connection.
   const [after] = await poll(
-    () => ask<{ pid: number }>(orm.em.fork(), whoAmI, [2]).catch(() => []),
+    () => query(orm.em.fork(), whoAmI(2)).catch(() => []),
     ({ length }) => length > 0,
   );
   t.not(after?.pid, before?.pid);
@@ -161,8 +165,13 @@ test('a database that has no connection left, starts up or cannot be routed to i
 
 test('a mistake in a statement, or any other failure, is none of that', async (t) => {
   const { orm } = database();
-  for (const sql of ['selec 1', 'select nothing from posts', `select 'x'::uuid`, 'select 1/0']) {
-    t.false(isDatabaseAway(await thrown(orm.em.fork().execute(sql))), sql);
+  for (const statement of [
+    'selec 1',
+    'select nothing from posts',
+    `select 'x'::uuid`,
+    'select 1/0',
+  ]) {
+    t.false(isDatabaseAway(await thrown(orm.em.fork().execute(statement))), statement);
   }
 
   for (const other of [new Error('no'), new TypeError('no'), 'no', undefined, null]) {

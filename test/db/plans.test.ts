@@ -1,5 +1,4 @@
 import { purgeExpired } from '../../activities/sweep/purge-expired.ts';
-import { ask } from '../../db/ask.ts';
 import { connectChannel } from '../../cli/channels.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -7,7 +6,7 @@ import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
 import type { Punctual } from '../support/punctual.ts';
-import { planOf } from '../support/query-plan.ts';
+import { planOf, runSent } from '../support/query-plan.ts';
 import { statementsOf, type Sent } from '../support/sent-statements.ts';
 import { storeMany } from '../support/seed-deliveries.ts';
 
@@ -146,7 +145,7 @@ async function stepsOf(statements: readonly Sent[]): Promise<Step[]> {
   for (const { text, values } of statements) {
     if (/^\s*(?:select|with)\b/iv.test(text)) {
       const sql = `explain (format json) ${text}`;
-      const [row] = await ask<{ 'QUERY PLAN': [{ Plan: Step }] }>(em, sql, values);
+      const [row] = await runSent<{ 'QUERY PLAN': [{ Plan: Step }] }>(em, { sql, values });
       steps.push(...(row ? flatten(row['QUERY PLAN'][0].Plan) : []));
     }
   }

@@ -1,4 +1,4 @@
-import { ask } from '../../db/ask.ts';
+import { CompiledQuery } from 'kysely';
 import type { Em, Orm } from '../../db/orm.ts';
 
 export type Query = { readonly sql: string; readonly values: readonly unknown[] };
@@ -30,18 +30,19 @@ export function watched(em: Em): { em: Em; queries: Query[] } {
   return { em: kept, queries };
 }
 
+/** Runs the text of a statement as it was sent, with its values bound. */
+export async function runSent<Row>(em: Em, { sql, values }: Query): Promise<Row[]> {
+  const { rows } = await em.getKysely().executeQuery(CompiledQuery.raw(sql, [...values]));
+  return rows as Row[];
+}
+
 /** How PostgreSQL runs a query. */
 export async function planOf(orm: Orm, query: Query | undefined): Promise<string> {
   if (!query) {
-    throw new Error('Nothing was asked.');
+    throw new Error('There is no query.');
   }
 
-  const em = orm.em.fork();
-  const sql = `explain ${query.sql}`;
-  const values = [...query.values];
-  // As it was sent, its values are bound already.
-  const rows = await (sql.includes('$1') && values.length > 0
-    ? ask<Record<string, string>>(em, sql, values)
-    : em.execute<Record<string, string>[]>(sql, values));
+  const explained = { ...query, sql: `explain ${query.sql}` };
+  const rows = await runSent<Record<string, string>>(orm.em.fork(), explained);
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
