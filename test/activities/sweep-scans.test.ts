@@ -137,6 +137,15 @@ test.serial(
   },
 );
 
+test.serial('posts that are found overdue side by side are all counted', async (t) => {
+  const { schedule } = await newWorkspace(t, fakeNetwork());
+  await Promise.all([schedule(0), schedule(0), schedule(0)]);
+  const begunMs = Date.now();
+
+  t.like(await sweep(minutes, begunMs), { looked: 3, overdue: 0 });
+  t.like(await sweep(2 * minutes, begunMs), { looked: 3, overdue: 3 });
+});
+
 test.serial(
   'a post that was claimed and that no worker attempts is found, and not synced again',
   async (t) => {

@@ -1,0 +1,39 @@
+import test from 'ava';
+import { repeat } from '../../runtime/repeat.ts';
+
+test('a loop runs at once, then after each wait, and ends when its work says so', async (t) => {
+  const ended = Promise.withResolvers<void>();
+  let runs = 0;
+  const { first } = repeat(async () => {
+    runs += 1;
+    if (runs < 3) {
+      return 1;
+    }
+
+    ended.resolve();
+    return null;
+  });
+  t.is(runs, 1);
+  await first;
+  await ended.promise;
+  t.is(runs, 3);
+});
+
+test('a loop that is stopped finishes its run, and begins no other', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  let over = 0;
+  const { first, stop } = repeat(async () => {
+    begun.resolve();
+    await held.promise;
+    over += 1;
+    return 0;
+  });
+  await begun.promise;
+  const stopped = stop();
+  t.is(over, 0);
+  held.resolve();
+  await stopped;
+  await first;
+  t.is(over, 1);
+});
