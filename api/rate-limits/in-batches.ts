@@ -1,5 +1,5 @@
-/** What a batch came to, and where in it one call stood: from 1 to `size`. */
-export type Batched<T> = { readonly result: T; readonly place: number; readonly size: number };
+/** The result of a batch, and the position of one call in it: from 1 to `size`. */
+export type Batched<T> = { readonly result: T; readonly position: number; readonly size: number };
 
 type Waiting<T> = {
   readonly resolve: (batched: Batched<T>) => void;
@@ -7,23 +7,23 @@ type Waiting<T> = {
 };
 
 /**
- * Joins calls that come at the same time: for each key one run is under way at most, and whoever comes meanwhile
- * waits for the next, which is for all of them. So every run begins after the calls that it is for, and its answer
- * is as fresh as one of their own; a busy key costs one round trip for many calls, a quiet one what it always did.
+ * Joins calls that come at the same time: for each key one run is under way at most, and calls that come meanwhile
+ * share the next one. So every run begins after the calls that it is for, and its answer is as fresh as one of their
+ * own; a burst with one key costs a few round trips, a single call one as before.
  *
- * @param run Is told for how many calls it is.
+ * @param run Gets the number of calls that it is for.
  */
 export function inBatches<T>(
   run: (key: string, size: number) => Promise<T>,
 ): (key: string) => Promise<Batched<T>> {
   const waitingFor = new Map<string, Waiting<T>[]>();
 
-  async function runUntilNobodyWaits(key: string): Promise<void> {
+  async function runUntilNoneWaits(key: string): Promise<void> {
     for (let batch = take(key); batch.length > 0; batch = take(key)) {
       try {
         const result = await run(key, batch.length);
         for (const [index, { resolve }] of batch.entries()) {
-          resolve({ result, place: index + 1, size: batch.length });
+          resolve({ result, position: index + 1, size: batch.length });
         }
       } catch (error) {
         for (const { reject } of batch) {
@@ -50,6 +50,6 @@ export function inBatches<T>(
       }
 
       waitingFor.set(key, [{ resolve, reject }]);
-      void runUntilNobodyWaits(key);
+      void runUntilNoneWaits(key);
     });
 }

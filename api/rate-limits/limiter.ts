@@ -47,10 +47,10 @@ export function createLimiter(
   });
   const count = inBatches(async (key, size) => counter.consume(key, size).catch(refusal));
   return async (key) => {
-    const { result, place, size } = await count(key);
+    const { result, position: inBatch, size } = await count(key);
     const { consumedPoints, msBeforeNext } = result;
     // A refusal from memory has no number. Those of a batch come one after the other, like calls on their own.
-    const position = consumedPoints === 0 ? Infinity : consumedPoints - size + place;
+    const position = consumedPoints === 0 ? Infinity : consumedPoints - size + inBatch;
     return {
       policy,
       remaining: Math.max(quota - position, 0),

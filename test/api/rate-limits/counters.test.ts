@@ -113,7 +113,7 @@ function controlled() {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('whoever comes during a run waits for the next, which is for all who wait', async (t) => {
+test('calls that come during a run share the next one', async (t) => {
   const { runs, ask } = controlled();
   const first = ask('a');
   const later = [ask('a'), ask('a'), ask('a')];
@@ -123,12 +123,12 @@ test('whoever comes during a run waits for the next, which is for all who wait',
     [1],
   );
   runs[0]?.end('old');
-  t.deepEqual(await first, { result: 'old', place: 1, size: 1 });
+  t.deepEqual(await first, { result: 'old', position: 1, size: 1 });
   await settled();
   runs[1]?.end('new');
   t.deepEqual(
     await Promise.all(later),
-    [1, 2, 3].map((place) => ({ result: 'new', place, size: 3 })),
+    [1, 2, 3].map((position) => ({ result: 'new', position, size: 3 })),
   );
   t.is(runs.length, 2);
 });
@@ -156,5 +156,5 @@ test('a failure reaches all whose run it was, and the next run is a new try', as
   const afterwards = ask('a');
   await settled();
   runs[2]?.end('again');
-  t.deepEqual(await afterwards, { result: 'again', place: 1, size: 1 });
+  t.deepEqual(await afterwards, { result: 'again', position: 1, size: 1 });
 });
