@@ -19,8 +19,8 @@ type Plan = {
 /**
  * Stores posts as if so many users had scheduled one each: a workspace for every post, and channels of its own.
  *
- * In bulk, as the API would take most of the bench's time for it. Temporal is told of them one by one, by the function
- * that the API calls after its commit; they are stored as told, so that the worker's relay does not do it as well.
+ * In bulk, as the API would take most of the bench's time for it. They are synced one by one, by the function
+ * that the API calls after its commit; they are stored as synced, so that the worker's relay does not do it as well.
  */
 export async function seedPosts(orm: Orm, sealer: Sealer, plan: Plan): Promise<PostToSync[]> {
   const { posts, dueAt } = plan;

@@ -24,7 +24,7 @@ export type SeedPlan = {
 
 /**
  * Stores events with their deliveries as if posts of many users had ended, workspace by workspace in turn. They count
- * as told of, so that the worker's relay does not tell Temporal of them as well.
+ * as synced, so that the worker's relay does not sync them as well.
  */
 export async function seedDeliveries(
   { orm, sealer, receiver }: Pick<World, 'orm' | 'sealer' | 'receiver'>,

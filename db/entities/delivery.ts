@@ -41,7 +41,7 @@ export const DeliverySchema = defineEntity({
     status: p.text().$type<DeliveryStatus>().default('pending'),
     /** 1, and one more for each replay. A round has six attempts. */
     round: p.integer().default(1),
-    /** The round that Temporal was told of; the first is told of by the post's workflow. Behind `round`, the row is the outbox. */
+    /** The round of the last sync; the post's workflow starts the first. Behind `round`, the row is the outbox. */
     syncedRound: p.integer().default(1),
     /** Attempts of the rounds before this one. */
     attemptsBefore: p.integer().default(0),

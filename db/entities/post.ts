@@ -45,7 +45,7 @@ export const PostSchema = defineEntity({
     status: p.text().$type<PostStatus>(),
     /** Raised by every change that the workflow must learn of. */
     revision: p.integer().default(1),
-    /** The revision that Temporal was told of last. Behind `revision`, the row is the outbox. */
+    /** The revision of the last sync. Behind `revision`, the row is the outbox. */
     syncedRevision: p.integer().default(0),
     /** Counts publishings: 1, and one more for each retry. */
     run: p.integer().default(1),

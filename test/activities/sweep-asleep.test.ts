@@ -4,7 +4,7 @@ import { postWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { storeUntold } from '../support/seed.ts';
+import { storeUnsynced } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { cancelledInDoubt } from './cancelled-in-doubt.ts';
 import { later, sharedSweeps, untilChannelIs } from './sweeps.ts';
@@ -169,7 +169,7 @@ test.serial(
 
     // When Temporal knows of this one, the relay has looked at the outbox again.
     const soon = new Date(Date.now() + 30 * minutes);
-    const next = await storeUntold(sweeps.punctual, client.workspaceId, soon);
+    const next = await storeUnsynced(sweeps.punctual, client.workspaceId, soon);
     await untilBegun(sweeps.punctual.temporal.client.workflow.getHandle(postWorkflowId(next)));
     t.is(await events(), before);
     t.deepEqual(await finds(), []);

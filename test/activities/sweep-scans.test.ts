@@ -6,7 +6,7 @@ import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers } from '../support/punctual.ts';
-import { storeUntold } from '../support/seed.ts';
+import { storeUnsynced } from '../support/seed.ts';
 import { targetOf, tcpGate } from '../support/tcp-gate.ts';
 import { freshNamespace, temporalClient } from '../support/temporal.ts';
 import { untilBegun } from '../support/until-begun.ts';
@@ -82,12 +82,12 @@ test.serial('drafts, finished posts and posts of the outbox are not scanned', as
   const { workspaceId } = client;
   const { em } = sweeps.punctual.orm;
   for (const status of ['draft', 'published', 'failed']) {
-    const id = await storeUntold(sweeps.punctual, workspaceId, new Date());
+    const id = await storeUnsynced(sweeps.punctual, workspaceId, new Date());
     const update = 'update posts set status = ?, synced_revision = revision where id = ?';
     await em.fork().execute(update, [status, id]);
   }
 
-  await storeUntold(sweeps.punctual, workspaceId, new Date());
+  await storeUnsynced(sweeps.punctual, workspaceId, new Date());
   const sql = `select status, revision, synced_revision, checked_at, updated_at from posts
                  where workspace_id = ? order by id`;
   const rows = () => em.fork().execute(sql, [workspaceId]);

@@ -88,7 +88,7 @@ const shared = beforeTests(test, async (scope) => {
   const stopRelay = startRelay({ orm, client: temporal.client, log: testLog });
   await poll(
     () => orm.em.fork().execute('select 1 from posts where synced_revision < revision'),
-    (untold) => untold.length === 0,
+    (left) => left.length === 0,
   );
   await stopRelay();
   clock.behindMs = 0;

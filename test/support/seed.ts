@@ -142,11 +142,11 @@ export async function setStatus(
 
 /**
  * What an API leaves behind that ends right after its commit: a scheduled post, on all channels of a workspace, that
- * Temporal was never told of.
+ * was never synced.
  *
  * @returns its id.
  */
-export async function storeUntold(
+export async function storeUnsynced(
   { orm, deps }: Punctual,
   workspaceId: string,
   dueAt: string | Date,

@@ -7,7 +7,7 @@ import { patience } from '../support/database.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
-import { storeChannel, storeUntold } from '../support/seed.ts';
+import { storeChannel, storeUnsynced } from '../support/seed.ts';
 import { testLog } from '../support/temporal.ts';
 import { runOf } from './started-with.ts';
 
@@ -61,7 +61,7 @@ async function workspace() {
     client,
     channel,
     /** @param inMs When it is due, from the beginning of the test. @returns its id. */
-    store: (inMs: number) => storeUntold(punctual, client.workspaceId, new Date(now + inMs)),
+    store: (inMs: number) => storeUnsynced(punctual, client.workspaceId, new Date(now + inMs)),
     unsynced: async (): Promise<string[]> => {
       const rows = await punctual.orm.em
         .fork()

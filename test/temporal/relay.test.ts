@@ -8,7 +8,7 @@ import { ownPool, sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import type { Punctual } from '../support/punctual.ts';
-import { storeChannel, storeUntold } from '../support/seed.ts';
+import { storeChannel, storeUnsynced } from '../support/seed.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { testLog } from '../support/temporal.ts';
 import { runOf, startedWith } from './started-with.ts';
@@ -34,7 +34,7 @@ async function workspace() {
   const client = await api.newClient();
   await storeChannel(punctual, client.workspaceId);
   const deps: RelayDeps = { ...punctual, client: punctual.temporal.client, log: testLog };
-  const store = (): Promise<string> => storeUntold(punctual, client.workspaceId, dueAt);
+  const store = (): Promise<string> => storeUnsynced(punctual, client.workspaceId, dueAt);
   const sync = (relays = 1): Promise<number[]> => syncAll(client, deps, { relays });
   const schedule = async (): Promise<string> => {
     const id = await store();

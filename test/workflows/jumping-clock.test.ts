@@ -122,7 +122,7 @@ async function deliver(t: ExecutionContext, { url }: TestReceiver) {
   return { punctual, client, webhook, attemptedAtMs };
 }
 
-test('a Temporal that knows no schedules is told of it once, and nothing else happens', async (t) => {
+test('a Temporal that knows no schedules is asked for one once, and nothing else happens', async (t) => {
   const environment = await startTimeSkippingServer(t);
   const lines: string[] = [];
   const log = testLog.child({});

@@ -258,16 +258,16 @@ test('after an outage of our way out, the statements of the page enable what it 
   t.like(await shown(first, 0), { enabled: true, disabled_reason: null, failing_since: null });
   t.like(await shown(second, 1), { enabled: false, disabled_reason: 'requested' });
   const rows = await em.execute<object[]>(
-    `select id, status, synced_round < round as untold, attempts_before from deliveries`,
+    `select id, status, synced_round < round as unsynced, attempts_before from deliveries`,
   );
   const row = (id: string) => rows.find((one) => 'id' in one && one.id === id);
-  t.like(row(missed), { status: 'pending', untold: true, attempts_before: 6 });
+  t.like(row(missed), { status: 'pending', unsynced: true, attempts_before: 6 });
   for (const [id, end] of [
     [old, 'failed'],
     [delivered, 'delivered'],
     [requested, 'failed'],
   ] as const) {
-    t.like(row(id), { status: end, untold: false });
+    t.like(row(id), { status: end, unsynced: false });
   }
 
   const request = { workspaceId: first.workspaceId, deliveryId: missed };
