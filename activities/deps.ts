@@ -2,10 +2,10 @@ import type { WorkflowStates } from '../domain/workflow-state.ts';
 import type { Orm } from '../db/orm.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
 import type { Network } from '../networks/network.ts';
-import type { Kept } from '../runtime/config/kept.ts';
+import type { RetentionDays } from '../runtime/config/limits.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Sealer } from '../runtime/sealer.ts';
+import type { Sealer } from '../runtime/secrets.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 
 /** What activities work with, built once in `worker/main.ts`. */
@@ -26,7 +26,7 @@ export type ActivityDeps = {
   /** The sweep asks whether Temporal goes on with what the database waits for. */
   readonly workflows: WorkflowStates;
   /** For how many days what is over is kept. */
-  readonly kept: Pick<Kept, 'deliveries' | 'finds'>;
+  readonly retentionDays: Pick<RetentionDays, 'deliveries' | 'finds'>;
   readonly log: Logger;
   readonly now: () => Date;
 };

@@ -1,11 +1,11 @@
 import type { Orm } from '../db/orm.ts';
 import type { Rules } from '../networks/content-rules.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Sealer } from '../runtime/sealer.ts';
+import type { Sealer } from '../runtime/secrets.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { Inspector } from '../runtime/media/inspector.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
-import type { Staging } from '../runtime/storage/staging.ts';
+import type { Staging } from '../runtime/storage/create-storage.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
 import type { DatabaseGate, Readiness } from './health/readiness.ts';

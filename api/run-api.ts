@@ -1,24 +1,25 @@
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { migrate } from '../db/migrate.ts';
-import { installationId } from '../db/installation.ts';
+import {
+  assertSealedBy,
+  installationId,
+  keepSealedBy,
+  OtherSecretKeyError,
+} from '../db/installation.ts';
 import { createOrm } from '../db/orm.ts';
-import { keepSealedBy, assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { rulesOf } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config.ts';
-import { describeError } from '../runtime/describe-error.ts';
+import { createLogger, describeError, type Logger } from '../runtime/logger.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { checkDestination, checkUrl } from '../runtime/egress/check-url.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createResolver } from '../runtime/egress/find-addresses.ts';
-import { fatalAt, insist } from '../runtime/insist.ts';
-import { createLogger, type Logger } from '../runtime/logger.ts';
+import { fatalAt, retryUntilReady } from '../runtime/retry-until-ready.ts';
 import { createInspector } from '../runtime/media/inspector.ts';
-import { createSealer } from '../runtime/sealer.ts';
-import { createStaging, createStorage } from '../runtime/storage/create-storage.ts';
-import { diskGuard } from '../runtime/storage/disk-guard.ts';
-import type { Staging } from '../runtime/storage/staging.ts';
-import { surviveRejections } from '../runtime/survive.ts';
-import { untilStopped } from '../runtime/until-stopped.ts';
+import { createSealer } from '../runtime/secrets.ts';
+import { createStaging, createStorage, type Staging } from '../runtime/storage/create-storage.ts';
+import { diskGuard } from '../runtime/storage/disk-room.ts';
+import { surviveRejections, untilStopped } from '../runtime/process.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
@@ -52,10 +53,10 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     await clock.measure();
     gate.open();
   };
-  const migrated = insist('the database', prepare, log);
+  const migrated = retryUntilReady('the database', prepare, log);
   const checkNamespace = async (): Promise<void> =>
     assertNamespaceOf(temporal.client, await installationId(orm)).catch(fatal);
-  void migrated.then(() => insist('Temporal', checkNamespace, log));
+  void migrated.then(() => retryUntilReady('Temporal', checkNamespace, log));
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
   const stopSweeping = keepSwept(deps);
@@ -95,7 +96,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
   const egress = createEgress(forWebhooks);
   const pool = createPool(config.databaseUrl, log);
   const gate = createDatabaseGate();
-  const allowances = { mostAtATime: config.crowds.perKey, quotas: config.quotas };
+  const allowances = { mostAtATime: config.callerLimits.perKey, quotas: config.quotas };
   const media = {
     storage: createStorage(config.media),
     staging,
@@ -104,7 +105,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     refuseUrl: (url: string) => checkUrl(url, forDownloads),
     assertDiskSpace: diskGuard(config.media.mediaDir, config.media.leastFree),
     underWay: new Map<string, number>(),
-    keepUnusedDays: config.kept.unusedMedia,
+    keepUnusedDays: config.retentionDays.unusedMedia,
     stallMs: 30_000,
   };
   const deps: ApiDeps = {
@@ -122,8 +123,8 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),
     readiness: () => readiness(orm, temporal, gate),
     admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
-    readers: { bytesPerSecond: config.crowds.slowestReader, windowMs: 180_000 },
-    mostPerAddress: config.crowds.perAddress,
+    readers: { bytesPerSecond: config.callerLimits.slowestReader, windowMs: 180_000 },
+    mostPerAddress: config.callerLimits.perAddress,
     bodyMs: 30_000,
     trustedProxies: config.trustedProxies,
   };

@@ -1,5 +1,5 @@
 import type { Config } from '../runtime/config.ts';
-import { describeError } from '../runtime/describe-error.ts';
+import { describeError } from '../runtime/logger.ts';
 import { createApp } from './app.ts';
 import type { ApiDeps } from './deps.ts';
 import { answerBroken } from './http/errors.ts';

@@ -8,7 +8,7 @@ import { quotaExceeded } from '../domain/quotas.ts';
 import { connectBluesky } from '../networks/bluesky/connect.ts';
 import { connectMastodon } from '../networks/mastodon/connect.ts';
 import type { Account } from '../networks/network.ts';
-import type { Sealer } from '../runtime/sealer.ts';
+import type { Sealer } from '../runtime/secrets.ts';
 import { UsageError, type CommandAnswer, type CommandDeps } from './command.ts';
 import { assertWorkspaceExists } from './workspaces.ts';
 

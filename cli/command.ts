@@ -1,7 +1,7 @@
 import type { Em, Orm } from '../db/orm.ts';
 import type { Quotas } from '../domain/quotas.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
-import type { Sealer } from '../runtime/sealer.ts';
+import type { Sealer } from '../runtime/secrets.ts';
 
 export type CommandDeps = {
   readonly orm: Orm;

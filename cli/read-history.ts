@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
 import { AppError } from '../domain/errors.ts';
-import { describeError } from '../runtime/describe-error.ts';
-import { grpcErrorIn, hasGrpcCode } from '../temporal/grpc-errors.ts';
-import { isTemporalAway } from '../temporal/grpc-errors.ts';
+import { describeError } from '../runtime/logger.ts';
+import { grpcErrorIn, hasGrpcCode, isTemporalAway } from '../temporal/grpc-errors.ts';
 import type { Temporal } from '../temporal/connect.ts';
 
 /** A history may be some megabytes, in pages. In milliseconds. */

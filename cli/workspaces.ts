@@ -5,7 +5,7 @@ import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/is-id.ts';
-import { hashApiKey, newApiKey } from '../runtime/token.ts';
+import { hashApiKey, newApiKey } from '../runtime/secrets.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 
 /** @returns the new workspace's id. */

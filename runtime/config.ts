@@ -1,11 +1,17 @@
-import { crowds, type Crowds } from './config/crowds.ts';
-import { egressAllow, type EgressAllow } from './config/egress-allow.ts';
-import { kept, type Kept } from './config/kept.ts';
-import { mediaSettings } from './config/media.ts';
-import { rateLimits, trustedProxies, type RateLimits } from './config/rate-limits.ts';
-import { quotas } from './config/quotas.ts';
-import { text, wholeNumber, type Env } from './config/read-values.ts';
+import { fileURLToPath } from 'node:url';
 import type { Quotas } from '../domain/quotas.ts';
+import { egressAllow, type EgressAllow } from './config/egress-allow.ts';
+import {
+  callerLimits,
+  type CallerLimits,
+  retentionDays,
+  type RetentionDays,
+  quotas,
+  rateLimits,
+  type RateLimits,
+  trustedProxies,
+} from './config/limits.ts';
+import { text, wholeNumber, type Env } from './config/read-values.ts';
 import type { StorageSettings } from './storage/create-storage.ts';
 
 /** The one place that reads `process.env`. docs/settings.md lists every setting; a test holds the two together. */
@@ -22,10 +28,10 @@ export type Config = {
   readonly egressAllow: EgressAllow;
   readonly media: StorageSettings;
   readonly rateLimits: RateLimits;
-  readonly crowds: Crowds;
+  readonly callerLimits: CallerLimits;
   /** Of a workspace for which nothing else was set. */
   readonly quotas: Quotas;
-  readonly kept: Kept;
+  readonly retentionDays: RetentionDays;
   /** Where people find Temporal's Web UI, without a slash at the end; null when nobody has said. */
   readonly temporalUiUrl: string | null;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
@@ -51,9 +57,9 @@ export function readConfig(env: Env = process.env): Config {
     egressAllow: egressAllow(env, problems),
     media: mediaSettings(env, problems),
     rateLimits: rateLimits(env, problems),
-    crowds: crowds(env, problems),
+    callerLimits: callerLimits(env, problems),
     quotas: quotas(env, problems),
-    kept: kept(env, problems),
+    retentionDays: retentionDays(env, problems),
     temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', '').replace(/\/+$/v, '') || null,
     trustedProxies: trustedProxies(env, problems),
   };
@@ -123,4 +129,32 @@ function logLevel(env: Env, problems: string[]): string {
   }
 
   return given;
+}
+
+const defaultDir = fileURLToPath(new URL('../.data/media', import.meta.url));
+
+/** Where media files are retentionDays. A bucket makes it S3. */
+export function mediaSettings(env: Env, problems: string[]): StorageSettings {
+  const mediaDir = text(env, 'PUNCTUAL_MEDIA_DIR', defaultDir);
+  const bucket = text(env, 'PUNCTUAL_S3_BUCKET', '');
+  const endpoint = text(env, 'PUNCTUAL_S3_ENDPOINT', '');
+  const region = text(env, 'PUNCTUAL_S3_REGION', 'us-east-1');
+  if (bucket !== '' && !/^[a-z0-9][a-z0-9.\-]{1,61}[a-z0-9]$/v.test(bucket)) {
+    problems.push(`PUNCTUAL_S3_BUCKET must be the name of a bucket, not "${bucket}".`);
+  }
+
+  if (endpoint !== '' && !/^https?:$/v.test(URL.parse(endpoint)?.protocol ?? '')) {
+    problems.push(
+      `PUNCTUAL_S3_ENDPOINT must be an address such as https://s3.example.com, not "${endpoint}".`,
+    );
+  }
+
+  if (endpoint !== '' && bucket === '') {
+    problems.push('PUNCTUAL_S3_ENDPOINT is of no use without PUNCTUAL_S3_BUCKET.');
+  }
+
+  const s3 = bucket === '' ? null : { bucket, region, endpoint: endpoint || undefined };
+  const percent = { otherwise: 10, least: 0, most: 100 };
+  const leastFree = wholeNumber(env, 'PUNCTUAL_DISK_FREE_PERCENT', percent, problems);
+  return { mediaDir, s3, leastFree };
 }

@@ -22,3 +22,40 @@ export function createLogger(name: string, level: string): Logger {
   };
   return pino(options, pino.destination({ sync: true }));
 }
+
+/** An error as a log may have it. */
+export type ErrorDescription = {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly stack?: string;
+};
+
+/**
+ * Describes an error for the log. What a database says may quote the statement's values, which are posts' texts
+ * and sealed tokens: of that the first line is kept, and of what it quotes only the names of our own tables.
+ */
+export function describeError(error: unknown): ErrorDescription {
+  if (!(error instanceof Error)) {
+    return { name: 'NotAnError', message: typeof error };
+  }
+
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  if ('sql' in error || 'query' in error || error.name.endsWith('Exception')) {
+    return { name: error.name, message: saidByDatabase(error.message, code.code ?? ''), ...code };
+  }
+
+  return { name: error.name, message: error.message, ...code, stack: error.stack ?? '' };
+}
+
+/** SQLSTATEs whose first line quotes names of tables, columns and constraints: violations, and unknown names. */
+const quotesNames = /^(?:23|42(?!601))/v;
+
+/** Connection trouble has Node's codes, and the address in its message. */
+const isNodeCode = /^E[A-Z]{3,}/v;
+
+function saidByDatabase(message: string, code: string): string {
+  const [firstLine = ''] = message.split('\n');
+  const shown = quotesNames.test(code) || isNodeCode.test(code);
+  return shown ? firstLine : firstLine.replace(/["'].*$/v, '…');
+}

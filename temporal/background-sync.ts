@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Em, Orm } from '../db/orm.ts';
-import { describeError } from '../runtime/describe-error.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { describeError, type Logger } from '../runtime/logger.ts';
 import { syncDelivery, type DeliveryToSync } from './sync-delivery.ts';
 import { syncPost, type PostToSync } from './sync-post.ts';
 

@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { TypedSearchAttributes } from '@temporalio/common';
-import { describeError } from '../runtime/describe-error.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { describeError, type Logger } from '../runtime/logger.ts';
 import { repeat } from '../runtime/repeat.ts';
 import { searchAttributeKeys } from '../workflows/search-attributes.ts';
 import { underDeadline, type Temporal } from './connect.ts';

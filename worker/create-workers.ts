@@ -6,7 +6,7 @@ import {
 } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
-import { insist } from '../runtime/insist.ts';
+import { retryUntilReady } from '../runtime/retry-until-ready.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { temporalOptions } from '../temporal/connect.ts';
 import { postsQueue, publishQueue, webhooksQueue } from '../workflows/messages.ts';
@@ -43,7 +43,7 @@ export function createWorkersWhenReady(
   const { connectionOptions } = temporalOptions();
   let { connection } = settings;
   let isSpent = false;
-  return insist(
+  return retryUntilReady(
     'Temporal',
     async () => {
       if (isSpent) {

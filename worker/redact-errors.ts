@@ -1,7 +1,6 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { describeError } from '../runtime/describe-error.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { describeError, type Logger } from '../runtime/logger.ts';
 
 /**
  * An interceptor of activities that keeps the inside of unexpected errors out of Temporal: a post's text or a token in

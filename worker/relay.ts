@@ -2,10 +2,9 @@ import type { Client } from '@temporalio/client';
 import { sql } from 'kysely';
 import type { Em, Orm } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { describeError } from '../runtime/describe-error.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { describeError, type Logger } from '../runtime/logger.ts';
 import { repeat } from '../runtime/repeat.ts';
-import { sideBySide } from '../runtime/side-by-side.ts';
+import { forEachLimit } from '../runtime/for-each-limit.ts';
 import { deadlineMs } from '../temporal/connect.ts';
 import { isTemporalAway } from '../temporal/grpc-errors.ts';
 import { outboxes, type Outbox } from './outbox.ts';
@@ -74,7 +73,7 @@ function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Relay
     const rows = (await takeSlot(em, outbox))
       ? await outbox.claim(em, { limit: batchSize, except: backoff.ids(), graceMs })
       : [];
-    await sideBySide(rows, width, async ({ id, sync }) => {
+    await forEachLimit(rows, width, async ({ id, sync }) => {
       if (isAway()) {
         return; // Let go of the row and come back later.
       }

@@ -1,20 +1,23 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
-import { installationId } from '../db/installation.ts';
+import {
+  assertSealedBy,
+  installationId,
+  keepSealedBy,
+  OtherSecretKeyError,
+} from '../db/installation.ts';
 import { migrate } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
-import { keepSealedBy, assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { loadNetworks, rulesOf } from '../networks/registry.ts';
 import { readConfig } from '../runtime/config.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
-import { fatalAt, insist } from '../runtime/insist.ts';
+import { fatalAt, retryUntilReady } from '../runtime/retry-until-ready.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
-import { createSealer } from '../runtime/sealer.ts';
+import { createSealer } from '../runtime/secrets.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
-import { surviveRejections } from '../runtime/survive.ts';
-import { untilStopped } from '../runtime/until-stopped.ts';
+import { surviveRejections, untilStopped } from '../runtime/process.ts';
 import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/search-attributes.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
@@ -49,14 +52,14 @@ export async function runWorker(
   const egress = openTo(config.egressAllow.networks);
   const webhooks = openTo(config.egressAllow.webhooks);
   const storage = createStorage(config.media);
-  const { publicUrl, kept } = config;
+  const { publicUrl, retentionDays } = config;
   const sealer = createSealer(config.secretKey);
   const clock = createDatabaseClock(orm, log);
   const { now } = clock;
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
   const links = { orm, networks: await loadNetworks(), egress, webhooks, storage, workflows };
-  const deps = adapt({ ...links, rules: rulesOf, publicUrl, kept, log, sealer, now });
+  const deps = adapt({ ...links, rules: rulesOf, publicUrl, retentionDays, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
   const installation = await prepareDatabase({ orm, clock, keyId: sealer.keyId, log });
@@ -64,7 +67,7 @@ export async function runWorker(
   const stopLooking = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
   const { connectionOptions, namespace } = temporalOptions();
   const connect = () => NativeConnection.connect(connectionOptions);
-  const first = await insist('Temporal', connect, log);
+  const first = await retryUntilReady('Temporal', connect, log);
   await untilOwned(temporal.client, installation, log);
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await bundleWorkflows();
@@ -107,5 +110,5 @@ async function prepareDatabase({ orm, clock, keyId, log }: Database): Promise<st
     await clock.measure();
     return installationId(orm);
   };
-  return insist('the database', prepare, log);
+  return retryUntilReady('the database', prepare, log);
 }

@@ -4,9 +4,8 @@ import {
   type Client,
   type ScheduleDescription,
 } from '@temporalio/client';
-import { describeError } from '../runtime/describe-error.ts';
-import { insist } from '../runtime/insist.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { describeError, type Logger } from '../runtime/logger.ts';
+import { retryUntilReady } from '../runtime/retry-until-ready.ts';
 import { repeat } from '../runtime/repeat.ts';
 import { assertOwner } from '../temporal/namespace-owner.ts';
 import { hasGrpcCode } from '../temporal/grpc-errors.ts';
@@ -84,7 +83,7 @@ function unlessRunning(error: unknown): void {
 
 /** Before this process polls: waits while Temporal is away, and while the namespace is another database's. */
 export async function untilOwned(client: Client, installation: string, log: Logger): Promise<void> {
-  await insist(
+  await retryUntilReady(
     'Temporal',
     () =>
       ensureSweepSchedule(client, installation).catch((error: unknown) => {

@@ -8,7 +8,7 @@ import {
   retryAfterMs,
   type DeliveryError,
 } from '../../domain/webhook-deliveries.ts';
-import type { WebhookResult } from '../../runtime/webhook-request.ts';
+import type { WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { releaseSlotAfter } from './slots.ts';
 import { slotOf, type LoadedDelivery, type StartedAttempt } from './start-attempt.ts';

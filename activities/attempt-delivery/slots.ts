@@ -45,7 +45,7 @@ const isHeld = ({ workspaceId, deliveryId, endpointId, slot }: HeldSlot): RawBui
 export const releaseSlot = (held: HeldSlot): RawBuilder<unknown> =>
   sql`update endpoint_places set taken_until = null where ${isHeld(held)}`;
 
-/** In milliseconds; see runtime/webhook-request.ts. */
+/** In milliseconds; see runtime/send-webhook.ts. */
 const longestRequestMs = 10_000;
 
 /** SQL: counts the endpoints, of all workspaces, where a request without an answer ended lately or its slot rests. */

@@ -4,7 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import { query } from '../../db/query.ts';
 import type { StoredSecrets } from '../../domain/signing-secrets.ts';
 import { longestWaitMs, mostInterrupted } from '../../domain/webhook-deliveries.ts';
-import type { WebhookRequest } from '../../runtime/webhook-request.ts';
+import type { WebhookRequest } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { makeSlots, releaseSlot, takeSlot, type HeldSlot } from './slots.ts';
 

@@ -11,7 +11,7 @@ import {
   finalAdvice,
 } from '../../domain/channel-error.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { describeError } from '../../runtime/describe-error.ts';
+import { describeError } from '../../runtime/logger.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 import { limitMessage } from './pacing.ts';

@@ -9,7 +9,7 @@ import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
-import { describeError } from '../../runtime/describe-error.ts';
+import { describeError } from '../../runtime/logger.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob, PublishRequest } from './job.ts';
 import { circuitJoin, slotColumns, slotOf, type SlotRow } from './server-slots.ts';

@@ -18,7 +18,7 @@ const maxBatches = 10;
 export async function purgeExpired(deps: ActivityDeps): Promise<number> {
   let purged = 0;
   for (const { of, purge } of purges) {
-    const before = new Date(deps.now().getTime() - deps.kept[of] * dayMs);
+    const before = new Date(deps.now().getTime() - deps.retentionDays[of] * dayMs);
     purged += await inBatches(deps, purge(before));
   }
 
@@ -31,7 +31,7 @@ export async function purgeExpired(deps: ActivityDeps): Promise<number> {
  * the table is. Of all workspaces: it reads nothing that leaves the database.
  */
 const purges: readonly {
-  readonly of: keyof ActivityDeps['kept'];
+  readonly of: keyof ActivityDeps['retentionDays'];
   readonly purge: (before: Date) => RawBuilder<unknown>;
 }[] = [
   {

@@ -1,5 +1,5 @@
 import type { WorkflowState } from '../../domain/workflow-state.ts';
-import { sideBySide } from '../../runtime/side-by-side.ts';
+import { forEachLimit } from '../../runtime/for-each-limit.ts';
 
 /** How many requests for the state of a single row are under way at once. */
 const width = 20;
@@ -93,7 +93,7 @@ async function scanBatch<Row extends { readonly id: string }>(
   const left: Row[] = [];
   const isListed = ({ id }: Row): boolean => runs.has(id);
   const unlistedFirst = [...rows.filter((row) => !isListed(row)), ...rows.filter(isListed)];
-  await sideBySide(unlistedFirst, width, async (row) => {
+  await forEachLimit(unlistedFirst, width, async (row) => {
     const kind = isListed(row) ? 'listed' : 'unlisted';
     if (kind === 'listed' && sums.listed >= maxListed) {
       sums.looked += 1;
@@ -134,7 +134,7 @@ async function listAll<Row extends { readonly id: string }>(
   const parts = Array.from({ length: Math.ceil(rows.length / listedAtOnce) }, (_, index) =>
     rows.slice(index * listedAtOnce, (index + 1) * listedAtOnce),
   );
-  await sideBySide(parts, 2, async (part) => {
+  await forEachLimit(parts, 2, async (part) => {
     for (const id of (await list(part.map((row) => row.id))) ?? []) {
       runs.add(id);
     }

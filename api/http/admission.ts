@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import type { RateLimits } from '../../runtime/config/rate-limits.ts';
+import type { RateLimits } from '../../runtime/config/limits.ts';
 import { clientAddress, createCrowd, enterCrowd } from '../rate-limits/crowd.ts';
 import { createLimiter, rateLimitHeaders, type Standing } from '../rate-limits/limiter.ts';
 import { authenticator } from './authenticate.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import { hashApiKey } from '../../runtime/token.ts';
+import { hashApiKey } from '../../runtime/secrets.ts';
 import { inBatches } from '../rate-limits/in-batches.ts';
 import type { Caller } from './route.ts';
 

@@ -2,8 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { isDatabaseAway } from '../../db/is-away.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { fields, listOf, text } from '../../domain/json-schema.ts';
-import { describeError } from '../../runtime/describe-error.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import { describeError, type Logger } from '../../runtime/logger.ts';
 
 /** What each failure means in HTTP. Nothing else decides it. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {

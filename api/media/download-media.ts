@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { BodyTooLargeError } from '../../runtime/egress/egress.ts';
 import { EgressError } from '../../runtime/egress/egress-error.ts';
-import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
+import { namedIfOutOfRoom } from '../../runtime/storage/disk-room.ts';
 import type { ApiDeps } from '../deps.ts';
 import { expectFiles, type ComingFiles } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';

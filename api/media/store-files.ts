@@ -3,7 +3,7 @@ import { MediaFile } from '../../db/entities/media-file.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
-import { newLinkToken } from '../../runtime/token.ts';
+import { newLinkToken } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import { reserveMediaQuota, type ComingFiles } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';

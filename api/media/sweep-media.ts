@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { describeError } from '../../runtime/describe-error.ts';
+import { describeError } from '../../runtime/logger.ts';
 import type { ApiDeps } from '../deps.ts';
 import { compareStorage } from './compare-storage.ts';
 import { abandonStale, removeAbandoned } from './unclaimed-files.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
-import { describeError } from '../../runtime/describe-error.ts';
+import { describeError } from '../../runtime/logger.ts';
 import type { ApiDeps } from '../deps.ts';
 
 // A file is stored before its row is made and removed after its row is deleted, and a crash or a lost answer may come

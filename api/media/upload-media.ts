@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import type { MediaFile } from '../../db/entities/media-file.ts';
 import { AppError } from '../../domain/errors.ts';
-import { namedIfOutOfRoom } from '../../runtime/storage/out-of-room.ts';
+import { namedIfOutOfRoom } from '../../runtime/storage/disk-room.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
 import type { Request } from '../http/route.ts';

@@ -3,7 +3,7 @@ import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
-import { sha256Hex } from '../../runtime/token.ts';
+import { sha256Hex } from '../../runtime/secrets.ts';
 import type { CreatePostBody } from './schemas.ts';
 
 /**

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { WebhookEndpoint } from '../../db/entities/webhook-endpoint.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { rotationOverlapMs, secretsOf, type KeptSecret } from '../../domain/signing-secrets.ts';
-import { newSigningSecret } from '../../runtime/token.ts';
+import { newSigningSecret } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import { loadEndpoint, unknownEndpoint } from './read-endpoints.ts';
 import type { EndpointView } from './schemas.ts';

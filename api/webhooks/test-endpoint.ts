@@ -6,7 +6,7 @@ import { query } from '../../db/query.ts';
 import { eventBody, eventWithDeliveries } from '../../db/record-event.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { secretsOf } from '../../domain/signing-secrets.ts';
-import { sendWebhook, type WebhookResult } from '../../runtime/webhook-request.ts';
+import { sendWebhook, type WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ApiDeps } from '../deps.ts';
 import { loadDelivery } from './read-deliveries.ts';
 import { unknownEndpoint } from './read-endpoints.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm } from '../../db/orm.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import type { Bench } from '../runner/bench.ts';
 import { startDatabase } from '../runner/processes.ts';
 import { compareWithBare } from './compare-with-bare.ts';

@@ -1,7 +1,7 @@
 import { connectChannel } from '../../cli/channels.ts';
 import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
 import type { Orm } from '../../db/orm.ts';
-import type { Sealer } from '../../runtime/sealer.ts';
+import type { Sealer } from '../../runtime/secrets.ts';
 
 export type Seeded = {
   readonly workspaceId: string;

@@ -2,7 +2,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Orm } from '../../db/orm.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import type { Account } from '../../networks/network.ts';
-import type { Sealer } from '../../runtime/sealer.ts';
+import type { Sealer } from '../../runtime/secrets.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
 import { insertRows } from '../runner/seed-posts.ts';
 

@@ -7,7 +7,7 @@ import { connectBluesky } from '../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../networks/mastodon/connect.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
 import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
-import { createSealer, type Sealer } from '../../runtime/sealer.ts';
+import { createSealer, type Sealer } from '../../runtime/secrets.ts';
 import { startApp } from '../../scripts/parts/app.ts';
 import { answers, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
 import { freePort } from '../../scripts/ports.ts';

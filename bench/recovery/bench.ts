@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { sideBySide } from '../../runtime/side-by-side.ts';
+import { forEachLimit } from '../../runtime/for-each-limit.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { deliveryWorkflowId } from '../../workflows/messages.ts';
 import { count, type Bench, type Run } from '../runner/bench.ts';
@@ -53,7 +53,7 @@ async function measure(whole: Whole, run: Run<Plan>): Promise<void> {
   const deliveryIds = await insertDeliveries(em, workspaceId, plan.deliveries);
   const waiting = deliveryIds.slice(0, -1); // The last one is the newest, and looked at last.
   const bareBeganMs = Date.now();
-  await sideBySide(waiting, atOnce, (id) => withRetries(() => startBare(whole, workspaceId, id)));
+  await forEachLimit(waiting, atOnce, (id) => withRetries(() => startBare(whole, workspaceId, id)));
   const barePerSecond = waiting.length / ((Date.now() - bareBeganMs) / 1000);
   stage.say(
     `A bare loop started ${waiting.length} workflows, ${barePerSecond.toFixed(0)} a second.`,

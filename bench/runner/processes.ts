@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
-import { createSealer, type Sealer } from '../../runtime/sealer.ts';
+import { createSealer, type Sealer } from '../../runtime/secrets.ts';
 import { startApp } from '../../scripts/parts/app.ts';
 import { answers, startPart, untilReady, type Part, type Stage } from '../../scripts/parts/part.ts';
 import { startPostgres } from '../../scripts/parts/postgres.ts';

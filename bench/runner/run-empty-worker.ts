@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import { loadNetworks } from '../../networks/registry.ts';
 import { createLogger } from '../../runtime/logger.ts';
-import { untilStopped } from '../../runtime/until-stopped.ts';
+import { untilStopped } from '../../runtime/process.ts';
 import { temporalOptions } from '../../temporal/connect.ts';
 import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
 import { pollQueues } from '../../worker/create-workers.ts';

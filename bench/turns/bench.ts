@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { paceOverdue, type OverduePost } from '../../activities/publish-channel/pacing.ts';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { count, type Bench, type Run } from '../runner/bench.ts';
 import { startDatabase } from '../runner/processes.ts';
 import { median, quantile } from '../runner/quantile.ts';

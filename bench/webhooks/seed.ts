@@ -1,8 +1,7 @@
 import { newId } from '../../db/new-id.ts';
 import { eventBody } from '../../db/record-event.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
-import type { Sealer } from '../../runtime/sealer.ts';
-import { newSigningSecret } from '../../runtime/token.ts';
+import { newSigningSecret, type Sealer } from '../../runtime/secrets.ts';
 import { insertRows } from '../runner/seed-posts.ts';
 import type { World } from './world.ts';
 

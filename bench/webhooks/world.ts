@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { migrate } from '../../db/migrate.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
-import { createSealer, type Sealer } from '../../runtime/sealer.ts';
+import { createSealer, type Sealer } from '../../runtime/secrets.ts';
 import { startApp } from '../../scripts/parts/app.ts';
 import { answers, type Part, type Stage, untilReady } from '../../scripts/parts/part.ts';
 import { freePort } from '../../scripts/ports.ts';

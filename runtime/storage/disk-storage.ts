@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { usedForMs, type MediaStorage, type StoredPage } from './media-storage.ts';
-import { namedIfOutOfRoom } from './out-of-room.ts';
+import { namedIfOutOfRoom } from './disk-room.ts';
 
 /**
  * Keeps files in a folder of this machine, or one that machines share.

@@ -5,7 +5,7 @@ import { Channel } from '../../db/entities/channel.ts';
 import { sessionPurpose } from '../../db/sealing-purposes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -75,7 +75,7 @@ test.serial(
 
     await em.flush();
     const purge = (deliveries: number, finds: number) =>
-      purgeExpired({ ...punctual.deps, kept: { deliveries, finds } });
+      purgeExpired({ ...punctual.deps, retentionDays: { deliveries, finds } });
 
     await purge(30, 30);
     t.deepEqual(

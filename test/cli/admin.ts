@@ -7,7 +7,7 @@ import type { Command, CommandAnswer } from '../../cli/command.ts';
 import { commands } from '../../cli/commands.ts';
 import { readArguments } from '../../cli/read-arguments.ts';
 import { withSecret } from '../../cli/read-secret.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { usualQuotas, type Punctual } from '../support/punctual.ts';
 
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));

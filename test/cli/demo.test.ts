@@ -2,7 +2,7 @@ import test from 'ava';
 import { connectChannel } from '../../cli/channels.ts';
 import type { CommandDeps } from '../../cli/command.ts';
 import { createDemo } from '../../cli/create-demo.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { egressTo } from '../networks/connection.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -5,7 +5,7 @@ import { isDatabaseAway } from '../../db/is-away.ts';
 import { migrate } from '../../db/migrate.ts';
 import { migrations } from '../../db/migrations/index.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';
-import { describeError } from '../../runtime/describe-error.ts';
+import { describeError } from '../../runtime/logger.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { emptyDatabase, freshDatabase } from '../support/database.ts';
 import { poll } from '../support/poll.ts';

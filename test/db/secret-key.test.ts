@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { assertSealedBy } from '../../db/installation.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { adminOf } from '../cli/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { clientFor, newClient } from '../support/client.ts';

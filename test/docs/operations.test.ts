@@ -114,7 +114,7 @@ test('docs/settings.md has every setting that the programs read', (t) => {
 test('the table of what is kept how long has every setting of it, and every table that grows', (t) => {
   const [, section = ''] = read('docs/running.md').split('## What is kept how long');
   const [table = ''] = section.split('\n## ');
-  const settings = [...read('runtime/config/kept.ts').matchAll(/PUNCTUAL_KEEP_\w+/gv)];
+  const settings = [...read('runtime/config/limits.ts').matchAll(/PUNCTUAL_KEEP_\w+/gv)];
   t.true(settings.length >= 3);
   const rows = ['posts', 'idempotency keys', 'post_parts', 'sweep_finds', 'events', 'rate_limits'];
   for (const word of [...settings.map(([name]) => name), ...rows]) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
 import { loadNetworks } from '../../networks/registry.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { startApiProcess, type ApiProcess } from '../support/api-process.ts';
 import { clientFor, type Client } from '../support/client.ts';
 import { freshDatabase } from '../support/database.ts';

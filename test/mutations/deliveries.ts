@@ -83,7 +83,7 @@ export const deliveryMutations: readonly Mutation[] = [
     [['a new secret never takes over', 'rotatesAt <= now', 'rotatesAt > now']],
   ),
   ...mutationsOf(
-    'runtime/webhook-signature.ts',
+    'runtime/send-webhook.ts',
     ['test/runtime/*', 'test/signature-oracles'],
     [
       ['the signature is over the body alone', '`${timestamp}.${body}`', '`${body}`'],
@@ -94,7 +94,7 @@ export const deliveryMutations: readonly Mutation[] = [
       ],
     ],
   ),
-  ...mutationsOf('runtime/webhook-request.ts', webhooks, [
+  ...mutationsOf('runtime/send-webhook.ts', webhooks, [
     ['the timestamp is in milliseconds', 'Math.floor(at.getTime() / 1000)', 'at.getTime()'],
   ]),
   ...mutationsOf(
@@ -183,7 +183,7 @@ export const deliveryMutations: readonly Mutation[] = [
     ['sweeps run side by side', "overlap: 'SKIP'", "overlap: 'ALLOW_ALL'"],
   ]),
   ...mutationsOf(
-    'runtime/sealer.ts',
+    'runtime/secrets.ts',
     ['test/runtime/*'],
     [
       ['a tag of four bytes is taken', 'authTagLength: 16,', ''],

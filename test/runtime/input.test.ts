@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { ConfigError, readConfig } from '../../runtime/config.ts';
-import { kept } from '../../runtime/config/kept.ts';
-import { quotas } from '../../runtime/config/quotas.ts';
+import { quotas, retentionDays } from '../../runtime/config/limits.ts';
 
 const needed = {
   DATABASE_URL: 'postgresql://user:password@db.example:5432/punctual',
@@ -39,9 +38,9 @@ test('two settings are enough, and the others have defaults', (t) => {
     publicUrl: 'http://127.0.0.1:3000',
     media: { mediaDir: path.resolve('.data/media'), s3: null, leastFree: 10 },
     rateLimits: { requests: 120, writes: 60, wrongKeys: 30 },
-    crowds: { perAddress: 256, perKey: 50, slowestReader: 10_000 },
+    callerLimits: { perAddress: 256, perKey: 50, slowestReader: 10_000 },
     quotas: quotas({}, []), // room.test.ts has the numbers.
-    kept: kept({}, []),
+    retentionDays: retentionDays({}, []),
     temporalUiUrl: null,
     trustedProxies: 0,
   });
@@ -89,7 +88,7 @@ test('every setting is read, and an empty one is as none', (t) => {
       s3: { bucket: 'punctual-media', endpoint: 'https://s3.example', region: 'eu-central-1' },
     },
     rateLimits: { requests: 1_000_000, writes: 1, wrongKeys: 5 },
-    crowds: { perAddress: 0, perKey: 7, slowestReader: 1000 },
+    callerLimits: { perAddress: 0, perKey: 7, slowestReader: 1000 },
     temporalUiUrl: 'https://temporal.example',
     trustedProxies: 2,
   });

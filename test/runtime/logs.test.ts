@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { describeError } from '../../runtime/describe-error.ts';
+import { describeError } from '../../runtime/logger.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 

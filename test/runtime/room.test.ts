@@ -4,7 +4,7 @@ import { readConfig } from '../../runtime/config.ts';
 const needed = { DATABASE_URL: 'postgresql://u@localhost/p', SECRET_KEY: 'ab'.repeat(32) };
 
 test('a workspace may have 10 GB of files and 10,000 scheduled posts, and unused files stay, unless set otherwise', (t) => {
-  const { quotas, kept, media } = readConfig(needed);
+  const { quotas, retentionDays, media } = readConfig(needed);
   t.deepEqual(quotas, {
     scheduled: 10_000,
     drafts: 10_000,
@@ -13,12 +13,12 @@ test('a workspace may have 10 GB of files and 10,000 scheduled posts, and unused
     media_bytes: 10_000_000_000,
     channels: 100,
   });
-  t.deepEqual(kept, { deliveries: 30, finds: 30, unusedMedia: 0 });
+  t.deepEqual(retentionDays, { deliveries: 30, finds: 30, unusedMedia: 0 });
   t.is(media.leastFree, 10);
 });
 
-test('each quota and each time that something is kept has its setting', (t) => {
-  const { quotas, kept, media } = readConfig({
+test('each quota and each time that something is retentionDays has its setting', (t) => {
+  const { quotas, retentionDays, media } = readConfig({
     ...needed,
     PUNCTUAL_QUOTA_SCHEDULED: '1',
     PUNCTUAL_QUOTA_DRAFTS: '2',
@@ -39,7 +39,7 @@ test('each quota and each time that something is kept has its setting', (t) => {
     media_bytes: 999_999_999_999_999,
     channels: 0,
   });
-  t.deepEqual(kept, { deliveries: 7, finds: 8, unusedMedia: 9 });
+  t.deepEqual(retentionDays, { deliveries: 7, finds: 8, unusedMedia: 9 });
   t.is(media.leastFree, 0);
 });
 

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import test from 'ava';
-import { createSealer } from '../../runtime/sealer.ts';
-import { hashApiKey, newApiKey, newSigningSecret } from '../../runtime/token.ts';
-import { webhookSignature } from '../../runtime/webhook-signature.ts';
+import { createSealer, hashApiKey, newApiKey, newSigningSecret } from '../../runtime/secrets.ts';
+import { webhookSignature } from '../../runtime/send-webhook.ts';
 import { isSignedWith } from '../support/receiver.ts';
 
 const key = randomBytes(32).toString('hex');

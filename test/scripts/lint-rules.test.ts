@@ -19,7 +19,7 @@ const oxlint = path.join(
 /** A file in each part of the product that may not make requests of its own. */
 const places = [
   'domain/waits.ts',
-  'runtime/webhook-request.ts',
+  'runtime/send-webhook.ts',
   'runtime/storage/s3-storage.ts',
   'networks/send-request.ts',
   'networks/mastodon/client.ts',

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { assertSealedBy } from '../../db/installation.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { freshDatabase } from '../support/database.ts';
 import { needs } from '../support/needs.ts';

@@ -7,7 +7,7 @@ import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Network } from '../../networks/network.ts';
 import { rulesIn } from './networks.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { createStorage } from '../../runtime/storage/create-storage.ts';
 import type { HeldClock } from './database-clock.ts';
 import { noWorkflows } from './no-workflows.ts';
@@ -74,7 +74,7 @@ export async function activityDeps(
     publicUrl: 'https://punctual.example',
     rules: rulesIn(networks),
     workflows: noWorkflows,
-    kept: { deliveries: 30, finds: 30 },
+    retentionDays: { deliveries: 30, finds: 30 },
     log: testLog,
   };
 }

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import type { ApiDeps } from '../../api/deps.ts';
-import type { MediaDeps } from '../../api/deps.ts';
+import type { ApiDeps, MediaDeps } from '../../api/deps.ts';
 import { createApp } from '../../api/app.ts';
-import { readiness } from '../../api/health/readiness.ts';
+import { createDatabaseGate, readiness } from '../../api/health/readiness.ts';
 import { configure } from '../../api/serve.ts';
 import type { Activities } from '../../activities/index.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
@@ -13,20 +12,18 @@ import type { Network } from '../../networks/network.ts';
 import { rulesIn } from './networks.ts';
 import { loadNetworks } from '../../networks/registry.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import { quotas as readQuotas } from '../../runtime/config/quotas.ts';
-import type { RateLimits } from '../../runtime/config/rate-limits.ts';
+import { quotas as readQuotas, type RateLimits } from '../../runtime/config/limits.ts';
 import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { checkDestination, checkUrl } from '../../runtime/egress/check-url.ts';
 import { createEgress, type EgressOptions } from '../../runtime/egress/create-egress.ts';
 import { createResolver } from '../../runtime/egress/find-addresses.ts';
 import { createInspector } from '../../runtime/media/inspector.ts';
 import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
-import { diskGuard } from '../../runtime/storage/disk-guard.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { diskGuard } from '../../runtime/storage/disk-room.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
-import { createDatabaseGate } from '../../api/health/readiness.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import type { ConnectionBounds } from '../../api/rate-limits/crowd.ts';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
@@ -112,10 +109,19 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   t.teardown(() => media.inspector.close());
   const { storage } = media;
   const workflows = workflowStates(temporal.client);
-  const kept = { deliveries: 30, finds: 30 };
+  const retentionDays = { deliveries: 30, finds: 30 };
   const base = { orm, sealer, publicUrl, log: testLog, now };
   const rules = rulesIn(networks);
-  const deps = { ...base, networks, rules, workflows, egress, webhooks: egress, storage, kept };
+  const deps = {
+    ...base,
+    networks,
+    rules,
+    workflows,
+    egress,
+    webhooks: egress,
+    storage,
+    retentionDays,
+  };
   const { mostPerAddress = 0, trustedProxies = 0 } = options;
   const sync = backgroundSync(temporal.client, orm, testLog);
   const gate = createDatabaseGate();

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { createActivities } from '../../activities/index.ts';
 import { beginRound } from '../../api/webhooks/replay-deliveries.ts';
-import { sideBySide } from '../../runtime/side-by-side.ts';
+import { forEachLimit } from '../../runtime/for-each-limit.ts';
 import { syncDelivery } from '../../temporal/sync-delivery.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
@@ -219,7 +219,7 @@ test('replays that come while a workflow is about to end are all delivered, and 
 
 test('a hundred and fifty deliveries that failed are all sent again, most of them by the relay', async (t) => {
   const { client, path, receiver, store } = await endpoint();
-  await sideBySide(Array.from({ length: 150 }), 5, async () => void (await store('failed')));
+  await forEachLimit(Array.from({ length: 150 }), 5, async () => void (await store('failed')));
   await webhooks().startWorkers();
 
   const reply = await client.post(`${path}/replay?since=2020-01-01T00:00:00Z`);

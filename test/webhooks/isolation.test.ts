@@ -1,5 +1,5 @@
 import test from 'ava';
-import { sideBySide } from '../../runtime/side-by-side.ts';
+import { forEachLimit } from '../../runtime/for-each-limit.ts';
 import { held, status } from '../support/answers.ts';
 import { poll } from '../support/poll.ts';
 import { countDeliveries, queueEvents } from '../support/seed-deliveries.ts';
@@ -27,7 +27,7 @@ async function queued(subscribed: Subscription, count: number): Promise<string[]
 function attemptAll({ attempt }: Subscription, deliveries: readonly string[]) {
   const delivering: string[] = [];
   const mustWait: string[] = [];
-  const all = sideBySide(deliveries, slots, async (id) => {
+  const all = forEachLimit(deliveries, slots, async (id) => {
     const { kind } = await attempt(id);
     (kind === 'done' ? delivering : mustWait).push(id);
   });
@@ -53,7 +53,7 @@ async function deliverAll(
 ): Promise<number> {
   let end = Promise.withResolvers<void>();
   let count = 0;
-  await sideBySide(deliveries, 6, async (id) => {
+  await forEachLimit(deliveries, 6, async (id) => {
     for (;;) {
       const nextEnd = end.promise;
       const attempted = await attempt(id);

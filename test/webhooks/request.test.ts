@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import { createSealer } from '../../runtime/sealer.ts';
+import { createSealer } from '../../runtime/secrets.ts';
 import { createAuthority, selfSigned } from '../runtime/egress/support/certificates.ts';
 import { dns, testEgress } from '../runtime/egress/support/egress.ts';
 import { tlsServer, type TestServer } from '../runtime/egress/support/servers.ts';

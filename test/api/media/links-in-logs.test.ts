@@ -1,5 +1,5 @@
 import test from 'ava';
-import { newLinkToken } from '../../../runtime/token.ts';
+import { newLinkToken } from '../../../runtime/secrets.ts';
 import { startApiProcess } from '../../support/api-process.ts';
 import { rawCall } from '../../support/raw-call.ts';
 

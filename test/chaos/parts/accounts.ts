@@ -6,7 +6,7 @@ import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { createEgress } from '../../../runtime/egress/create-egress.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { parseAllowList } from '../../../runtime/egress/operator-lists.ts';
-import { createSealer, type Sealer } from '../../../runtime/sealer.ts';
+import { createSealer, type Sealer } from '../../../runtime/secrets.ts';
 import { blueskyAccount, networkPorts, mastodonAccount } from '../../support/accounts.ts';
 import type { Platform } from '../plan/faults.ts';
 import type { ChannelPlan } from '../plan/post-plan.ts';

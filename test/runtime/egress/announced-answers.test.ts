@@ -1,7 +1,7 @@
 import test from 'ava';
 import { egressTo, post, watchedEgress } from './support/egress.ts';
 import { at, okay, rawServer } from './support/servers.ts';
-import { answeringServer } from './support/silence.ts';
+import { answeringServer } from './support/silent-servers.ts';
 
 const [goOn, early] = [
   'HTTP/1.1 100 Continue\r\n\r\n',

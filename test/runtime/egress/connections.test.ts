@@ -14,7 +14,7 @@ import {
   watchedEgress,
 } from './support/egress.ts';
 import { answering, at, httpServer, okay, rawServer } from './support/servers.ts';
-import { stopClock } from './support/silence.ts';
+import { stopClock } from './support/silent-servers.ts';
 
 /** Calls `serve` for each request with its number on the connection, from 1. */
 const counting = (serve: (socket: Socket, number: number) => void) => (socket: Socket) => {

@@ -4,7 +4,7 @@ import { isAllowed, parseAllowList } from '../../../runtime/egress/operator-list
 import { checkDestination, checkUrl } from '../../../runtime/egress/check-url.ts';
 import { normalUrl, parseUrl } from '../../../runtime/egress/target.ts';
 import { dns, noDns, turns } from './support/egress.ts';
-import { stopClock } from './support/silence.ts';
+import { stopClock } from './support/silent-servers.ts';
 import { acceptedUrls, normalForms, privateAnswers, refusedUrls } from './support/urls.ts';
 
 const allows = (list: string, address: string, port: number): boolean => {

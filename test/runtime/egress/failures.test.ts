@@ -21,7 +21,7 @@ import {
   neverEnding,
   silentServer,
   stopClock,
-} from './support/silence.ts';
+} from './support/silent-servers.ts';
 
 const beginning = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbeginning';
 const soon = { timeoutMs: 900 };

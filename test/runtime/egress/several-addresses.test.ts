@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { buildConnector } from 'undici';
 import { failure, post, recordingConnector, testEgress, turns } from './support/egress.ts';
 import { httpServer, rawServer, type TestServer } from './support/servers.ts';
-import { stopClock } from './support/silence.ts';
+import { stopClock } from './support/silent-servers.ts';
 
 const refused = (): Error => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
 

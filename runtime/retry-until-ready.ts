@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeError } from './describe-error.ts';
-import type { Logger } from './logger.ts';
+import { describeError, type Logger } from './logger.ts';
 
 /** In milliseconds. */
 const firstWaitMs = 250;
@@ -12,7 +11,11 @@ const longestWaitMs = 5000;
  *
  * @param what Whom it waits for: `the database`.
  */
-export async function insist<T>(what: string, work: () => Promise<T>, log: Logger): Promise<T> {
+export async function retryUntilReady<T>(
+  what: string,
+  work: () => Promise<T>,
+  log: Logger,
+): Promise<T> {
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
       return await work();

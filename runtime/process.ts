@@ -1,5 +1,4 @@
-import { describeError } from './describe-error.ts';
-import type { Logger } from './logger.ts';
+import { describeError, type Logger } from './logger.ts';
 
 /**
  * Keeps one forgotten promise from ending a process and all that it was doing for others: what nobody waited for is a
@@ -13,5 +12,14 @@ export function surviveRejections(log: Logger): void {
   process.on('uncaughtException', (error) => {
     log.fatal({ error: describeError(error) }, 'an exception that nobody caught: ending');
     process.exit(1);
+  });
+}
+
+/** Resolves when the process is told to stop (SIGTERM, or Ctrl-C). A second time kills it at once. */
+export function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => resolve());
+    }
   });
 }

@@ -2,7 +2,7 @@
  * Does something with each of many, in their order and at most `width` at once. What fails must be caught by `work`
  * itself: the first rejection is thrown while others still run.
  */
-export async function sideBySide<Item>(
+export async function forEachLimit<Item>(
   items: readonly Item[],
   width: number,
   work: (item: Item) => Promise<void>,

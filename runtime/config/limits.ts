@@ -1,0 +1,70 @@
+import type { Quotas } from '../../domain/quotas.ts';
+import { wholeNumber, type Env } from './read-values.ts';
+
+const from = (least: 0 | 1, otherwise: number) => ({ otherwise, least, most: 1_000_000 });
+
+/** Calls a minute, over all API processes together. */
+export type RateLimits = {
+  /** By an API key. */
+  readonly requests: number;
+  /** By an API key, of the calls that change something. They count as requests too. */
+  readonly writes: number;
+  /** With a wrong key, by a client address. */
+  readonly wrongKeys: number;
+};
+
+export const rateLimits = (env: Env, problems: string[]): RateLimits => ({
+  requests: wholeNumber(env, 'PUNCTUAL_RATE_LIMIT', from(1, 120), problems),
+  writes: wholeNumber(env, 'PUNCTUAL_RATE_LIMIT_WRITES', from(1, 60), problems),
+  wrongKeys: wholeNumber(env, 'PUNCTUAL_RATE_LIMIT_WRONG_KEYS', from(1, 30), problems),
+});
+
+/** How many proxies stand before the API; each adds the address that it was called from to `X-Forwarded-For`. */
+export const trustedProxies = (env: Env, problems: string[]): number =>
+  wholeNumber(env, 'PUNCTUAL_TRUST_PROXY', { otherwise: 0, least: 0, most: 10 }, problems);
+
+/** What one caller may hold of an API process at the same time. 0 is no bound. */
+export type CallerLimits = {
+  /** Connections by a client address, and requests under way. */
+  readonly perAddress: number;
+  /** Requests under way with an API key. */
+  readonly perKey: number;
+  /** In bytes a second: a client that takes an answer more slowly is cut off. */
+  readonly slowestReader: number;
+};
+
+export const callerLimits = (env: Env, problems: string[]): CallerLimits => ({
+  perAddress: wholeNumber(env, 'PUNCTUAL_CONNECTIONS_PER_ADDRESS', from(0, 256), problems),
+  perKey: wholeNumber(env, 'PUNCTUAL_REQUESTS_PER_KEY', from(0, 50), problems),
+  slowestReader: wholeNumber(env, 'PUNCTUAL_SLOWEST_READER', from(0, 10_000), problems),
+});
+
+const upTo = (otherwise: number) => ({ otherwise, least: 0, most: 999_999_999_999_999 });
+
+/** What a workspace may have, where the operator set nothing else for it (`npm run admin -- quota set`). */
+export const quotas = (env: Env, problems: string[]): Quotas => ({
+  scheduled: wholeNumber(env, 'PUNCTUAL_QUOTA_SCHEDULED', upTo(10_000), problems),
+  drafts: wholeNumber(env, 'PUNCTUAL_QUOTA_DRAFTS', upTo(10_000), problems),
+  text_bytes: wholeNumber(env, 'PUNCTUAL_QUOTA_TEXT_BYTES', upTo(1_000_000_000), problems),
+  files: wholeNumber(env, 'PUNCTUAL_QUOTA_FILES', upTo(10_000), problems),
+  media_bytes: wholeNumber(env, 'PUNCTUAL_QUOTA_MEDIA_BYTES', upTo(10_000_000_000), problems),
+  channels: wholeNumber(env, 'PUNCTUAL_QUOTA_CHANNELS', upTo(100), problems),
+});
+
+/** For how many days something is kept: docs/running.md has the table. */
+export type RetentionDays = {
+  /** Webhook deliveries that have ended, with their attempts, and events that no delivery needs any more. */
+  readonly deliveries: number;
+  /** What sweeps found. */
+  readonly finds: number;
+  /** Files that no post has, in the media library; 0 is for good. */
+  readonly unusedMedia: number;
+};
+
+const days = (otherwise: number, least: number) => ({ otherwise, least, most: 36_500 });
+
+export const retentionDays = (env: Env, problems: string[]): RetentionDays => ({
+  deliveries: wholeNumber(env, 'PUNCTUAL_KEEP_DELIVERIES_DAYS', days(30, 1), problems),
+  finds: wholeNumber(env, 'PUNCTUAL_KEEP_FINDS_DAYS', days(30, 1), problems),
+  unusedMedia: wholeNumber(env, 'PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS', days(0, 0), problems),
+});
