@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { queryPlanned } from '../../db/query.ts';
 import type { Platform } from '../../networks/registry.ts';
 import { cutTexts } from '../posts/cut-texts.ts';
 import {
@@ -51,15 +51,15 @@ type ChannelRow = Omit<ChannelAnalytics, 'metrics' | 'metrics_updated_at'> & {
 
 /** Three statements, however many posts there are. */
 export async function loadAnalytics(em: Em, selection: Selection): Promise<Analytics> {
-  const [sums] = await query(em, selectSums(selection));
+  const [sums] = await queryPlanned(em, selectSums(selection));
   if (!sums) {
     throw new Error('The database summed nothing up.');
   }
 
   const { totals, page } = sums;
   const ids = page.map(({ post_id: id }) => id);
-  const channels = ids.length > 0 ? await query(em, selectChannels(selection, ids)) : [];
-  const texts = ids.length > 0 ? await query(em, selectTexts(selection, ids)) : [];
+  const channels = ids.length > 0 ? await queryPlanned(em, selectChannels(selection, ids)) : [];
+  const texts = ids.length > 0 ? await queryPlanned(em, selectTexts(selection, ids)) : [];
   const byPost = Map.groupBy(channels, ({ post_id: id }) => id);
   const textsOf = new Map(texts.map((row) => [row.post_id, row]));
   return {

@@ -2,7 +2,7 @@ import type { EntityDictionary } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { MediaFile } from '../../db/entities/media-file.ts';
 import type { Em } from '../../db/orm.ts';
-import { db, query } from '../../db/query.ts';
+import { db, query, queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { linkOf } from '../../domain/links.ts';
 import { isText } from '../../domain/texts.ts';
@@ -37,7 +37,7 @@ export async function listMedia(
   assertText(search ?? '');
   const after = readCursor(cursor);
   const none = sql``;
-  const rows = await query<EntityDictionary<MediaFile>>(
+  const rows = await queryPlanned<EntityDictionary<MediaFile>>(
     em,
     sql`select * from media_files where workspace_id = ${workspaceId} and deleted_at is null
      ${type === undefined ? none : sql`and type like ${`${type}/%`}`}

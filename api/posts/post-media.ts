@@ -3,7 +3,7 @@ import { MediaFile } from '../../db/entities/media-file.ts';
 import { PostMedia } from '../../db/entities/post-media.ts';
 import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { query, queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
 import type { Quotas } from '../../domain/quotas.ts';
@@ -27,7 +27,7 @@ export async function chooseMedia(
   const ids = [...new Set(given)];
   const wellFormed = ids.filter(isId);
   if (wellFormed.length > 0) {
-    await query(
+    await queryPlanned(
       em,
       sql`select id from media_files where workspace_id = ${workspaceId} and id = any(${wellFormed})
           order by id for share`,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { loadPostView } from '../../db/post-view.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { queryPlanned } from '../../db/query.ts';
 import type { PostStatus } from '../../domain/post-status.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -41,7 +41,7 @@ export async function listPosts(
   const afterCursor = after
     ? sql`and (p.created_at, p.id) < (${after.createdAt}, ${after.id})`
     : sql``;
-  const rows = await query(
+  const rows = await queryPlanned(
     em,
     sql<Row>`
       select p.id, ${cutTexts}, p.scheduled_at, p.published_at, p.created_at, p.status,

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
+import { queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EventType } from '../../domain/post-status.ts';
 import { encodeCursor, readCursor, type Cursor } from '../http/cursor.ts';
@@ -58,7 +58,7 @@ export async function loadDeliveries(
   endpointId: string,
   filter: DeliveryFilter,
 ): Promise<DeliveryView[]> {
-  const deliveries = await query<Row>(
+  const deliveries = await queryPlanned<Row>(
     em,
     sql`select d.id, d.event_id, e.type as event_type, d.status, d.error, d.next_attempt_at, d.created_at,
        (select json_agg(json_build_object(

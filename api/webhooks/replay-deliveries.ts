@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
-import { db, query } from '../../db/query.ts';
+import { db, query, queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { parseInstant } from '../../domain/due-time.ts';
 import type { DeliveryToSync } from '../../temporal/sync-delivery.ts';
@@ -108,7 +108,7 @@ export async function beginRound(
   which: RawBuilder<unknown>,
 ): Promise<DeliveryToSync[]> {
   const left = await replaysLeft(em, workspaceId);
-  const rows = await query<{ id: string; round: number }>(
+  const rows = await queryPlanned<{ id: string; round: number }>(
     em,
     sql`with final as materialized (
        select id from deliveries where workspace_id = ${workspaceId} and ${which}

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../orm.ts';
-import { query } from '../query.ts';
+import { query, queryPlanned } from '../query.ts';
 import type { LedgerOf } from './entries.ts';
 import { openInSql, outInSql, type PartState } from './part-states.ts';
 
@@ -52,7 +52,7 @@ export async function outParts(
 ): Promise<OutPart[]> {
   return postChannelIds.length === 0
     ? []
-    : query(
+    : queryPlanned(
         em,
         sql<OutPart>`
           select pp.channel_id, pp.part, pp.text, pp.url, ${openInSql('pp')} as is_open,
