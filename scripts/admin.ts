@@ -27,7 +27,7 @@ if (code === 1 && !here && !process.env['DATABASE_URL'] && needsParts) {
 }
 process.exitCode = code ?? 1;
 
-/** The environment with what `npm start` has settled and nobody has set; undefined while it does not run. */
+/** The environment with what `npm start` has chosen and the environment has not; undefined while it does not run. */
 async function startedHere(): Promise<NodeJS.ProcessEnv | undefined> {
   const data = await openDataFolder(dataFolder(root, process.env));
   const ports = await data.readPorts();

@@ -72,8 +72,8 @@ async function isFree(port: number, host = loopback): Promise<boolean> {
 const ownPorts = { from: 20_000, below: 32_768 };
 
 /**
- * A port of the loopback that nobody listened on a moment ago. It is none that a kernel gives to whoever asks for any
- * port: one of those may be given to somebody else before its user listens on it.
+ * A port of the loopback that was free a moment ago. It is none that a kernel gives to a process that asks for any
+ * port: one of those may be given to another process before its user listens on it.
  */
 export async function freePort(): Promise<number> {
   const port = randomInt(ownPorts.from, ownPorts.below);

@@ -7,7 +7,7 @@ import { newId } from '../../db/new-id.ts';
 import { fill, type Recipe, type Slot } from './recipe.ts';
 
 // The least that a server could do for the same answers: Koa, `pg`, and the product's own statements. It checks
-// nothing but the key, limits nobody, and has no ORM. A process of its own; its settings are its environment.
+// nothing but the key, has no limits, and has no ORM. A process of its own; its settings are its environment.
 
 type Recipes = { readonly read: Recipe; readonly create: Recipe };
 

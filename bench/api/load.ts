@@ -16,7 +16,7 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   return JSON.parse(stdout) as LoadResult;
 }
 
-/** What the load generator is told, and what it tells. Both as JSON. */
+/** The load generator's job and its result, both as JSON. */
 export type LoadJob = {
   /** `http://127.0.0.1:3000` */
   readonly origin: string;

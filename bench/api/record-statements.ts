@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { Client, type QueryConfig } from 'pg';
 
 // Loaded before `api/main.ts` (`node --import`): writes down what it asks of PostgreSQL, a line of JSON for each
-// statement, so that the bare server asks the same and not what somebody once copied.
+// statement, so that the bare server sends the same and not a copy of once.
 
 export type Statement = {
   readonly text: string;

@@ -39,7 +39,7 @@ export function startProduct(
         PUNCTUAL_RATE_LIMIT: unreachable,
         PUNCTUAL_RATE_LIMIT_WRITES: unreachable,
         PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
-        // Nobody listens there: drafts are no business of Temporal's.
+        // Nothing listens there: drafts need no Temporal.
         TEMPORAL_ADDRESS: '127.0.0.1:9',
         ...(statementsFile === undefined ? {} : { BENCH_STATEMENTS: statementsFile }),
       },

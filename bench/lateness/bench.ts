@@ -72,7 +72,7 @@ async function measure(whole: World, run: Run<Plan>): Promise<void> {
   report({ late, bare, steps }, run);
 }
 
-/** Starts the API, with limits that nobody reaches. @returns what schedules a post. */
+/** Starts the API, with limits that are never reached. @returns what schedules a post. */
 async function openApi(
   whole: Whole,
   networkUrl: string,

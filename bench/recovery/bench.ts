@@ -12,8 +12,8 @@ import { insertDeliveries, insertPosts } from './rows.ts';
 /** How many starts the bare loop has under way: as many as the relay. */
 const atOnce = 10;
 
-/** A queue that nobody polls: what waits there waits. */
-const nobodysQueue = 'nobody';
+/** A queue without a worker: what waits there waits. */
+const unpolledQueue = 'unpolled';
 
 /** In milliseconds. */
 const longestMs = 30 * 60_000;
@@ -70,7 +70,7 @@ const startBare = (
   deliveryId: string,
 ): Promise<unknown> =>
   temporal.client.workflow.start('deliverWebhook', {
-    taskQueue: nobodysQueue,
+    taskQueue: unpolledQueue,
     workflowId: deliveryWorkflowId(deliveryId),
     workflowIdConflictPolicy: 'USE_EXISTING',
     args: [{ workspaceId, deliveryId, round: 1 }],

@@ -1,6 +1,6 @@
 import type { Em } from '../../db/orm.ts';
 
-/** Stores posts that are due within the hour, of which the database says that Temporal has heard. */
+/** Stores posts that are due within the hour, which the database has as synced. */
 export async function insertPosts(em: Em, workspaceId: string, posts: number): Promise<void> {
   await em.execute(
     `with new as (

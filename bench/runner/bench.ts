@@ -28,7 +28,7 @@ export type Bench<Options, World extends { readonly orm: Orm }> = {
 };
 
 /**
- * Runs a bench, and ends every process that it started, also when somebody interrupts it.
+ * Runs a bench, and ends every process that it started, also when it is interrupted.
  *
  * @returns whether every target was met.
  */
@@ -44,7 +44,7 @@ export async function runBench<Options, World extends { readonly orm: Orm }>(
 
   const guard = startGuard();
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-bench-'));
-  // Where this runs as root, PostgreSQL runs as somebody else and has to pass.
+  // Where this runs as root, PostgreSQL runs as another user and has to pass.
   await chmod(folder, 0o711);
   const say = (line: string) => console.log(line);
   const missed: string[] = [];

@@ -34,7 +34,7 @@ function byParty<Party extends string>(
 /** Processor time that a process and all that it started have used so far, in seconds. */
 function cpuSeconds(processes: readonly Process[], pid: number): number {
   const family = new Set([pid]);
-  // A child has a higher number than its parent, unless the numbers began anew meanwhile: hence until nobody joins.
+  // A child has a higher number than its parent, unless the numbers began anew meanwhile: hence until none is added.
   for (let size = 0; size < family.size;) {
     size = family.size;
     for (const { id, parent } of processes) {

@@ -41,7 +41,7 @@ async function answer(
 ): Promise<void> {
   response.setHeader('content-type', 'application/json');
   if (request.method !== 'POST') {
-    response.end('[]'); // The account's statuses: whoever asks has none yet.
+    response.end('[]'); // The account's statuses: none yet.
     return;
   }
 

@@ -9,7 +9,7 @@ import { pollQueues } from '../../worker/create-workers.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';
 
 /**
- * A worker process until it is told to stop: the product's workers, with the product's options, for workflows and
+ * A worker process until it is stopped: the product's workers, with the product's options, for workflows and
  * activities of the bench. No database, no networks.
  */
 export async function runEmptyWorker(workflows: URL, activities: object): Promise<void> {

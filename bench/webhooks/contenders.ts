@@ -13,7 +13,7 @@ export type Contender = {
   readonly main: string;
   /** @param arrivalsFile Where a worker may write down what came when it ends. */
   readonly workerEnv: (world: World, arrivalsFile: string) => Readonly<Record<string, string>>;
-  /** Makes so many deliveries of which Temporal has not heard. */
+  /** Makes so many deliveries without workflows. */
   readonly prepare: (world: World, count: number) => Promise<readonly Delivery[]>;
   /** Starts the workflow. */
   readonly start: (world: World, temporal: Temporal, delivery: Delivery) => Promise<unknown>;

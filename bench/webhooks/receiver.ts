@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { Received } from './world.ts';
 
 // A process that takes webhooks and answers 204 at once, or never if their path begins with /hang/. It keeps in mind
-// when each came, and tells whoever asks by GET.
+// when each came, and answers with that to a GET.
 
 const arrivals: [string, number][] = [];
 const silent = { now: 0, most: 0 };

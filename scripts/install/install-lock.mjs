@@ -11,12 +11,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function withInstallLock(root, install) {
   const lock = path.join(root, '.data', 'installing');
   mkdirSync(path.dirname(lock), { recursive: true });
-  let told = false;
+  let hasSaidSo = false;
   while (!take(lock)) {
     const holder = holderOf(lock);
     if (holder !== undefined && isInstall(holder)) {
-      if (!told) {
-        told = true;
+      if (!hasSaidSo) {
+        hasSaidSo = true;
         console.log(`Waiting for the install that process ${holder} runs in this folder ...`);
       }
       await sleep(200);

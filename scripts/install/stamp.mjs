@@ -57,7 +57,7 @@ export function isInstalled(root, stamp, set) {
 }
 
 /**
- * The set to install when `set` is asked for: what lies there for the tests stays, whoever put it there.
+ * The set to install when `set` is asked for: what lies there for the tests stays.
  *
  * @param {string} root
  * @param {PackageSet} set

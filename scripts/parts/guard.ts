@@ -20,14 +20,14 @@ const guardianScript = fileURLToPath(new URL('guardian.ts', import.meta.url));
  * Starts the watch over processes. They run in groups of their own, since a terminal's Ctrl-C would otherwise reach
  * all of them at once and in no order; so a second process ends them in case this one is killed.
  *
- * @param onChange hears of everything that is watched, whenever that changes
+ * @param onChange called with everything that is watched, whenever that changes
  */
 export function startGuard(onChange?: (watched: Watched) => void): Guard {
   const guardian = spawn(process.execPath, [guardianScript], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // It may be killed too. Then nobody is left to clean up, which is no reason to stop.
+  // It may be killed too. Then nothing is left to clean up, which is no reason to stop.
   guardian.on('error', () => undefined);
   guardian.stdin.on('error', () => undefined);
   guardian.unref();

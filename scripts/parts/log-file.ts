@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 
 /** Bytes after which a log begins anew at the next start; the one before is kept. */
 const startAfreshAt = 10_000_000;
 
-/** Opens a log for a process to write to by itself, so that it needs nobody to read from it. */
+/** Opens a log for a process to write to by itself, so that it needs no reader. */
 export function openLog(file: string): number {
   if (existsSync(file) && statSync(file).size > startAfreshAt) {
     renameSync(file, `${file}.1`);

@@ -35,7 +35,7 @@ export type Part = {
   readonly lastWords: () => string;
 };
 
-/** A part that ended although nobody asked it to. Its message tells how, and what it wrote last. */
+/** A part that ended although it was not stopped. Its message tells how, and what it wrote last. */
 export class PartFailedError extends PlainError {
   override readonly name = 'PartFailedError';
 }
@@ -48,7 +48,7 @@ export type Stage = {
   readonly say: Say;
   /** Aborts when everything is to end: then nothing more is started or waited for. */
   readonly signal: AbortSignal;
-  /** Hears of a part that ended and is not started again, whatever the reason. */
+  /** Called for a part that ended and is not started again, whatever the reason. */
   readonly onEnd?: (part: Part, how: string) => void;
 };
 

@@ -22,8 +22,7 @@ export function commandAs({ ids, prefix }: Account, command: readonly string[]) 
 }
 
 /**
- * The account for a cluster in `cluster`: ourselves, unless we are root. Then it is whoever owns the cluster
- * already, else `postgres`, else `nobody`; none is created.
+ * The account for a cluster in `cluster`: ourselves, unless we are root. Then it is the owner of the cluster, if there is one, else `postgres`, else `nobody`; none is created.
  *
  * @throws PlainError when root's account of choice may not enter a folder on the way, naming that folder.
  */

@@ -136,7 +136,7 @@ export async function postgresPrograms(): Promise<PostgresPrograms> {
 const needed = new Set(['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']);
 
 /**
- * The environment of PostgreSQL: none of our settings and secrets, which whoever runs as PostgreSQL's user could read
+ * The environment of PostgreSQL: none of our settings and secrets, which any process of PostgreSQL's user could read
  * there, and which `COPY … TO PROGRAM` would hand on.
  */
 export function postgresEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

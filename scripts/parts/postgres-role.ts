@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { DatabaseAddress } from './postgres.ts';
 
-/** Who Punctual is in its own database: its owner, and nobody beside it. */
+/** Who Punctual is in its own database: its owner, and no superuser. */
 const role = 'punctual_app';
 
 /** The address of a database for Punctual's own processes. */

@@ -58,7 +58,7 @@ export async function startPostgres(plan: PostgresPlan, stage: Stage): Promise<s
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const run = commandAs(account, [programs.postgres, '-D', cluster, ...flags]);
-  const part = await insistent(plan, run, stage);
+  const part = await startWithRetries(plan, run, stage);
   void part.ended.then((how) => stage.onEnd?.(part, how));
   return databaseUrl(plan);
 }
@@ -69,7 +69,7 @@ function databaseUrl({ port, password, database }: DatabaseAddress): string {
 }
 
 /** Tries again while what a killed PostgreSQL left behind is still going away. */
-async function insistent(
+async function startWithRetries(
   { cluster, logFile, env, rank }: PostgresPlan,
   run: ReturnType<typeof commandAs>,
   stage: Stage,
@@ -112,7 +112,7 @@ async function isReady(cluster: string, pid: number): Promise<boolean> {
 }
 
 /** Higher than any process number that a system gives out. */
-const nobodyPid = '99999999';
+const impossiblePid = '99999999';
 
 /**
  * Lets PostgreSQL start where another process has been given the number of one that was killed, as after a restart
@@ -130,11 +130,11 @@ async function forgetStalePid(cluster: string): Promise<void> {
   const [pid = '', ...rest] = text.split('\n');
   const command = await commandLine(Number(pid));
   if (command !== undefined && !command.includes('postgres')) {
-    await writeFile(file, [nobodyPid, ...rest].join('\n'));
+    await writeFile(file, [impossiblePid, ...rest].join('\n'));
   }
 }
 
-/** Undefined when nothing runs under that number, or it cannot be told what. */
+/** Undefined when nothing runs under that number, or it cannot be found out what. */
 async function commandLine(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);

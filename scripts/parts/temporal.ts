@@ -73,14 +73,14 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
     },
     stage,
   );
-  // Nobody has a workflow of this name: to say so, every service behind the API must work.
+  // There is no workflow of this name: to say so, every service behind the API must work.
   const nowhere = `http://127.0.0.1:${ports.http}/api/v1/namespaces/${namespace}/workflows/none`;
   await untilReady(part, () => answers(nowhere, 404, onlyHost), readyWithinMs, stage.signal);
   void part.ended.then((how) => stage.onEnd?.(part, how));
   return part;
 }
 
-/** Of a server of ours: it asks nobody for news, and knows none of our secrets. */
+/** Of a server of ours: it looks for no newer version, and knows none of our secrets. */
 function serverEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SECRET_KEY: _secret, DATABASE_URL: _database, ...others } = withoutTemporal(env);
   return { ...others, [noNews]: '1' };

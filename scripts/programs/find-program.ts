@@ -64,8 +64,8 @@ export function cached(name: string, program: string): Source {
 }
 
 /**
- * Lets `make` fill a folder of its own and moves the result into the cache in one step, so that nobody ever
- * runs half a program, and two builds at once only cost time.
+ * Lets `make` fill a folder of its own and moves the result into the cache in one step, so that half a program
+ * is never run, and two builds at once only cost time.
  *
  * @returns the path of `entry` in the cache
  */

@@ -25,7 +25,7 @@ export function dataFolder(
 
 /**
  * Opens the folder for its owner alone: what lies in it, and what this process and those that it starts make from now
- * on, is nobody else's to read.
+ * on, is not for others to read.
  *
  * @throws PlainError when it cannot be made or written to.
  */
@@ -35,7 +35,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   try {
     process.umask(0o077);
     await mkdir(inside('logs'), { recursive: true });
-    // Where this is root's, PostgreSQL runs as somebody else and must pass through, but need not look around.
+    // Where this is root's, PostgreSQL runs as another user and must pass through, but need not look around.
     await chmod(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
     await closeToOthers(folder);
   } catch (error) {

@@ -6,7 +6,7 @@ import type { StartPlan } from './start-plan.ts';
 
 /**
  * Brings the database to its schema, with the demo workspace in it, before anything of ours works on it: what is wrong
- * with the database or the key is told once, and by nobody else.
+ * with the database or the key is said once.
  *
  * @param env Of the operator's commands.
  * @throws PlainError that says what to do
@@ -42,7 +42,7 @@ export async function prepareDatabase(
 
 export type Demo = {
   readonly workspaceId: string;
-  /** Only when it was made just now; afterwards nobody knows it but its owner. */
+  /** Only when it was made just now; afterwards only its owner knows it. */
   readonly apiKey: string | undefined;
   readonly channels: readonly { readonly id: string; readonly platform: string }[];
 };

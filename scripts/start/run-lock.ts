@@ -19,7 +19,7 @@ type Holder = {
 };
 
 /**
- * Makes sure that nobody else runs Punctual in this folder, and ends the parts of one that was killed.
+ * Makes sure that no other process runs Punctual in this folder, and ends the parts of one that was killed.
  *
  * @throws PlainError when it runs already, saying where and how to stop it
  */
@@ -43,7 +43,7 @@ export async function takeRunLock(file: string, api: string, say: Say): Promise<
   };
 }
 
-/** Whether somebody holds it now. */
+/** Whether a process that runs holds it. */
 export async function isRunning(file: string): Promise<boolean> {
   const holder = await readHolder(file);
   return holder !== undefined && (await processIdentity(holder.pid)) === holder.identity;

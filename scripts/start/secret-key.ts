@@ -4,7 +4,7 @@ import type { DataFolder } from './data-folder.ts';
 /** The key of this start, and where it comes from. */
 export type StartKey = {
   readonly value: string;
-  /** In words, for whoever has to look for the right one. */
+  /** Sentences for the operator who has to find the right one. */
   readonly likelyMends: readonly string[];
   /** Takes back what this start made: a file with a key that the database does not know would pass for the right one. */
   readonly discard: () => Promise<void>;

@@ -16,7 +16,7 @@ async function claimedLate(t: ExecutionContext, lateMs: number) {
   const channel = steps.channels['a'] ?? '';
   const post = await steps.create({ body: 'Old', channel_ids: [channel], schedule_in_minutes: 0 });
   steps.pass(lateMs);
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   return { steps, network, post, channel, id: go.targets[0]?.postChannelId ?? '' };
 }
 

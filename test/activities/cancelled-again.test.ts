@@ -20,7 +20,7 @@ async function claimed(t: ExecutionContext) {
   await steps.subscribe('post.published', 'post.failed');
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   const channel = async () => (await steps.show(post)).channels[0];
   return { network, steps, post, go, id: go.targets[0]?.postChannelId ?? '', channel };
 }
@@ -51,7 +51,7 @@ for (const [what, stop] of [
     t.like(steps.messages.at(-1), { status: 'draft', isUnfinished: true });
     network.blind = undefined;
     steps.pass(10 * minute);
-    const again = await steps.mustClaim(post);
+    const again = await steps.claimOrThrow(post);
     await steps.attempt(post, id);
     await steps.finalize(post, again, { canceled: true, heard: 4 });
 
@@ -103,7 +103,7 @@ test('a cancelled post that loses its unsent channels ends as published, with it
   await steps.subscribe('post.published', 'post.partial');
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
   await steps.cancel(post);
   await steps.finalize(post, go, { canceled: true, heard: 2 });
@@ -149,7 +149,7 @@ test('a post that was moved midway and has landed ends as published as soon as i
   await steps.subscribe('post.published', 'post.partial', 'post.failed');
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   a.fates.push({ kind: 'lost' });
   a.blind = cannotTell;
   interrupt(b, 'send', async () => {
@@ -178,7 +178,7 @@ test('a cancelled post of which the only channel left is settled as absent stays
 
   a.blind = undefined;
   await steps.edit(post, { schedule_in_minutes: 0 });
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   await steps.attemptAll(post, again);
   await steps.finalize(post, again);
   t.is((await steps.show(post)).status, 'published');
@@ -195,7 +195,7 @@ async function doubtfulDraft(t: ExecutionContext, networks: Record<'a' | 'b', Fa
   const channels = { a: steps.channels['a'] ?? '', b: steps.channels['b'] ?? '' };
   const channel_ids = [channels.a, channels.b];
   const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   networks.a.fates.push({ kind: 'lost' });
   networks.a.blind = cannotTell;
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');

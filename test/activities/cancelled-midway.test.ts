@@ -21,7 +21,7 @@ async function claimed(t: ExecutionContext, network: FakeNetwork, texts = thread
   await steps.subscribe('post.published', 'post.failed');
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ thread: texts, channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   return { steps, post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
@@ -52,7 +52,7 @@ test('a thread that is cancelled midway and then meets a rate limit shows what i
   t.is(channel?.retry_at, new Date(retryAtMs).toISOString());
   t.regex(channel?.warning ?? '', /^1 of 3 parts/v);
 
-  const again = await steps.mustClaim(post); // The workflow does it as it ends, or one that the sweep starts.
+  const again = await steps.claimOrThrow(post); // The workflow does it as it ends, or one that the sweep starts.
   t.like(await steps.attempt(post, id), { kind: 'again', code: 'rate_limited' });
   steps.pass(10 * hour);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
@@ -77,7 +77,7 @@ test('a thread that is cancelled midway is given up a day after its first part',
     t,
     fails('rate_limited', { retryAtMs }),
   );
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   steps.pass(25 * hour);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'failed' });
   t.is((await steps.finalize(post, again)).status, 'failed');
@@ -105,7 +105,7 @@ test('a thread that waits for a limit when it is cancelled stops, and shows what
   await steps.edit(post, { schedule_in_minutes: 1 });
   t.like(await shown(steps, post), { status: 'scheduled', url: live });
   steps.pass(2 * minute);
-  await steps.attemptAll(post, await steps.mustClaim(post));
+  await steps.attemptAll(post, await steps.claimOrThrow(post));
   t.deepEqual(liveTexts(network), thread);
 });
 
@@ -141,7 +141,7 @@ for (const [fate, status, event] of [
 
     steps.pass(hour);
     network.blind = undefined;
-    const again = await steps.mustClaim(post);
+    const again = await steps.claimOrThrow(post);
     t.like(await steps.attempt(post, id), { kind: 'done', status });
     t.is((await steps.finalize(post, again)).status, status);
     t.deepEqual(await steps.events(post), [...event]);
@@ -154,7 +154,7 @@ test('a post whose workflow and worker are lost while it is sent, and that is ca
   const network = fakeNetwork(minute);
   const { steps, post, id } = await dying(t, network, true);
   t.is(await steps.cancel(post), 1);
-  const go = await steps.mustClaim(post); // Of the workflow that the cancel or the sweep starts.
+  const go = await steps.claimOrThrow(post); // Of the workflow that the cancel or the sweep starts.
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
   t.is((await steps.finalize(post, go)).status, 'published');
   t.deepEqual(await steps.events(post), ['post.published']);
@@ -164,7 +164,7 @@ test('a cancelled post whose lost worker sent nothing becomes a draft, and is no
   const network = fakeNetwork(minute);
   const { steps, post, id } = await dying(t, network, false);
   t.is(await steps.cancel(post), 1);
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   t.like(await steps.attempt(post, id), { kind: 'again' }); // It may still appear.
   steps.pass(2 * minute);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'draft' });
@@ -196,7 +196,7 @@ test('a thread that is cancelled midway, edited, scheduled anew and cancelled ag
   await steps.edit(post, { thread: ['One', 'Else'], schedule_in_minutes: 60 });
   await steps.cancel(post);
   steps.pass(hour);
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'draft' });
   t.is((await steps.finalize(post, go)).status, 'draft');
   t.deepEqual(liveTexts(network), ['One']);
@@ -220,7 +220,7 @@ for (const [fate, status, text] of [
     t.is(await steps.cancel(post), 1);
     network.blind = undefined;
     steps.pass(hour);
-    const go = await steps.mustClaim(post);
+    const go = await steps.claimOrThrow(post);
     t.like(await steps.attempt(post, id), { kind: 'done', status });
     t.is((await steps.finalize(post, go)).status, status);
     t.like(await shown(steps, post), { status, body: text });

@@ -36,7 +36,7 @@ test('an end that is written again, because its answer was lost, leaves a retry 
   }
 
   t.is((await steps.show(post)).status, 'publishing');
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   t.is(again.targets.length, 1);
   await steps.attemptAll(post, again);
   await steps.finalize(post, again);
@@ -78,7 +78,7 @@ test('a try that fails after its post was cancelled and scheduled anew waits for
   }
 
   steps.pass(60 * minute);
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   await steps.attemptAll(post, again);
   t.is((await steps.finalize(post, again)).status, 'published');
   t.deepEqual(liveTexts(network), ['Better', 'Better']);
@@ -121,7 +121,7 @@ async function claimed(t: ExecutionContext, names: readonly string[] = ['a']) {
   const channelIds = Object.values(steps.channels);
   const request = { body: 'Hello', channel_ids: channelIds, schedule_in_minutes: 0 };
   const post = await steps.create(request);
-  return { steps, network, post, go: await steps.mustClaim(post) };
+  return { steps, network, post, go: await steps.claimOrThrow(post) };
 }
 
 test('a claim that waits for an edit publishes the post as it is then, on its channels of then', async (t) => {
@@ -138,7 +138,7 @@ test('a claim that waits for an edit publishes the post as it is then, on its ch
           steps.channels['second'],
         ]),
     },
-    () => steps.mustClaim(post),
+    () => steps.claimOrThrow(post),
   );
 
   t.deepEqual(
@@ -149,7 +149,7 @@ test('a claim that waits for an edit publishes the post as it is then, on its ch
 
 test('a try that waits for somebody who changes the channel does not begin with what it had read before', async (t) => {
   const { steps, post, network } = await due(t);
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   const { postChannelId = '' } = go.targets[0] ?? {};
 
   const tried = await whileChanged(
@@ -175,7 +175,7 @@ test('a try that waits for somebody who changes the channel does not begin with 
 
 test('an event says what the channels are when the post ends, also when its end had to wait for one of them', async (t) => {
   const { steps, post } = await due(t);
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   await steps.attemptAll(post, go);
 
   const end = await whileChanged(

@@ -18,7 +18,7 @@ test('posts that are first come to days after their time are given up, all of th
 
   steps.pass(72 * hour);
   for (const post of posts) {
-    const go = await steps.mustClaim(post);
+    const go = await steps.claimOrThrow(post);
     await steps.attemptAll(post, go);
     t.is((await steps.finalize(post, go)).status, 'failed');
     const [channel] = (await steps.show(post)).channels;
@@ -30,7 +30,7 @@ test('posts that are first come to days after their time are given up, all of th
 
   const [first = ''] = posts;
   await steps.retry(first);
-  await steps.attemptAll(first, await steps.mustClaim(first));
+  await steps.attemptAll(first, await steps.claimOrThrow(first));
   t.deepEqual(liveTexts(network), ['First']);
 });
 
@@ -39,7 +39,7 @@ test('a thread of which a part is live is given up a day after its time, too, an
   const steps = await newSteps(t, { a: network });
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ thread: ['One', 'Two'], channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
   await steps.attemptAll(post, go);
   steps.pass(25 * hour); // No worker ran.

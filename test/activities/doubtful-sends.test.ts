@@ -18,7 +18,7 @@ async function doubtful(
   const steps = await postSteps(t, { a: network }, database().url);
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ thread, channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   const id = go.targets[0]?.postChannelId ?? '';
   network.fates.push({ kind: fate });
   network.blind = down;
@@ -231,7 +231,7 @@ for (const fate of ['lost', 'vanished'] as const) {
     await steps.cancel(post); // Its workflow is lost: nobody ends it.
     await steps.edit(post, { thread: ['One', 'Two', 'Three'], schedule_in_minutes: 0 });
     network.blind = undefined;
-    const again = await steps.mustClaim(post);
+    const again = await steps.claimOrThrow(post);
     steps.pass(2 * minute);
     await steps.attemptAll(post, again);
     t.is((await steps.finalize(post, again)).status, 'published');

@@ -16,7 +16,7 @@ test('a post that was edited while a try of it prepared to send never goes out w
     channel_ids: channelIds,
     schedule_in_minutes: 0,
   });
-  const { targets } = await steps.mustClaim(post);
+  const { targets } = await steps.claimOrThrow(post);
   interrupt(network, 'prepare', async () => {
     await steps.cancel(post);
     await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
@@ -26,7 +26,7 @@ test('a post that was edited while a try of it prepared to send never goes out w
   });
   t.deepEqual(network.live, []);
 
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   for (const { postChannelId } of again.targets) {
     t.like(await steps.attempt(post, postChannelId), { status: 'published' });
   }
@@ -43,7 +43,7 @@ test('a thread of which a part is live keeps that part: another text for it is n
     channel_ids: [channel],
     schedule_in_minutes: 0,
   });
-  const [target] = (await steps.mustClaim(post)).targets;
+  const [target] = (await steps.claimOrThrow(post)).targets;
   network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
   await steps.attempt(post, target?.postChannelId ?? '');
   await steps.cancel(post);
@@ -60,7 +60,7 @@ test('a thread of which a part is live keeps that part: another text for it is n
 
   await steps.edit(post, { thread: ['One', 'Other'], schedule_in_minutes: 0 });
   t.is((await steps.show(post)).warning, null);
-  const [again] = (await steps.mustClaim(post)).targets;
+  const [again] = (await steps.claimOrThrow(post)).targets;
   t.like(await steps.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
   t.deepEqual(liveTexts(network), ['One', 'Other']);
 });
@@ -74,7 +74,7 @@ test('while a part of a thread is being sent, the thread cannot become another o
     channel_ids: [channel],
     schedule_in_minutes: 0,
   });
-  const [target] = (await steps.mustClaim(post)).targets;
+  const [target] = (await steps.claimOrThrow(post)).targets;
   interrupt(network, 'send', async () => {
     await steps.cancel(post);
     const change = { thread: ['Else', 'Other'], schedule_in_minutes: 0 };
@@ -113,7 +113,7 @@ for (const { step, edit, atOnce, atLast } of cases) {
       channel_ids: Object.values(steps.channels),
       schedule_in_minutes: 0,
     });
-    const [target] = (await steps.mustClaim(post)).targets;
+    const [target] = (await steps.claimOrThrow(post)).targets;
     interrupt(network, step, async () => {
       await steps.cancel(post);
       await steps.edit(post, edit);
@@ -127,7 +127,7 @@ for (const { step, edit, atOnce, atLast } of cases) {
     if (atOnce === atLast) {
       t.is((await steps.claim(post)).kind, 'gone', 'there is nothing left to publish');
     } else {
-      for (const { postChannelId } of (await steps.mustClaim(post)).targets) {
+      for (const { postChannelId } of (await steps.claimOrThrow(post)).targets) {
         t.like(await steps.attempt(post, postChannelId), { status: 'published' });
       }
     }
@@ -148,7 +148,7 @@ test("a channel's own text that is changed while the old one is about to be sent
     channel_ids: [channel],
     schedule_in_minutes: 0,
   });
-  const [target] = (await steps.mustClaim(post)).targets;
+  const [target] = (await steps.claimOrThrow(post)).targets;
   interrupt(network, 'upload', async () => {
     await steps.cancel(post);
     await steps.edit(post, { channel_bodies: { [channel]: 'New' }, schedule_in_minutes: 0 });
@@ -157,7 +157,7 @@ test("a channel's own text that is changed while the old one is about to be sent
     name: 'SupersededError',
   });
 
-  const [again] = (await steps.mustClaim(post)).targets;
+  const [again] = (await steps.claimOrThrow(post)).targets;
   t.like(await steps.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
   t.deepEqual(liveTexts(network), ['New']);
 });

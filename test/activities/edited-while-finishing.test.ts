@@ -11,7 +11,7 @@ const { newSteps } = onOneDatabase(test);
 async function claimed(steps: PostSteps, content: object) {
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ ...content, channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   return { post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
@@ -29,7 +29,7 @@ test('a thread that was cancelled midway and edited is not finished with its old
   await steps.attempt(post, id).catch(() => undefined);
   await steps.finalize(post, go, { canceled: true, heard: 2 });
   await steps.edit(post, { thread: ['One', 'Zwei'] });
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   interrupt(network, 'upload', () => steps.edit(post, { schedule_in_minutes: 60 }));
   await steps.attempt(post, id).catch(() => undefined);
   await steps.finalize(post, again, { heard: 3 });
@@ -49,7 +49,7 @@ for (const when of ['waits for a limit', 'is at work'] as const) {
     await steps.attempt(post, id);
     t.like(await steps.finalize(post, go, { canceled: true, heard: 2 }), { unfinished: true });
     const edit = () => steps.edit(post, { thread: ['One', 'Zwei', 'Drei'] });
-    const again = await steps.mustClaim(post);
+    const again = await steps.claimOrThrow(post);
     steps.pass(15 * minute);
     if (when === 'is at work') {
       interrupt(network, 'upload', edit);
@@ -66,7 +66,7 @@ for (const when of ['waits for a limit', 'is at work'] as const) {
 
     await steps.edit(post, { schedule_in_minutes: 60 });
     steps.pass(61 * minute);
-    const third = await steps.mustClaim(post);
+    const third = await steps.claimOrThrow(post);
     await steps.attemptAll(post, third);
     await steps.finalize(post, third);
     t.deepEqual(liveTexts(network), ['One', 'Zwei', 'Drei']);
@@ -120,7 +120,7 @@ for (const code of ['content_refused', 'access_lost', 'too_late'] as const) {
     t.like((await steps.show(post)).channels[0], { status: 'scheduled', error: null });
 
     steps.pass(61 * minute);
-    const again = await steps.mustClaim(post);
+    const again = await steps.claimOrThrow(post);
     await steps.attemptAll(post, again);
     await steps.finalize(post, again);
     t.deepEqual(liveTexts(network), ['New']);

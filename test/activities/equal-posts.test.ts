@@ -12,7 +12,7 @@ test('of two posts with one text, one that got lost does not take what the other
   const channel_ids = Object.values(steps.channels);
   const begin = async () => {
     const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-    const go = await steps.mustClaim(post);
+    const go = await steps.claimOrThrow(post);
     return { post, go, id: go.targets[0]?.postChannelId ?? '' };
   };
   const lost = await begin();
@@ -46,7 +46,7 @@ async function account(t: ExecutionContext, network: FakeNetwork) {
   const channel = steps.channels['a'] ?? '';
   const begin = async (content: CreatePostBody = { body: 'Hello' }) => {
     const post = await steps.create({ ...content, channel_ids: [channel], schedule_in_minutes: 0 });
-    const go = await steps.mustClaim(post);
+    const go = await steps.claimOrThrow(post);
     return { post, go, id: go.targets[0]?.postChannelId ?? '' };
   };
   /** A post whose network cannot tell whether it has it, and whose end that is. @param taken Parts before that. */
@@ -164,7 +164,7 @@ test('a thread goes on after the part that somebody settled, though another with
   await steps.settle(post, channel, typed(one.url));
 
   await steps.retry(post);
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   const { send } = network;
   network.send = (connection, step, files) => {
     t.deepEqual(step.sent, [one]);

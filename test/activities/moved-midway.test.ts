@@ -15,7 +15,7 @@ async function claimed(t: ExecutionContext) {
   await steps.subscribe('post.published', 'post.partial', 'post.failed');
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   return { network, steps, post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
@@ -66,7 +66,7 @@ test('one whose worker died is no longer shown as being sent, and is found at it
   t.is((await steps.claim(post)).kind, 'not_due');
   t.is((await steps.show(post)).channels[0]?.status, 'scheduled');
   steps.pass(60 * 24 * minute);
-  const due = await steps.mustClaim(post);
+  const due = await steps.claimOrThrow(post);
   await steps.attempt(post, id);
   await steps.finalize(post, due);
   t.is((await steps.show(post)).status, 'published');

@@ -20,7 +20,7 @@ async function stuck(t: ExecutionContext) {
   const steps = await postSteps(t, { a: network }, database().url);
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Old', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   const id = go.targets[0]?.postChannelId ?? '';
   const isStuck = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ test('a post that was cancelled and edited does not go out beside its old text, 
   const { network, steps, post, id, arrive } = await stuck(t);
   t.is(await steps.cancel(post), 1);
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   t.like(await steps.attempt(post, id), { kind: 'again' });
   t.deepEqual(network.live, []);
   await arrive();

@@ -20,7 +20,7 @@ async function due(t: ExecutionContext) {
     channel_ids: [channelId],
     schedule_in_minutes: 0,
   });
-  const [target] = (await steps.mustClaim(post)).targets;
+  const [target] = (await steps.claimOrThrow(post)).targets;
   const { orm, sealer } = steps.deps;
   return {
     network,

@@ -18,7 +18,7 @@ async function claimed(t: ExecutionContext, network: FakeNetwork) {
     channel_ids: channelIds,
     schedule_in_minutes: 0,
   });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   return { steps, post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
@@ -54,7 +54,7 @@ test('a cancelled post that was out before its worker died is shown as published
   steps.pass(25 * hour);
 
   t.like(await steps.finalize(post, go, { canceled: true, heard: 2 }), { unfinished: true });
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
   t.is((await steps.finalize(post, again)).status, 'published');
   t.is(network.live.length, 1);
@@ -113,7 +113,7 @@ test('a post that a restored database has at a later time, while its workflow pu
   t.is((await steps.show(post)).channels[0]?.status, 'unconfirmed');
 
   steps.pass(25 * hour);
-  const again = await steps.mustClaim(post);
+  const again = await steps.claimOrThrow(post);
   t.deepEqual(again.targets, []);
   t.is((await steps.finalize(post, again)).status, 'failed');
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });

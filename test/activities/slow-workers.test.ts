@@ -23,7 +23,7 @@ const { newSteps } = onOneDatabase(test);
 async function claimed(steps: PostSteps) {
   const channelIds = Object.values(steps.channels);
   const post = await steps.create({ body: 'Old', channel_ids: channelIds, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   return { post, go, id: go.targets[0]?.postChannelId ?? '' };
 }
 
@@ -176,7 +176,7 @@ test('a file that is deleted while a retry begins is kept, or the retry is refus
   const image = { name: 'a.png', type: 'image/png', bytes: Buffer.from('x'), width: 1, height: 1 };
   const file = await storeFile(steps.deps, steps.workspaceId, image);
   await attachFiles(steps.deps, steps.workspaceId, post, [file]);
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   network.fates.push(fails('content_refused'));
   await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
   await steps.finalize(post, go);

@@ -30,7 +30,7 @@ async function stopped(t: ExecutionContext) {
   const steps = await postSteps(t, { a: network }, database().url);
   const channel_ids = Object.values(steps.channels);
   const post = await steps.create({ body: 'Once', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.mustClaim(post);
+  const go = await steps.claimOrThrow(post);
   const id = go.targets[0]?.postChannelId ?? '';
   const isStopped = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();

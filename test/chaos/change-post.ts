@@ -21,7 +21,7 @@ export type Stage = {
   readonly terminate: (postId: string) => Promise<boolean>;
   /** The next try of this post says when it begins. */
   readonly aim: (postId: string, fault: Pick<PlannedFault, 'id'> & { marker: string }) => void;
-  /** All posts of which somebody has begun to think. */
+  /** All posts that were begun. */
   readonly histories: PostHistory[];
 };
 
@@ -50,7 +50,10 @@ export async function create(
   const called = await calling(history, () =>
     client.post('/posts', body, { 'idempotency-key': marker }),
   );
-  journal.note(marker, `created, ${parts} parts, due at ${inRun(startMs, due)}: ${told(called)}`);
+  journal.note(
+    marker,
+    `created, ${parts} parts, due at ${inRun(startMs, due)}: ${summary(called)}`,
+  );
   if (called.reply.status >= 300) {
     throw new Error(`The API did not take ${marker}: ${JSON.stringify(called.reply.body)}`);
   }
@@ -76,7 +79,7 @@ export async function move(
   const texts = rewrite ? textFields({ ...history, version }) : {};
   const body = { scheduled_at: new Date(due).toISOString(), ...texts };
   const called = await calling(history, () => client.patch(`/posts/${history.id}`, body));
-  journal.note(marker, `moved to ${inRun(startMs, due)}, version ${version}: ${told(called)}`);
+  journal.note(marker, `moved to ${inRun(startMs, due)}, version ${version}: ${summary(called)}`);
   const { reply, sentAtMs, ackAtMs, lostAnswers } = called;
   const isMoved = reply.status === 200;
   if (!isMoved && lostAnswers === 0) {
@@ -96,12 +99,12 @@ export async function move(
 
 export async function cancel({ client, journal }: Stage, history: PostHistory): Promise<void> {
   const called = await calling(history, () => client.post(`/posts/${history.id}/cancel`));
-  journal.note(history.plan.marker, `cancelled: ${told(called)}`);
+  journal.note(history.plan.marker, `cancelled: ${summary(called)}`);
   const { reply, ackAtMs, lostAnswers } = called;
   if (reply.status === 200) {
     noteCancel(history, ackAtMs, reply.body.still_sending);
   } else if (lostAnswers > 0) {
-    // An earlier request may have been heard. What is being sent now was being sent then.
+    // An earlier request may have arrived. What is being sent now was being sent then.
     const post = await showPost(client, history.id);
     if (post?.status === 'draft') {
       noteCancel(history, Date.now(), sending(post));
@@ -120,20 +123,20 @@ const sending = ({ channels }: PostView): number =>
 
 export async function retry({ client, journal }: Stage, history: PostHistory): Promise<void> {
   const called = await calling(history, () => client.post(`/posts/${history.id}/retry`));
-  journal.note(history.plan.marker, `retried: ${told(called)}`);
+  journal.note(history.plan.marker, `retried: ${summary(called)}`);
   const { reply, lostAnswers } = called;
   if (reply.status === 202) {
     history.retries += 1;
     history.unsureRetries += lostAnswers;
   } else if (lostAnswers > 0) {
-    history.retries += 1; // An earlier request was heard: nothing else could have begun it.
+    history.retries += 1; // An earlier request arrived: nothing else could have begun it.
   }
 }
 
 const inRun = (startMs: number, atMs: number): string =>
   `${((atMs - startMs) / 1000).toFixed(3)} s`;
 
-function told({ reply, lostAnswers, ackAtMs, sentAtMs }: Called): string {
+function summary({ reply, lostAnswers, ackAtMs, sentAtMs }: Called): string {
   const { status, body } = reply;
   const words = body?.code ?? body?.post?.status ?? JSON.stringify(body);
   const lost = lostAnswers > 0 ? `, ${lostAnswers} answers lost before` : '';

@@ -101,7 +101,7 @@ const cases: Readonly<Record<string, [Evidence, Invariant]>> = {
     }),
     'posts that were lost',
   ],
-  'a draft that nobody cancelled': [
+  'a draft that was not cancelled': [
     evidenceOf({ end: { status: 'draft' }, channel: { status: 'draft', url: null }, found: [] }),
     'posts that were lost',
   ],
@@ -156,7 +156,7 @@ for (const [what, [evidence, invariant]] of Object.entries(cases)) {
   });
 }
 
-test('the chaos suite finds an event that nobody heard, and one that was not signed', async (t) => {
+test('the chaos suite finds an event that did not arrive, and one that was not signed', async (t) => {
   const unheard = await checkEvents(evidenceOf());
   t.deepEqual(
     unheard.map(({ invariant }) => invariant),

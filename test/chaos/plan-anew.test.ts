@@ -75,7 +75,7 @@ test('a fault that misses every post fails the run after three more', async (t) 
   t.deepEqual(short, ['worker killed before the record']);
 });
 
-test('a trap into which nobody fell, and a channel whose lost access no post met, get posts of their own', async (t) => {
+test('a trap into which no process fell, and a channel whose lost access no post met, get posts of their own', async (t) => {
   const whole = shortPlan();
   const plan = { ...whole, posts: [] };
   const revoked = plan.channels.flatMap(({ revokedAtMs }, index) =>
@@ -100,7 +100,7 @@ test('a trap into which nobody fell, and a channel whose lost access no post met
   t.is(posts.length, traps.length + unmet.length);
 });
 
-/** A process that passes a mark's point at once, and once more when it is told to. */
+/** A process that passes a mark's point at once, and once more at a signal. */
 const passing = `
   import { passMark } from '${new URL('parts/traps.ts', import.meta.url).href}';
   const passed = JSON.parse(process.env.PASSED);

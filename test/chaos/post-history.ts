@@ -35,13 +35,13 @@ export type PostHistory = {
   endedAtMs: number | null;
   /** When its user last called, or Infinity while a call is under way. */
   calledAtMs: number;
-  /** What its user does when somebody gives the word. */
+  /** What its user does at a cue. */
   readonly acts: Promise<void>[];
   /** How often the database was restored to a time at which the post was, or may have been, another one. */
   restores: number;
   /** How many of its channels its user has settled, each of which ended the post anew. */
   settled: number;
-  /** The restored database has never heard of it. */
+  /** The restored database does not have it. */
   isGone: boolean;
 };
 

@@ -30,7 +30,7 @@ export async function backUp({ database, journal }: Restorable): Promise<Backup>
 /**
  * Loses the database, and does what the operators' page says. Nothing that was committed since the backup is left.
  *
- * @param suddenly API and workers die, too; otherwise they are told to stop before.
+ * @param suddenly API and workers die, too; otherwise they are stopped before.
  */
 export async function restore(hand: Restorable, backup: Backup, suddenly: boolean): Promise<void> {
   const { database, processes, temporalClient, journal, histories } = hand;
@@ -79,8 +79,8 @@ async function sayTo(url: string, statements: readonly string[]): Promise<void> 
 }
 
 /**
- * After a restore nobody but the owner can tell what became of a post: who looks at the account, and says so. Of threads
- * only part of which may be there nothing is said here.
+ * After a restore only the owner can find out what became of a post: by a look at the account. Threads of which only part
+ * may be there are not settled.
  *
  * @throws Error when the API does not take it.
  */

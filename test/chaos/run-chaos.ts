@@ -21,7 +21,7 @@ export type Run = {
   readonly say: (line: string) => void;
 };
 
-/** Of so many violated posts the whole story is told. */
+/** How many of the violated posts are described in full. */
 const describedPosts = 5;
 
 /** @returns whether every fault came about and nothing was violated. */

@@ -125,7 +125,7 @@ function sweep({ temporalClient }: World): void {
     .catch(() => undefined);
 }
 
-/** Until the user's own server has heard of every end, or that takes too long. */
+/** Until the user's own server has received every end, or that takes too long. */
 async function untilEventsArrive(
   { receiver }: World,
   histories: readonly PostHistory[],

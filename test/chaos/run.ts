@@ -29,7 +29,7 @@ async function chaos(options: ChaosOptions, signal: AbortSignal): Promise<number
   const say = (line: string) => console.log(line);
   const guard = startGuard();
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-chaos-'));
-  // Where this runs as root, PostgreSQL runs as somebody else and has to pass.
+  // Where this runs as root, PostgreSQL runs as another user and has to pass.
   await chmod(folder, 0o711);
   const scope = openScope();
   const over = new AbortController();

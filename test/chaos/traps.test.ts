@@ -17,7 +17,7 @@ import {
 } from './parts/traps.ts';
 import { textOf } from './plan/texts.ts';
 
-/** A process that does one thing when it is told to, and says when it is over. */
+/** A process that does one thing at a signal, and says when it is over. */
 const passing = `
   import * as traps from '${new URL('parts/traps.ts', import.meta.url).href}';
   process.once('message', ([name, ...given]) => {
@@ -42,7 +42,7 @@ async function stateOf(pid: number | undefined): Promise<string | undefined> {
   return status.split(') ')[1]?.[0];
 }
 
-test('a worker that is suspended stands still until somebody lets it go on, and then does what it was about to', async (t) => {
+test('a worker that is suspended stands still until it is released, and then does what it was about to', async (t) => {
   const folder = await temporaryFolder(t);
   openTraps(folder);
   const [marker, part, platform] = ['p1', 1, 'mastodon'] as const;

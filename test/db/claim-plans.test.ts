@@ -20,7 +20,7 @@ test.serial(
     const begin = async () => {
       const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 0 };
       const post = await steps.create(content);
-      return { post, id: (await steps.mustClaim(post)).targets[0]?.postChannelId ?? '' };
+      return { post, id: (await steps.claimOrThrow(post)).targets[0]?.postChannelId ?? '' };
     };
     const [found, settled] = [await begin(), await begin()];
     network.fates.push({ kind: 'lost' }, { kind: 'vanished' });

@@ -188,7 +188,7 @@ test.serial(
     const channel_ids = Object.values(steps.channels);
     const create = () => steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
     const publish = async (post: string): Promise<void> => {
-      const claim = await steps.mustClaim(post);
+      const claim = await steps.claimOrThrow(post);
       const { postChannelId = '' } = claim.targets[0] ?? {};
       t.like(await steps.attempt(post, postChannelId), { status: 'published' });
       t.like(await steps.finalize(post, claim), { status: 'published' });

@@ -36,7 +36,7 @@ async function backups(t: ExecutionContext, { databaseUrl }: Punctual) {
     await server.close();
   });
   return {
-    /** Nobody may be connected meanwhile: whoever is, finds the database away for a moment. */
+    /** No client may be connected meanwhile: one that is finds the database away for a moment. */
     take: async (): Promise<void> => {
       await run(`drop database if exists ${copy} with (force)`);
       await run(`alter database ${name} with allow_connections false`);
@@ -209,8 +209,8 @@ async function restore(
   }
 }
 
-/** Waits until a post's workflow has heard anew, and sleeps until the time that its row has. */
-async function mustSleep(t: ExecutionContext, { show, handleOf }: World, id: string) {
+/** Waits until a post's workflow was signalled, and sleeps until the time that its row has. */
+async function assertAsleep(t: ExecutionContext, { show, handleOf }: World, id: string) {
   const { scheduled_at, body } = await show(id);
   const shown = await poll(
     () => currentDetails(handleOf(id)).catch(() => ''), // The worker that knew it best is gone.
@@ -248,9 +248,9 @@ test('after the steps of the page over a restored backup no post is sent twice, 
   t.is((await show(posts.before)).status, 'published');
   t.is((await out(posts.everywhere)).channels[0].status, 'published');
   t.deepEqual(await my.eventTypes(posts.everywhere), ['post.published']);
-  await mustSleep(t, my, posts.untouched);
-  await mustSleep(t, my, posts.movedLater);
-  // At its time, which somebody makes now: the database does not know it.
+  await assertAsleep(t, my, posts.untouched);
+  await assertAsleep(t, my, posts.movedLater);
+  // At its time, which the test makes now: the database does not know it.
   await my.handleOf(made).signal('reschedule', { revision: 2, dueAt: my.at(0) });
   t.is(await my.handleOf(made).result(), 'gone');
   // One of its channels had it: its workflow knows, though the database has forgotten.
@@ -258,7 +258,7 @@ test('after the steps of the page over a restored backup no post is sent twice, 
     () => show(posts.midway),
     ({ status: is, channels: [first] }) => is === 'scheduled' && first.status === 'unconfirmed',
   );
-  await mustGoOut(t, my, [posts.untouched, posts.movedLater, posts.midway]);
+  await assertPublished(t, my, [posts.untouched, posts.movedLater, posts.midway]);
   const all = [...texts, 'untouched', 'moved later'];
   t.deepEqual(liveTexts(network).toSorted(), all.toSorted());
   t.is(new Set(all).size, all.length);
@@ -266,7 +266,11 @@ test('after the steps of the page over a restored backup no post is sent twice, 
 });
 
 /** What is still to come goes out, when it is moved to now. */
-async function mustGoOut(t: ExecutionContext, { client, move }: World, ids: readonly string[]) {
+async function assertPublished(
+  t: ExecutionContext,
+  { client, move }: World,
+  ids: readonly string[],
+) {
   for (const id of ids) {
     await move(id, 0);
   }

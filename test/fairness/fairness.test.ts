@@ -15,7 +15,7 @@ const test = needs('temporal');
 /** Half an hour of posts, as one bulk upload for the same minute has them. */
 const crowd = 300;
 
-/** Sends of a network go on side by side in a worker, so many; whoever comes later waits in the queue. */
+/** Sends of a network go on side by side in a worker, so many; later ones wait in the queue. */
 const slots = 100;
 
 const network = fakeNetwork();
@@ -83,7 +83,7 @@ test('as many posts as a burst wake up at their time, and those beyond it one af
   t.true(wakeDelayMs(9999) < 270_000, 'ten thousand posts wake up within four and a half minutes');
 });
 
-test('the timers of a workspace with hundreds of posts in one second are spread, and nobody else is', async (t) => {
+test('the timers of a workspace with hundreds of posts in one second are spread, and no others are', async (t) => {
   const { deps, url } = api.punctual;
   const dueMs = Math.ceil(Date.now() / 1000) * 1000 + 86_400_000;
   const sleepers = { ...plan, name: 'sleepers', channels: 1 };

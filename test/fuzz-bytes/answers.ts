@@ -108,7 +108,7 @@ const accounts: readonly (readonly [Network, Account])[] = [
   [
     mastodon,
     {
-      baseUrl: 'http://127.0.0.1:9', // Nobody connects: the answers are made up.
+      baseUrl: 'http://127.0.0.1:9', // There is no connection: the answers are made up.
       remoteId: '1',
       handle: '@me@a.example',
       credentials: { accessToken: 'token' },
@@ -147,14 +147,14 @@ export const networkProperties = (t: ExecutionContext): Property[] =>
           );
           const step = { parts: prepared, sent: [] };
           for (const { remoteId, url } of await network.send(connection, step, [])) {
-            mustBeText(remoteId, url);
+            assertText(remoteId, url);
           }
 
           const finding = await network.reconcile(connection, step);
           for (const { remoteId, url } of finding.kind === 'found'
             ? finding.candidates.flat()
             : []) {
-            mustBeText(remoteId, url);
+            assertText(remoteId, url);
           }
         } catch (error) {
           if (!(error instanceof NetworkError)) {
@@ -169,7 +169,7 @@ export const networkProperties = (t: ExecutionContext): Property[] =>
     ),
   }));
 
-function mustBeText(remoteId: unknown, url: unknown): void {
+function assertText(remoteId: unknown, url: unknown): void {
   if (
     typeof remoteId !== 'string' ||
     remoteId === '' ||

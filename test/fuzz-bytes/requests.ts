@@ -13,7 +13,7 @@ type Request = {
 };
 
 /** What is said of each request: it is answered, in our own shape, and it is not our fault. */
-async function mustAnswer({ api, target }: Service, request: Request): Promise<void> {
+async function assertAnswer({ api, target }: Service, request: Request): Promise<void> {
   const response = await fetch(`${api.url}/api/v1${request.path}`, {
     method: request.method,
     body: new Uint8Array(request.body),
@@ -107,7 +107,7 @@ export async function requestProperties(service: Service): Promise<Property[]> {
   ]);
   const media = near(...files).map((content) => partOf(content, heads[0] ?? ''));
   const holds = (requests: fc.Arbitrary<Request>): Property['check'] =>
-    fc.asyncProperty(requests, (request) => mustAnswer(service, request));
+    fc.asyncProperty(requests, (request) => assertAnswer(service, request));
   return [
     { name: 'JSON bodies, in every encoding', check: holds(jsonRequests(service)) },
     { name: 'multipart bodies', check: holds(multipart.map(upload)) },

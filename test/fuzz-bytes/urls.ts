@@ -6,7 +6,7 @@ import type { Property } from './property.ts';
 
 const none = parseAllowList('');
 
-/** Addresses that nobody outside may reach, as four bytes. */
+/** Addresses that requests may not reach, as four bytes. */
 const inside = fc.oneof(
   fc.tuple(fc.constantFrom(10, 127, 0), fc.nat(255), fc.nat(255), fc.nat(255)),
   fc.tuple(fc.constant(192), fc.constant(168), fc.nat(255), fc.nat(255)),

@@ -44,13 +44,13 @@ const pythonOf = (folder: string): string => path.join(folder, 'bin', 'python');
 
 async function makeEnvironment(workshop: string): Promise<string> {
   const folder = path.join(workshop, 'venv');
-  await insist('python3', ['-m', 'venv', folder]);
+  await runOrThrow('python3', ['-m', 'venv', folder]);
   const exactly = ['--require-hashes', '--no-deps', '--only-binary', ':all:', '-r', requirements];
-  await insist(pythonOf(folder), ['-m', 'pip', 'install', '--quiet', ...exactly]);
+  await runOrThrow(pythonOf(folder), ['-m', 'pip', 'install', '--quiet', ...exactly]);
   return folder;
 }
 
-async function insist(file: string, args: readonly string[]): Promise<void> {
+async function runOrThrow(file: string, args: readonly string[]): Promise<void> {
   const { ok, stdout, stderr } = await runCommand(file, args, { timeoutMs: installMs });
   if (!ok) {
     const words = `${stdout}\n${stderr}`.trim().split('\n').slice(-5).join('\n');

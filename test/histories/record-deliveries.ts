@@ -49,7 +49,7 @@ async function newestDelivery({ punctual }: Stage): Promise<string> {
   return `delivery-${row?.id}`;
 }
 
-/** Waits until so many attempts were made, and Temporal has heard of it. */
+/** Waits until so many attempts were made, and Temporal knows of them. */
 async function attempted({ punctual, handleOf }: Stage, workflowId: string, count: number) {
   const sql = 'select id from delivery_attempts where delivery_id = ?';
   await poll(

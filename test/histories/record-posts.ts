@@ -104,7 +104,7 @@ async function recordCancelledAgain(stage: Stage, keep: Keep): Promise<void> {
   await keep('cancelled-again-post', idOf(post));
 }
 
-/** What the database says of a post, and its workflow has not heard. */
+/** What the database says of a post and its workflow does not know. */
 async function recordUnheard(stage: Stage, keep: Keep): Promise<void> {
   const { punctual, schedule, handleOf } = stage;
   const change = async (post: string, sql: string, value: unknown): Promise<void> => {

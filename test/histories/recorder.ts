@@ -27,7 +27,7 @@ export type Stage = {
   /** What the receiver answers from now on. */
   readonly answer: (status: number) => void;
   readonly mastodon: FakeNetwork;
-  /** Both hold their first post until they are told to let go. */
+  /** Both hold their first post until they are released. */
   readonly held: readonly [HeldNetwork, HeldNetwork];
   /** Schedules a post. @returns its id. */
   readonly schedule: (minutes: number, platforms?: readonly string[]) => Promise<string>;
@@ -83,7 +83,7 @@ export async function openStage(
  */
 export async function record(folder: string, name: string, handle: WorkflowHandle): Promise<void> {
   const history = await handle.fetchHistory();
-  // Who recorded it, on which machine, is nobody's business: identities, and the queues that are named after them.
+  // Who recorded it, on which machine, does not belong into the repository: identities, and the queues that are named after them.
   const json = historyToJSON(history).replaceAll(
     /"\d+@[^"]*?(?=(?:-[0-9a-f]{32})?")/gv,
     '"recorder',

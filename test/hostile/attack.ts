@@ -1,6 +1,6 @@
 import type { Client } from '../support/client.ts';
 
-/** The service as somebody outside sees it, and what they have there. */
+/** The service as an outsider sees it, and what they have there. */
 export type Target = {
   /** Without a trailing slash. */
   readonly url: string;

@@ -11,7 +11,7 @@ import { startService, type Service } from './service.ts';
 import { memoryMb, watch } from './watch.ts';
 
 // `npm run hostile [-- --only REGEXP]`: requests that are meant to hurt, one after the other, to an API process as
-// operators start it. After each: nobody else noticed, and it is the same process still.
+// operators start it. After each: no other workspace noticed, and it is the same process still.
 
 /** What `/healthz` may take at most, in milliseconds, and what the process may grow by, in MiB. */
 const bounds = { healthMs: 300, grewMb: 150 };
@@ -32,7 +32,7 @@ try {
   process.exit(1);
 }
 
-/** @returns the exit code: 0 when nobody was hurt. */
+/** @returns the exit code: 0 when no attack did harm. */
 async function attackAll(only: RegExp, signal: AbortSignal): Promise<number> {
   const say = (line: string) => console.log(line);
   const hurt = await withPostgres('hostile', signal, async (_folder, t) => {
@@ -49,7 +49,7 @@ async function attackAll(only: RegExp, signal: AbortSignal): Promise<number> {
 
     return hurting;
   });
-  say(hurt === 0 ? 'Nobody was hurt.' : `${hurt} attacks hurt somebody.`);
+  say(hurt === 0 ? 'No attack did harm.' : `${hurt} attacks did harm.`);
   return hurt === 0 ? 0 : 1;
 }
 
@@ -66,7 +66,7 @@ async function warmUp({ target, neighbour }: Service): Promise<void> {
 /** What others do meanwhile. @returns what was wrong with it. */
 async function callAsUsual(neighbour: Service['neighbour']): Promise<string[]> {
   const [made, listed] = [
-    await neighbour.post('/posts', { body: 'A draft of somebody else' }),
+    await neighbour.post('/posts', { body: 'A draft of another workspace' }),
     await neighbour.get('/posts?limit=1'),
   ];
   return [

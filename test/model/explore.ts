@@ -73,7 +73,7 @@ function keyOf(state: State): string {
 
   const rows = (view: readonly Row[]): unknown[] =>
     view.map((row) => [row.run, row.part, row.text, row.state, rank.get(row.send), row.mayLand]);
-  const told = JSON.stringify({
+  const text = JSON.stringify({
     ...state,
     sends: 0,
     revision: 0,
@@ -87,7 +87,7 @@ function keyOf(state: State): string {
     tries: tries.map((attempt) => attempt && withRows(attempt, rows)),
     ...(state.backup && { revision, synced }),
   });
-  return hash('sha1', told, 'base64');
+  return hash('sha1', text, 'base64');
 }
 
 const withRows = ({ view, ...attempt }: Try, rows: (view: readonly Row[]) => unknown): unknown => [
@@ -113,7 +113,7 @@ type Found = {
 
 /**
  * Goes through all that can happen within the bounds, breadth first, and looks at each state. After that it asks of each
- * whether the post comes to rest from there when nobody does anything and nothing breaks.
+ * whether the post comes to rest from there when the owner does nothing and nothing breaks.
  */
 export function explore(bounds: Bounds): Explored {
   const found: Found = { parents: [-1], steps: [0], calmFrom: [[]], atRest: [] };

@@ -91,8 +91,8 @@ export function* send(state: State, bounds: Bounds, slot: 0 | 1, attempt: Try): 
   const lost = afterMishap(seen, bounds, 'loss');
   if (lost) {
     const requests = [...lost.requests, copy];
-    const to = answered({ ...lost, requests }, 'silence');
-    yield { name: 'hears nothing', to, isCalm: false };
+    const to = answered({ ...lost, requests }, 'no answer');
+    yield { name: 'gets no answer', to, isCalm: false };
   }
 }
 
@@ -120,7 +120,7 @@ const sendingOf = ({ view }: Try): Row | undefined =>
 export function noteAnswer(state: State, slot: 0 | 1, attempt: Try): State {
   const row = sendingOf(attempt);
   const { finding } = attempt;
-  if (!row || finding === 'silence') {
+  if (!row || finding === 'no answer') {
     return put(state, slot, { ...attempt, at: 'begun', view: state.ledger });
   }
 

@@ -18,7 +18,7 @@ export type Fault =
   | 'begins by what it read'
   /** A draft that is scheduled belongs to the publishing that was cancelled, unless that is in the ledger. */
   | 'keeps the run'
-  /** Nobody but its own workflow finishes what was being sent when the post was cancelled. */
+  /** Only its own workflow finishes what was being sent when the post was cancelled. */
   | 'leaves a cancelled send'
   /** A keyed network is asked again at once, as the same key makes no second post. */
   | 'sends again at once'
@@ -33,7 +33,7 @@ export type Mishap =
   | 'crash'
   /** A worker is silent for so long that another one takes over, and then goes on. */
   | 'hang'
-  /** Somebody terminates the workflow. */
+  /** The workflow is terminated. */
   | 'termination'
   /** The network refuses for certain, for now or for good. */
   | 'refusal'
@@ -96,7 +96,7 @@ export type Try = {
   readonly at: 'read' | 'begun' | 'looked' | 'marked' | 'answered' | 'failing';
   readonly run: number;
   readonly text: number;
-  /** Since it read the text, the owner was told that nothing of it goes out any more. */
+  /** Since it read the text, a cancel said that nothing of it goes out any more. */
   readonly isForbidden: boolean;
   readonly isPublishing: boolean;
   /** The post was cancelled while the channel was being sent: what is out is finished. */
@@ -104,8 +104,8 @@ export type Try = {
   /** The ledger as it was read last. */
   readonly view: readonly Row[];
   /** `found`: the network showed it. `taken`: it said so itself. */
-  readonly finding: 'found' | 'absent' | 'taken' | 'not now' | 'never' | 'silence' | null;
-  /** It was frozen for so long since its intent that nobody waits for its request any more. */
+  readonly finding: 'found' | 'absent' | 'taken' | 'not now' | 'never' | 'no answer' | null;
+  /** It stood still for so long since its intent that its request is no longer allowed. */
   readonly isStale: boolean;
 };
 
@@ -162,7 +162,7 @@ export const startOf = ({ calls, mishapsInAll }: Bounds): State => ({
 export type Step = {
   readonly name: string;
   readonly to: State;
-  /** It happens sooner or later, if nobody does anything and nothing breaks. */
+  /** It happens sooner or later, if the owner does nothing and nothing breaks. */
   readonly isCalm: boolean;
 };
 

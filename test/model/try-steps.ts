@@ -195,7 +195,7 @@ function stop(state: State, slot: 0 | 1): State {
   return end(isUnderWay ? { ...state, channel } : state, slot);
 }
 
-/** The activity is over. Of one that Temporal has given up it hears nothing. */
+/** The activity is over. An activity that Temporal has given up changes nothing. */
 function end(state: State, slot: 0 | 1): State {
   const ended = drop(state, slot);
   return slot === 0 && ended.workflow

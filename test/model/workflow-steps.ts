@@ -5,7 +5,7 @@ import { startTry } from './try-steps.ts';
 /** What tells Temporal of the post, and what its workflow does next (temporal/, workflows/, the sweep). */
 export function* workflowSteps(state: State, bounds: Bounds): Generator<Step> {
   if (state.synced < state.revision) {
-    yield { name: 'Temporal is told', to: tell(state, bounds), isCalm: true };
+    yield { name: 'sync', to: tell(state, bounds), isCalm: true };
   }
 
   const { workflow } = state;
@@ -35,17 +35,17 @@ export function* workflowSteps(state: State, bounds: Bounds): Generator<Step> {
 
 function tell(state: State, bounds: Bounds): State {
   const { status, revision, workflow } = state;
-  const told = { ...state, synced: revision };
+  const synced = { ...state, synced: revision };
   const isWanted = status === 'scheduled' || status === 'publishing';
   if (workflow === null) {
     const isStarted = isWanted || isUnfinished(state, bounds);
-    return isStarted ? { ...told, workflow: begunBy(revision) } : told;
+    return isStarted ? { ...synced, workflow: begunBy(revision) } : synced;
   }
 
   const isNews = revision > workflow.heard && (isWanted || status === 'draft');
   return isNews
     ? {
-        ...told,
+        ...synced,
         workflow: {
           ...workflow,
           heard: revision,
@@ -55,7 +55,7 @@ function tell(state: State, bounds: Bounds): State {
           isStopped: workflow.claimed !== null,
         },
       }
-    : told;
+    : synced;
 }
 
 const begunBy = (revision: number): Workflow => ({
@@ -66,7 +66,7 @@ const begunBy = (revision: number): Workflow => ({
   isDone: false,
 });
 
-/** The post was cancelled while its channel was being sent, and somebody has to finish that. */
+/** The post was cancelled while its channel was being sent, and its workflow has to finish that. */
 const isUnfinished = ({ status, channel }: State, { faults }: Bounds): boolean =>
   status === 'draft' &&
   (channel === 'publishing' || channel === 'retrying') &&
@@ -109,14 +109,17 @@ function finalize(state: State, bounds: Bounds, workflow: Workflow): State {
   return { ...ended, workflow: isAgain ? again : null };
 }
 
-function endPost(state: State, { heard, claimed, isStopped, canceled: isTold }: Workflow): State {
+function endPost(
+  state: State,
+  { heard, claimed, isStopped, canceled: isCancelled }: Workflow,
+): State {
   const { status, revision, run, events } = state;
   if (revision < (claimed ?? 0) && state.channel !== 'published') {
     // A restored database has forgotten the claim, and with it what was sent since.
     return { ...inDoubt(state), status: 'failed' };
   }
 
-  const canceled = isStopped && isTold;
+  const canceled = isStopped && isCancelled;
   const hasMovedOn =
     (status === 'scheduled' && (!canceled || revision > heard)) ||
     (status === 'publishing' && revision > (canceled ? heard : (claimed ?? heard)));

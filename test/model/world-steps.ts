@@ -9,7 +9,7 @@ import {
 } from './state.ts';
 import { land } from './send-steps.ts';
 
-// What nobody of us does: time passes, requests that were lost arrive after all, and things break.
+// What happens by itself: time passes, requests that were lost arrive after all, and things break.
 
 export function* timeSteps(state: State): Generator<Step> {
   if (state.status === 'scheduled' && !state.isDue) {
@@ -67,7 +67,7 @@ export function* breakdowns(state: State, bounds: Bounds): Generator<Step> {
 
   const terminated = workflow && afterMishap(state, bounds, 'termination');
   if (terminated) {
-    // What its activity does is heard by nobody.
+    // What its activity does reaches no workflow.
     const to: State = { ...terminated, workflow: null, tries: [null, tries[1] ?? tries[0]] };
     yield { name: 'the workflow is terminated', to, isCalm: false };
   }

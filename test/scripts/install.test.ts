@@ -44,7 +44,7 @@ async function project(t: ExecutionContext, set?: 'production' | 'full'): Promis
   return root;
 }
 
-/** Nobody listens on port 1, so an install that asks for a package fails, and says so. */
+/** Nothing listens on port 1, so an install that asks for a package fails, and says so. */
 const install = (root: string, ...flags: string[]) =>
   runCommand(process.execPath, [path.join(root, 'scripts', 'install.mjs'), ...flags], {
     env: {
@@ -73,7 +73,7 @@ test('what was installed to start is not enough for the tests', async (t) => {
   t.regex(stderr, registryAway);
 });
 
-test('a machine without the package registry is told so, not shown a stack', async (t) => {
+test('a machine without the package registry gets a sentence, not a stack', async (t) => {
   const root = await project(t);
   const { ok, stderr } = await install(root, '--production');
   t.false(ok);

@@ -25,7 +25,7 @@ async function ownServer(t: ExecutionContext) {
   return { ports, temporal, pid: part.pid };
 }
 
-test('the dev server asks nobody for news, and knows no secret of ours', async (t) => {
+test('the dev server looks for no newer version, and knows no secret of ours', async (t) => {
   const { pid } = await ownServer(t);
   if (process.platform === 'linux') {
     const known = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');

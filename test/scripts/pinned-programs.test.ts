@@ -68,7 +68,7 @@ test('a release that has the checksum of the repository is unpacked and can be s
   t.is(stdout.trim(), 'the real one');
 });
 
-test('a release that somebody changed is not used, and nothing of it is kept', async (t) => {
+test('a release that was changed is not used, and nothing of it is kept', async (t) => {
   const bytes = await release(t);
   const base = await serve(t, (_request, response) => response.end(bytes));
   const { found, cached } = await find(t, base, sha256(Buffer.from('another')));
@@ -100,7 +100,7 @@ test('a download that is refused, or of which nothing comes, says so', async (t)
   t.regex(reasons[3] ?? '', /ECONNREFUSED$/v);
 });
 
-test('whoever renews the checksums gets those of what lies there, unless the release says otherwise', async (t) => {
+test('renewing the checksums writes those of what lies there, unless the release says otherwise', async (t) => {
   const bytes = await release(t);
   const lists = { right: '', wrong: `${sha256(Buffer.from('another'))}  temporal_cli_9_` };
   const names = ['linux_amd64', 'linux_arm64', 'darwin_arm64'];

@@ -83,7 +83,7 @@ async function lockFile(t: ExecutionContext): Promise<string> {
   return path.join(await temporaryFolder(t), 'running.json');
 }
 
-test('a second start in the same folder is told where the first one runs and how to stop it', async (t) => {
+test('a second start in the same folder says where the first one runs and how to stop it', async (t) => {
   const file = await lockFile(t);
   await takeRunLock(file, api, silent);
   const error = await t.throwsAsync(takeRunLock(file, api, silent));

@@ -46,9 +46,9 @@ export async function heldClock(
   url.password = schema;
   const orm = createOrm(url.href, { poolSize: 5, ...patience });
   let nowMs = startMs;
-  let told: Promise<unknown> = Promise.resolve();
+  let written: Promise<unknown> = Promise.resolve();
   t.teardown(async () => {
-    await told; // A pool that is closed while somebody waits for a connection never closes.
+    await written; // A pool that is closed while something waits for a connection never closes.
     await orm.close();
   });
   return {
@@ -58,8 +58,8 @@ export async function heldClock(
     pass: (ms) => {
       nowMs += ms;
       const at = new Date(nowMs);
-      told = told.then(() => orm.em.fork().execute(`update ${schema}.at set at = ?`, [at]));
+      written = written.then(() => orm.em.fork().execute(`update ${schema}.at set at = ?`, [at]));
     },
-    caughtUp: async () => void (await told),
+    caughtUp: async () => void (await written),
   };
 }

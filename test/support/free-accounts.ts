@@ -10,7 +10,7 @@ export type FreeAccount = {
   readonly details: string;
 };
 
-/** @returns an account that nobody else has or gets, or null when there is none. */
+/** @returns an account that no other process has or gets, or null when there is none. */
 export async function takeFree(folder: string): Promise<FreeAccount | null> {
   await mkdir(folder, { recursive: true });
   const files = await readdir(folder);
@@ -28,12 +28,12 @@ export async function takeFree(folder: string): Promise<FreeAccount | null> {
 export async function putFree(folder: string, { name, details }: FreeAccount): Promise<void> {
   const draft = path.join(folder, `.${name}`);
   await writeFile(draft, details);
-  await rename(draft, path.join(folder, name)); // Whoever finds it finds all of it.
+  await rename(draft, path.join(folder, name)); // So it is found whole.
 }
 
 const isDraft = (file: string): boolean => file.startsWith('.');
 
-/** @returns null when somebody else was faster. */
+/** @returns null when another process was faster. */
 const orTaken = <T>(done: Promise<T>): Promise<T | null> =>
   done.catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') {

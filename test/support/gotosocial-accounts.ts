@@ -25,7 +25,7 @@ export type GoToSocialAccount = {
 };
 
 /**
- * Hands out an account of the running GoToSocial that nobody else has, in whichever process the tests run. The free ones
+ * Hands out an account of the running GoToSocial that no other test has, in whichever process the tests run. The free ones
  * are noted beside the server's settings.
  */
 export async function takeGoToSocialAccount(): Promise<GoToSocialAccount> {

@@ -24,7 +24,7 @@ export type Mishap =
   | { readonly kind: 'held'; readonly taken: () => void }
   /** The server does it, and something else is answered in its place. */
   | { readonly kind: 'overruled'; readonly answer: Answer }
-  /** The server never hears of it. */
+  /** It never reaches the server. */
   | { readonly kind: 'refused'; readonly answer: Answer }
   /** Nothing goes wrong with it: the mishap that is planned next is for a later one. */
   | { readonly kind: 'none' };

@@ -10,7 +10,7 @@ import { startApi, type ApiOptions, type Punctual } from './punctual.ts';
 import { rawCall } from './raw-call.ts';
 import { testLog } from './temporal.ts';
 
-/** Nobody listens there. The media library does well without Temporal, and so do its tests. */
+/** Nothing listens there. The media library needs no Temporal, and neither do its tests. */
 export const noTemporal = { TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_NAMESPACE: 'none' };
 
 /** An API on a real socket with a real database, a library on the disk, and nothing else. */
@@ -114,7 +114,7 @@ export async function sweepLibrary(
 export const ageUnsettled = ({ orm }: Pick<Punctual, 'orm'>): Promise<unknown> =>
   orm.em.fork().execute("update unsettled_files set noted_at = noted_at - interval '2 hours'");
 
-/** Files that are stored, or were about to be, and belong to nobody. */
+/** Files that are stored, or were about to be, and have no row. */
 export async function unsettledOf({ orm }: Pick<Punctual, 'orm'>): Promise<string[]> {
   const rows = await orm.em
     .fork()

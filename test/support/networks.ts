@@ -13,9 +13,9 @@ import {
 /** What becomes of one send. */
 export type Fate =
   | { readonly kind: 'taken' }
-  /** It is there, and nobody said so. */
+  /** It is there, and no answer said so. */
   | { readonly kind: 'lost' }
-  /** It never arrived, and nobody said so. */
+  /** It never arrived, and no answer said so. */
   | { readonly kind: 'vanished' }
   | { readonly kind: 'fails'; readonly error: NetworkError };
 
@@ -34,7 +34,7 @@ export type FakeNetwork = Network & {
   blind: NetworkError | undefined;
 };
 
-const silence = (): NetworkError =>
+const noAnswer = (): NetworkError =>
   new NetworkError('network_unavailable', 'No answer.', { taken: 'unknown' });
 
 const acceptsAll: Rules = {
@@ -74,7 +74,7 @@ export function fakeNetwork(appearsWithinMs = 0): FakeNetwork {
 
       const sent = fate.kind === 'vanished' ? [] : publish(network, step);
       if (fate.kind !== 'taken') {
-        throw silence();
+        throw noAnswer();
       }
 
       return sent;
@@ -101,11 +101,13 @@ export const fails = (code: NetworkError['code'], how: Partial<Refusal> = {}): F
   error: new NetworkError(code, `They said ${code}.`, { taken: 'no', ...how }),
 });
 
-/** What a network says while nobody can reach it. */
+/** What a network says while it cannot be reached. */
 export const down = new NetworkError('network_unavailable', 'Down.', { taken: 'unknown' });
 
 /** What a network says that does not show whether it has a post. */
-export const cannotTell = new NetworkError('unconfirmed', 'Nobody can tell.', { taken: 'unknown' });
+export const cannotTell = new NetworkError('unconfirmed', 'It cannot be told.', {
+  taken: 'unknown',
+});
 
 /** Something happens within the next call of one of a network's steps, before the network does its own part. */
 export function interrupt(

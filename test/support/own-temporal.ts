@@ -8,7 +8,7 @@ import { installRuntime } from './temporal.ts';
  * A dev server of a test's own, that knows our search attributes, for limits that the shared one must not have.
  *
  * @param dynamicConfig Temporal's own settings, such as `limit.historyCount.suggestContinueAsNew=60`.
- * @returns the environment for whoever uses it.
+ * @returns the environment for its clients.
  */
 export async function ownTemporal(
   t: ExecutionContext,

@@ -1,7 +1,7 @@
 import type { Egress, EgressRequest } from '../../runtime/egress/egress.ts';
 
 /**
- * A way out that asks other things of its requests than whoever makes them: such as more patience, so that no request
+ * A way out that asks other things of its requests than their caller: such as more patience, so that no request
  * which a test holds gives up, however slow the machine.
  */
 export const asking = (

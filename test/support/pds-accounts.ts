@@ -17,7 +17,7 @@ export type PdsAccount = {
 };
 
 /**
- * Hands out an account of the running PDS that nobody else has. Where none is free it is made now, and others are made
+ * Hands out an account of the running PDS that no other test has. Where none is free it is made now, and others are made
  * meanwhile for the tests that come next, in whichever process.
  */
 export async function takePdsAccount(): Promise<PdsAccount> {
@@ -40,7 +40,7 @@ export function freePdsAccounts(adminPassword: string): string {
 
 let isRestocking = false;
 
-/** Only what tests wait for may fail them: whoever finds no account makes one, and hears then what is wrong. */
+/** Only what tests wait for may fail them: a test that finds no account makes one, and learns then what is wrong. */
 function restock(folder: string): void {
   if (!isRestocking) {
     isRestocking = true;

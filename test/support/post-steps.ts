@@ -28,7 +28,7 @@ import { addFakeChannel } from './seed.ts';
 export type Go = Claim & { readonly kind: 'go' };
 
 /**
- * Every step that the API and the workers take with a post, and nobody between them: a test is their Temporal. In a
+ * Every step that the API and the workers take with a post, with nothing between them: a test is their Temporal. In a
  * workspace of its own, with a channel of each network and a clock that the test moves.
  */
 export type PostSteps = {
@@ -46,12 +46,12 @@ export type PostSteps = {
   /** @returns how many channels are being sent. */
   readonly cancel: (post: string) => Promise<number>;
   readonly retry: (post: string) => Promise<string[]>;
-  /** Somebody looked. @param url Where the post is; null when it is not there. */
+  /** A person looked. @param url Where the post is; null when it is not there. */
   readonly settle: (post: string, channel: string, url: string | null) => Promise<void>;
   readonly show: (post: string) => Promise<PostView>;
   readonly claim: (post: string) => Promise<Claim>;
   /** Claims a post that is due. @throws Error when there is nothing to publish. */
-  readonly mustClaim: (post: string) => Promise<Go>;
+  readonly claimOrThrow: (post: string) => Promise<Go>;
   /** Tries once to publish a post on one channel. */
   readonly attempt: (post: string, postChannelId: string) => Promise<Attempted<ChannelOutcome>>;
   /** Tries each channel of a claim once, one after the other. */
@@ -140,12 +140,12 @@ function apiCalls(
 function workerSteps(
   deps: ActivityDeps,
   workspaceId: string,
-): Pick<PostSteps, 'claim' | 'mustClaim' | 'finalize'> {
+): Pick<PostSteps, 'claim' | 'claimOrThrow' | 'finalize'> {
   const claim = (postId: string): Promise<Claim> =>
     claimPost(deps, { workspaceId, postId, nowMs: deps.now().getTime() });
   return {
     claim,
-    mustClaim: async (postId) => {
+    claimOrThrow: async (postId) => {
       const claimed = await claim(postId);
       if (claimed.kind !== 'go') {
         throw new Error(`The claim said ${claimed.kind}.`);

@@ -18,7 +18,7 @@ export type Receiver = {
   nth(n: number): Promise<Received>;
 };
 
-/** A webhook receiver on a real socket. Answers 204 unless told otherwise. */
+/** A webhook receiver on a real socket. Answers 204 unless set otherwise. */
 export async function startReceiver(
   t: ExecutionContext,
   answer: (n: number) => number = () => 204,

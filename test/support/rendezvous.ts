@@ -13,7 +13,7 @@ export function rendezvous<T>(
   let expected = 0;
   const here = new Set<ExecutionContext>();
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  promise.catch(() => undefined); // Whoever waits hears of it.
+  promise.catch(() => undefined); // Those who wait get it.
   let hasBegun = false;
   const look = (): void => {
     if (!hasBegun && here.size > 0 && here.size >= expected) {

@@ -19,7 +19,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 const guard = startGuard();
 const folder = await mkdtemp(path.join(tmpdir(), 'punctual-test-'));
-// Where tests run as root, PostgreSQL runs as somebody else and has to pass.
+// Where tests run as root, PostgreSQL runs as another user and has to pass.
 await chmod(folder, 0o711);
 const say = (line: string) => console.log(line);
 const stage = { guard, say, signal: interrupted.signal };

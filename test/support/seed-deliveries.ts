@@ -48,7 +48,7 @@ export const storeAttempt = (
     [newId(), workspaceId, ...row],
   );
 
-/** A `post.failed` event, to which somebody must have subscribed, and a delivery of it that has come so far. */
+/** A `post.failed` event, to which an endpoint must have subscribed, and a delivery of it that has come so far. */
 export async function storeDelivery(
   punctual: Pick<Punctual, 'orm'>,
   workspaceId: string,
@@ -57,7 +57,7 @@ export async function storeDelivery(
 ): Promise<string> {
   const id = await storeEvent(punctual, workspaceId, 'post.failed', at);
   if (id === undefined) {
-    throw new Error('Nobody subscribed.');
+    throw new Error('No endpoint subscribed.');
   }
 
   const numbers = { pending: [], delivered: [1], failed: [1, 2, 3, 4, 5, 6] }[status];

@@ -53,7 +53,7 @@ export async function nativeConnection(
 /** The SDK's own 10 s are not enough on a machine that does ten things at once. In milliseconds. */
 const connectMs = 100_000;
 
-/** Environment for a namespace of the test's own on the shared server, where nobody else's workers poll. */
+/** Environment for a namespace of the test's own on the shared server, where no other workers poll. */
 export async function freshNamespace(): Promise<Record<string, string>> {
   const address = process.env['PUNCTUAL_TEST_TEMPORAL_ADDRESS'];
   const namespace = `test-${crypto.randomUUID()}`;

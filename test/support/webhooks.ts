@@ -162,14 +162,14 @@ async function subscribe(
 function clockOf(scope: ExecutionContext, { orm, databaseUrl }: Punctual) {
   let held: HeldClock | undefined;
   let nowMs: number | undefined;
-  let told: Promise<unknown> = Promise.resolve();
+  let written: Promise<unknown> = Promise.resolve();
   return {
     now: () => new Date(nowMs ?? Date.now()),
     orm: () => held?.orm ?? orm,
     pass: (ms: number): void => {
       const atMs = (nowMs ?? Date.now()) + ms;
       nowMs = atMs;
-      told = told.then(async () => {
+      written = written.then(async () => {
         if (held) {
           held.pass(ms);
           await held.caughtUp();
@@ -178,7 +178,7 @@ function clockOf(scope: ExecutionContext, { orm, databaseUrl }: Punctual) {
         }
       });
     },
-    caughtUp: async () => void (await told),
+    caughtUp: async () => void (await written),
   };
 }
 

@@ -51,7 +51,7 @@ export async function muteWorkspace(
     mute.fates.push(...Array.from({ length: takenBefore }, () => ({ kind: 'taken' }) as const));
     mute.fates.push({ kind: 'lost' });
     mute.blind = cannotTell;
-    const claimed = await posts.mustClaim(post);
+    const claimed = await posts.claimOrThrow(post);
     await posts.attemptAll(post, claimed);
     mute.blind = undefined;
     return { post, claimed };
@@ -69,7 +69,7 @@ export async function muteWorkspace(
       return post;
     },
     goOn: async (post) => {
-      const claimed = await posts.mustClaim(post);
+      const claimed = await posts.claimOrThrow(post);
       await posts.attemptAll(post, claimed);
       await posts.finalize(post, claimed);
     },

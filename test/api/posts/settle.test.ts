@@ -239,7 +239,7 @@ async function lateWorker(t: ExecutionContext) {
   const channel = posts.channels['hanging'] ?? '';
   const sending = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 0 };
   const post = await posts.create(sending);
-  const claimed = await posts.mustClaim(post);
+  const claimed = await posts.claimOrThrow(post);
   const tried = posts.attempt(post, claimed.targets[0]?.postChannelId ?? '');
   await network.held();
   await posts.finalize(post, claimed);

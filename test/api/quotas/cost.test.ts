@@ -67,7 +67,7 @@ test.serial('a post that goes out asks nothing of the quotas', async (t) => {
   const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
 
   const sent = await statementsOf(async () => {
-    const claim = await steps.mustClaim(post);
+    const claim = await steps.claimOrThrow(post);
     const { postChannelId = '' } = claim.targets[0] ?? {};
     t.like(await steps.attempt(post, postChannelId), { status: 'published' });
     t.like(await steps.finalize(post, claim), { status: 'published' });

@@ -12,11 +12,11 @@ type Event = {
   };
 };
 
-/** What the user's own server heard, beside what there was to hear. */
+/** What the user's own server received, beside what it should have. */
 export async function checkEvents(evidence: Evidence): Promise<Violation[]> {
-  const heard = evidence.events.filter(({ answered }) => answered === 204);
+  const received = evidence.events.filter(({ answered }) => answered === 204);
   const events = new Map<string, Event>(
-    heard.map(({ body }) => {
+    received.map(({ body }) => {
       const event: Event = JSON.parse(body);
       return [event.id, event];
     }),
@@ -38,32 +38,32 @@ export function eventsDue({ end, retries, unsureRetries, restores, settled }: Po
   const due = (isFinal ? 1 : 0) + retries;
   // One that was still on its way may have ended since.
   const most = due + unsureRetries + (end === null ? 1 : 0);
-  // A restore takes events that were recorded since its backup, heard or not, and makes posts end of which none tells.
+  // A restore takes events that were recorded since its backup, received or not, and makes posts end of which none tells.
   return restores > 0 ? { least: settled, most: most + restores + settled } : { least: due, most };
 }
 
 /** The ids of final events that were taken, by post. */
 export function eventsByPost(events: readonly Taken[]): Map<string, Set<string>> {
-  const heard = new Map<string, Set<string>>();
+  const received = new Map<string, Set<string>>();
   for (const { body } of events.filter(({ answered }) => answered === 204)) {
     const { id, data }: Event = JSON.parse(body);
     if (data.post) {
-      heard.set(data.post.id, (heard.get(data.post.id) ?? new Set()).add(id));
+      received.set(data.post.id, (received.get(data.post.id) ?? new Set()).add(id));
     }
   }
 
-  return heard;
+  return received;
 }
 
 function checkPost(history: PostHistory, events: readonly Event[]): Violation[] {
   const { least, most } = eventsDue(history);
   const { marker } = history.plan;
-  const told = `${events.length} final events (${events.map(({ type }) => type).join(', ')})`;
+  const found = `${events.length} final events (${events.map(({ type }) => type).join(', ')})`;
   if (events.length < least) {
-    return [{ invariant: 'events missing', marker, what: `${told}, and ${least} were due` }];
+    return [{ invariant: 'events missing', marker, what: `${found}, and ${least} were due` }];
   }
   if (events.length > most) {
-    return [{ invariant: 'events too many', marker, what: `${told}, and ${most} were due` }];
+    return [{ invariant: 'events too many', marker, what: `${found}, and ${most} were due` }];
   }
 
   const isTold = events.some(({ data }) => data.post?.status === history.end?.status);
@@ -86,18 +86,18 @@ function checkChannels(
   );
   const restores = plan.outages.filter(({ backupAtMs }) => backupAtMs !== null).length;
   return channels.flatMap(({ id, platform }, index): Violation[] => {
-    const told = events.filter(({ data }) => data.channel?.id === id).length;
+    const found = events.filter(({ data }) => data.channel?.id === id).length;
     const due = lost.has(id) ? 1 : 0;
     // After a restore the next post finds out again.
     const isDoomed = plan.channels[index]?.revokedAtMs !== null;
     const most = isDoomed && restores > 0 ? 1 + restores : due;
-    return told >= due && told <= most
+    return found >= due && found <= most
       ? []
       : [
           {
-            invariant: told < due ? 'events missing' : 'events too many',
+            invariant: found < due ? 'events missing' : 'events too many',
             marker: '',
-            what: `${platform} channel ${index}: ${told} events of lost access, and ${due} were due`,
+            what: `${platform} channel ${index}: ${found} events of lost access, and ${due} were due`,
           },
         ];
   });

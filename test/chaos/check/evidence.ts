@@ -11,7 +11,7 @@ export type Evidence = {
   readonly plan: ChaosPlan;
   /** In milliseconds since 1970. */
   readonly startMs: number;
-  /** When something befell everybody, in milliseconds since 1970. */
+  /** When a fault for all posts came, in milliseconds since 1970. */
   readonly disturbances: readonly number[];
   readonly channels: readonly ChaosChannel[];
   readonly histories: readonly PostHistory[];

@@ -33,7 +33,7 @@ export type Changes = Partial<Pick<Evidence, 'found' | 'creates' | 'events'>> & 
   readonly channel?: Partial<ChannelResult>;
 };
 
-/** A thread of two on one channel, which was due, went out at once, and of whose end nobody has heard yet. */
+/** A thread of two on one channel, which was due, went out at once, and whose event has not arrived yet. */
 export const evidenceOf = (changes: Changes = {}): Evidence => ({
   plan: planOfOne(),
   startMs: 0,

@@ -67,7 +67,7 @@ function saysOther(sent: Sent): boolean {
   return history.restores === 0 && result.status !== 'unconfirmed' && isWhole(sent);
 }
 
-/** Part of it is public, and the API shows no trace of that. Of what is unconfirmed it says that somebody has to look. */
+/** Part of it is public, and the API shows no trace of that. An unconfirmed channel says that a person has to look. */
 const isHidden = ({ result, found, history }: Sent): boolean =>
   history.restores === 0 &&
   found.length > 0 &&

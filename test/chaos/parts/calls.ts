@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostView } from '../../../domain/post-view.ts';
 import type { Client, Reply } from '../../support/client.ts';
 
-/** A call that was made until somebody answered it. */
+/** A call that was made until it was answered. */
 export type Called = {
   readonly reply: Reply;
   /** Of the first request, in milliseconds since 1970: from then on it may have had its effect. */

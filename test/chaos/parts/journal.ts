@@ -1,6 +1,6 @@
 import type { Fault } from '../plan/faults.ts';
 
-/** What happened to whom, so that a violation can be told as a story; and how often each fault came about. */
+/** What happened to which post, so that a violation can be explained; and how often each fault came about. */
 export type Journal = {
   /** In milliseconds from the start of the run. */
   readonly elapsedMs: () => number;

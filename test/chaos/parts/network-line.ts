@@ -223,14 +223,14 @@ class Line {
   #limit(response: ServerResponse, made: readonly Label[]): void {
     const { status, body } = this.#options.tooMany;
     give(response, status, body, { 'retry-after': retryAfterSeconds });
-    this.#note(made, 'told of too many requests');
+    this.#note(made, 'answered 429');
   }
 
   #inStorm(): boolean {
     return Date.now() < this.#stormUntilMs;
   }
 
-  /** Goes on when nobody waits for the answer any more: what has left arrives. */
+  /** Goes on when the client has given up: what has left arrives. */
   async #forward({ method, path, headers }: LineRequest, body: Buffer): Promise<Answer> {
     const server = new URL(this.#options.serverUrl);
     const request = httpRequest(new URL(path, server), {

@@ -10,7 +10,7 @@ export type PlannedFaults = {
   take(platform: Platform, labels: readonly Label[]): TakenFault | undefined;
 };
 
-/** Whoever takes it sees to it that it comes about. */
+/** The caller that takes it makes it come about. */
 export type TakenFault = { readonly marker: string } & Omit<PlannedFault, 'fault'> & {
     readonly fault: LineFault;
   };

@@ -16,7 +16,7 @@ export type EventReceiver = {
 };
 
 /**
- * The user's own server, which hears of events. Sometimes it fails, though an event only once: the next attempt is a
+ * The user's own server, which receives events. Sometimes it fails, though an event only once: the next attempt is a
  * minute later and the one after that five.
  *
  * @param fails Whether it is in a state to fail.

@@ -51,7 +51,7 @@ type Death = {
   readonly fault: WorkerFault | TrapFault;
   /** Of the post that the process had in its hands, or ''. */
   readonly marker: string;
-  /** Of a process that stands still until somebody lets it go on. */
+  /** Of a process that stands still until it is released. */
   readonly stopped?: { readonly pid: number; readonly platform: string };
 };
 
@@ -85,7 +85,7 @@ export function aimAt(folder: string, postId: string, { id, marker }: Omit<Aim, 
 
 type Aim = Extract<Wish, { kind: 'change' }>;
 
-/** @returns whether somebody had aimed at this post, who now hears that a try of it begins. */
+/** @returns whether this post was aimed at; if so, the run learns that an attempt of it begins. */
 export function tellAim(folder: string, postId: string): boolean {
   const file = path.join(aimsFolder(folder), postId);
   const aim = existsSync(file) ? readJson<Aim>(file) : null;
@@ -228,13 +228,13 @@ function die(folder: string, death: Death): never {
   }
 }
 
-/** SIGSTOP: goes on with the next line once somebody sends SIGCONT. */
+/** SIGSTOP: goes on with the next line after SIGCONT. */
 function suspend(folder: string, death: Death): void {
   writeWhole(folder, path.join(deathsFolder(folder), death.id), death);
   process.kill(process.pid, 'SIGSTOP');
 }
 
-/** Whoever finds the file finds all of it. */
+/** So that the file is found whole. */
 function writeWhole(folder: string, file: string, content: object): void {
   const draft = path.join(folder, `draft-${path.basename(file)}`);
   writeFileSync(draft, JSON.stringify(content));

@@ -25,7 +25,7 @@ type Wishes = {
 const tailMs = 75_000;
 
 /**
- * Gives faults to posts that nobody cancels, so that each fault is sure to come about, and those that take long to
+ * Gives faults to posts that are not cancelled, so that each fault is sure to come about, and those that take long to
  * posts that are due early. A post has one fault on each network at most, so that it is through in time; where there
  * are too few posts, some faults are not planned. Cancelled posts get some too, which they may miss.
  */

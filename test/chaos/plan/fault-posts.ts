@@ -96,7 +96,7 @@ const dueAtRestore = 3;
 
 const changes = ['later', 'earlier', 'rewritten', 'cancelled'] as const;
 
-/** A post that its user leaves alone, and that is due about when the database is lost: nobody can know what became of it. */
+/** A post that its user leaves alone, and that is due about when the database is lost: nothing can tell what became of it. */
 function duePost(random: Random, { channels }: FaultPostsPlan, restore: Outage): Bare {
   const { atMs, forMs, backupAtMs } = restore;
   const dueMs = between(random, (backupAtMs ?? atMs) - 1000, atMs + forMs);

@@ -55,7 +55,7 @@ function isOrdeal(fault: PostFault): boolean {
   return singlePostFaults.some((each) => each === fault);
 }
 
-/** A point at which something befalls a process, and whatever it has in its hands, once it was told to. */
+/** A point at which a process is stopped or killed by plan, whatever it works on. */
 export const trapFaults = [
   'killed in finalize',
   'API killed after the commit',

@@ -76,7 +76,7 @@ export function planServerOutages(random: Random, quota: number): ServerOutage[]
   );
 }
 
-/** Spread over the run, and early enough that somebody still comes by. */
+/** Spread over the run, and early enough that a process still reaches it. */
 export function planTraps(random: Random, quota: number, windowMs: number): Trap[] {
   return trapFaults.flatMap((fault, kind) =>
     Array.from({ length: quota }, (_, index) => ({

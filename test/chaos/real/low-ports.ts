@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 const highest = 32_767;
 const lowest = 10_000;
 
-/** Ports of the loopback that nobody listened on a moment ago, each below 32,768. */
+/** Ports of the loopback that were free a moment ago, each below 32,768. */
 export async function lowPorts<Name extends string>(
   names: readonly Name[],
 ): Promise<Record<Name, number>> {

@@ -151,7 +151,7 @@ async function startServer(
     },
     stage,
   );
-  // Before there is such a namespace it says so; once there is, it says that nobody has a workflow of this name.
+  // Before there is such a namespace it says so; once there is, it says that there is no workflow of this name.
   const nowhere = `http://127.0.0.1:${ports.FRONTEND_HTTP_PORT}/api/v1/namespaces/${namespace}/workflows/none`;
   await untilReady(part, () => answers(nowhere, 404), readyWithinMs, stage.signal);
   return part;

@@ -56,7 +56,7 @@ const stalls: Attack = {
   },
 };
 
-/** All are closed by the service, and nobody waits for them meanwhile. */
+/** All are closed by the service, and no other call waits for them meanwhile. */
 async function stall(target: Target, count: number, bytes: string): Promise<string[]> {
   const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(target.url)));
   for (const { socket } of sockets) {

@@ -1,6 +1,6 @@
 import { must, type Attack, type Target } from '../attack.ts';
 
-/** Texts that are slow to judge for whoever looks at each position anew, near the longest that is taken. */
+/** Texts that are slow to check by code that looks at each position again, near the longest that is taken. */
 const texts: Readonly<Record<string, string>> = {
   'mentions without an end': '@a.'.repeat(16_000),
   'links within links': 'https://a.'.repeat(4900),

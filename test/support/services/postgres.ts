@@ -32,7 +32,7 @@ export async function startTestPostgres(folder: string, stage: Stage): Promise<T
         max_connections: connections,
       },
     },
-    // Tests provoke errors on purpose, which are nobody's concern.
+    // Tests provoke errors on purpose, which need not be shown.
     { ...stage, say: () => undefined },
   );
   const template = await makeTemplate(url);

@@ -18,7 +18,7 @@ export async function withPostgres<T>(
 ): Promise<T> {
   const guard = startGuard();
   const folder = await mkdtemp(path.join(tmpdir(), `punctual-${name}-`));
-  // Where this runs as root, PostgreSQL runs as somebody else and has to pass.
+  // Where this runs as root, PostgreSQL runs as another user and has to pass.
   await chmod(folder, 0o711);
   const scope = openScope();
   try {

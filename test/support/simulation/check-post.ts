@@ -17,7 +17,7 @@ export type ChannelRow = {
   readonly sent_text: string | null;
   /** Rows of the ledger that say that a part is live. */
   readonly sent: number;
-  /** Rows of the ledger of which nobody knows what became of them. */
+  /** Rows of the ledger that are open. */
   readonly open: number;
 };
 
@@ -27,7 +27,7 @@ export type PostRow = {
   readonly synced_revision: number;
   readonly scheduled_at: string | null;
   readonly published_at: string | null;
-  /** As Temporal is told. */
+  /** As a sync has it. */
   readonly due_at: string | null;
   /** The types of its events, in order. */
   readonly events: readonly string[];
@@ -87,19 +87,19 @@ export function faultsOf(
     ...must((post.published_at !== null) === published.length > 0, 'published_at is wrong.'),
     ...must(
       !['scheduled', 'publishing'].includes(status) || isUnsynced || workflow.run !== null,
-      'Nobody comes back to it.',
+      'No workflow comes back to it.',
     ),
     ...must(
       !channels.some((channel) => channel.status === 'publishing') ||
         (workflow.run?.sending ?? null) !== null ||
         (status === 'draft' && isToBeFinished),
-      'A channel is being sent by nobody.',
+      'No workflow sends a channel that is being sent.',
     ),
     ...must(
       status !== 'draft' ||
         !channels.some((channel) => channel.status === 'retrying') ||
         isToBeFinished,
-      'What a cancel lets finish is finished by nobody.',
+      'No workflow finishes what a cancel lets finish.',
     ),
     ...channels.flatMap((channel) => channelFaults(status, channel, networks[channel.platform])),
   ];
@@ -126,7 +126,7 @@ function channelFaults(
       has && (url !== first?.sent.url || sentText !== first?.text),
     'has no address or has one too many': has !== (url !== null),
     'is in doubt, and says that it failed': status === 'failed' && channel.open > 0,
-    'is live, and nobody knows': channel.open === 0 && live.length + late !== channel.sent,
+    'is live, and no row says so': channel.open === 0 && live.length + late !== channel.sent,
     'is still in doubt': has && channel.open > 0,
   };
   return Object.entries(faults).flatMap(([fault, holds]) =>

@@ -4,7 +4,7 @@ import type { PostStatus } from '../../../domain/post-status.ts';
 import type { PostSteps } from '../post-steps.ts';
 import type { Random } from './random.ts';
 
-/** What a call may answer to somebody who does not look before. */
+/** What a call may answer to a user who does not look before. */
 const refusals: ReadonlySet<ErrorCode> = new Set([
   'post_not_editable',
   'post_not_cancellable',

@@ -104,7 +104,7 @@ export class SimulatedPost {
     const [act, refusal] = await actAsUser(steps, this.#post, status, this.#random);
     this.#note(refusal ? `${act} is refused: ${refusal}` : act);
     this.#endings.see(await readPost(steps, this.#post));
-    // Told at once, told later or never: then the relay does it.
+    // Delivered at once, later or never: then the relay does it.
     const message = steps.messages.at(-1);
     if (!refusal && message && this.#random.chance(0.5)) {
       await this.#receive(message);
@@ -146,7 +146,7 @@ export class SimulatedPost {
     Object.assign(behaviour, before);
     const { run } = this.#workflow;
     const what = run?.sending ? `sending, ${run.sending.tries.size} to go` : 'waiting';
-    this.#note(`workflow: ${run ? `${what}, heard of ${run.heard}` : 'over'}`);
+    this.#note(`workflow: ${run ? `${what}, knows ${run.heard}` : 'over'}`);
     if (!hung) {
       this.#assertNone(publishedFaults(this.#world, may, was, await readPost(steps, this.#post)));
     }
@@ -165,7 +165,7 @@ export class SimulatedPost {
 
   async #receive(message: PostToSync): Promise<void> {
     this.#workflow.receive(message);
-    this.#note(`heard of ${message.status} ${message.revision}`);
+    this.#note(`receives ${message.status} ${message.revision}`);
     if (this.#random.chance(0.9)) {
       await this.#world.steps.deps.orm.em
         .fork()
