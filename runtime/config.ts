@@ -134,7 +134,7 @@ function logLevel(env: Env, problems: string[]): string {
 const defaultDir = fileURLToPath(new URL('../.data/media', import.meta.url));
 
 /** Where media files are retentionDays. A bucket makes it S3. */
-export function mediaSettings(env: Env, problems: string[]): StorageSettings {
+function mediaSettings(env: Env, problems: string[]): StorageSettings {
   const mediaDir = text(env, 'PUNCTUAL_MEDIA_DIR', defaultDir);
   const bucket = text(env, 'PUNCTUAL_S3_BUCKET', '');
   const endpoint = text(env, 'PUNCTUAL_S3_ENDPOINT', '');

@@ -44,7 +44,7 @@ const ending = '.part';
 const oldNote = /^[0-9a-f\-]{36}\.note$/v;
 
 /** @param folder Made when it is not there; several processes may share it. */
-export async function openStaging(folder: string): Promise<Staging> {
+async function openStaging(folder: string): Promise<Staging> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return {
     newPath: () => path.join(folder, `${crypto.randomUUID()}${ending}`),
