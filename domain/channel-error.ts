@@ -42,7 +42,7 @@ export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
 };
 
 /**
- * What follows from a failed try and what a user can do, as the end of a message that begins with what happened.
+ * What happens next after a failed try, and what a user can do: the end of a message that begins with what happened.
  *
  * @param retryAtMs When it is tried again by itself, in milliseconds since 1970; null when that was the end.
  */
@@ -53,7 +53,7 @@ export function failureAdvice(code: ChannelErrorCode, retryAtMs: number | null):
 }
 
 /**
- * What follows from a try after which nobody knows whether the network has the post.
+ * The advice after a try that leaves open whether the network has the post.
  *
  * @param lookAtMs When the network is asked again, in milliseconds since 1970.
  */

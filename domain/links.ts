@@ -1,5 +1,5 @@
 /** What a link to a file is made of. */
-export type LinkedFile = { readonly linkToken: string; readonly name: string };
+type LinkedFile = { readonly linkToken: string; readonly name: string };
 
 /**
  * The link under which a browser opens a file without an API key: who has it may see the file.

@@ -55,7 +55,7 @@ export type NextTry =
 const unnamedRateLimitMs = 60_000;
 
 /**
- * What follows a failed try: when to try again, or why not.
+ * The next step after a failed try: when to try again, or why not.
  *
  * A wait that a rate limit imposes is no try, nor is a fault on our side. A network's own time takes the place of ours
  * when it is later.
@@ -96,7 +96,7 @@ const uncountedWaitMs = (code: ChannelErrorCode, dueAtMs: number, nowMs: number)
   code === 'internal' ? internalWaitMs(nowMs - dueAtMs) : unnamedRateLimitMs;
 
 /** A try that left a request open: the network may have the post. */
-export type Doubt = {
+type Doubt = {
   readonly code: ChannelErrorCode;
   /** When the network said that it takes requests again: milliseconds since 1970. */
   readonly retryAtMs: number | undefined;
@@ -110,7 +110,7 @@ export type Doubt = {
 const [shortestMs, longestMs] = [30_000, 30 * 60_000];
 
 /**
- * What follows a try after which nobody knows whether the network has the post: another look, whatever this one's error
+ * The next step after a try that leaves open whether the network has the post: another look, whatever this one's error
  * was. A look creates nothing, so it is no try; only a network that says that it cannot tell, and the end of the
  * channel's day, end the doubt. The last look is made at that end.
  */

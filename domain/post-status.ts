@@ -3,7 +3,7 @@ export type PostStatus = (typeof postStatuses)[number];
 
 /**
  * `retrying`: an automatic retry is due at `retry_at`. `unconfirmed`: the network may or may not have the
- * post, nobody can tell, and no second send is made.
+ * post, which cannot be found out, and no second send is made.
  */
 export const channelStatuses = [
   'draft',

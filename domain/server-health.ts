@@ -18,7 +18,7 @@ export const failuresToPause = 5;
 export const pauses = { firstMs: 10 * second, longestMs: 5 * minute } as const;
 
 /** A server at which a try cannot begin now. */
-export type BusyServer = {
+type BusyServer = {
   /** Until the pause ends, in milliseconds; 0 when there is none, or while one try looks whether the server answers. */
   readonly pausedForMs: number;
   readonly isPaused: boolean;

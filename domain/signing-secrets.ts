@@ -21,8 +21,8 @@ export type SigningSecrets = {
 };
 
 /**
- * Which secrets sign at this moment. The new one takes over at its time without anybody writing to the row, so
- * whoever signs or shows a secret asks here.
+ * Which secrets sign at this moment. The new one takes over at its time without a write to the row, so
+ * code that signs or shows a secret calls this.
  */
 export function secretsOf(stored: StoredSecrets, now: Date): SigningSecrets {
   const { nextSealedSecret, nextSecretHint, rotatesAt } = stored;

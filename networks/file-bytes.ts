@@ -13,7 +13,7 @@ export async function* fileBytes(file: PartMedia): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of stream) {
       length += chunk.length;
-      // Whoever sends them announced so many, and would stop in the middle.
+      // The request announced so many bytes, and would end in the middle of the file.
       if (length > sizeBytes) {
         break;
       }

@@ -79,7 +79,7 @@ export type Finding =
  * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a
  * part whose outcome is open.
  *
- * Every method throws `NetworkError` for what the network or the way to it did, and nothing else on purpose.
+ * Every method throws `NetworkError` for what the network did or the connection to it, and nothing else on purpose.
  */
 export type Network = {
   readonly id: string;
@@ -143,7 +143,7 @@ export type Account = {
 };
 
 /**
- * A failure of the network or of the way to it.
+ * A failure of the network, or of the connection to it.
  *
  * `taken: 'no'` when the network certainly has not created the post (it refused, or no byte of the request left),
  * `taken: 'unknown'` when it may have. The default of an author who does not know is `unknown`.
@@ -161,7 +161,7 @@ export class NetworkError extends Error {
 
   /**
    * @param message What happened, as a sentence for the user, with the network's own words where it has some, and no
-   *   secret. What follows from it is added by whoever decides that.
+   *   secret. The caller adds what follows from it.
    */
   constructor(code: ChannelErrorCode, message: string, options: NetworkErrorOptions) {
     super(message, { cause: options.cause });

@@ -32,7 +32,7 @@ export type Config = {
   /** Of a workspace for which nothing else was set. */
   readonly quotas: Quotas;
   readonly retentionDays: RetentionDays;
-  /** Where people find Temporal's Web UI, without a slash at the end; null when nobody has said. */
+  /** Where people find Temporal's Web UI, without a slash at the end; null when it is not set. */
   readonly temporalUiUrl: string | null;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
   readonly trustedProxies: number;

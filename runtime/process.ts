@@ -1,9 +1,9 @@
 import { describeError, type Logger } from './logger.ts';
 
 /**
- * Keeps one forgotten promise from ending a process and all that it was doing for others: what nobody waited for is a
- * line in the log. An exception that nobody caught leaves code half done; then the process ends, and whoever started it
- * starts it again.
+ * Keeps one forgotten promise from ending a process with all its other work: a rejection that no code handles is a line
+ * in the log. An exception that no code catches leaves code half done; then the process ends, and its supervisor starts
+ * it again.
  */
 export function surviveRejections(log: Logger): void {
   process.on('unhandledRejection', (error) => {

@@ -103,7 +103,7 @@ function signedHeaders(
   };
 }
 
-/** @throws TypeError for what could end a header's line or is not ASCII: nobody but us makes ids and types. */
+/** @throws TypeError for what could end a header's line or is not ASCII: only this service makes ids and types. */
 function plain(value: string): string {
   if (!/^[\w.\-]+$/v.test(value)) {
     throw new TypeError('An id or a type of an event is not fit for a header.');

@@ -5,7 +5,7 @@ import type { Account } from '../network.ts';
 import { type BlueskyCredentials, logIn, type Session } from './session.ts';
 import type { BlueskySettings } from './rules.ts';
 
-export type BlueskyLogin = {
+type BlueskyLogin = {
   /** Of the account's PDS, or of its provider: `https://bsky.social`. */
   readonly baseUrl: string;
   /** A handle, with or without an @, or a DID. */

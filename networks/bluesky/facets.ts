@@ -43,7 +43,7 @@ async function resolveFeature(feature: Feature, didOf: ResolveHandle): Promise<F
 }
 
 /** The DID behind a handle, or null when there is none. */
-export type ResolveHandle = (handle: string) => Promise<string | null>;
+type ResolveHandle = (handle: string) => Promise<string | null>;
 
 /**
  * Makes a resolver that asks the account's own server, and for each handle once.

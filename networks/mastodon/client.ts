@@ -106,7 +106,7 @@ const readRefusal = answerReader<{ readonly error: string }>({
   properties: { error: { type: 'string' } },
 });
 
-export type RefusedRequest = {
+type RefusedRequest = {
   readonly purpose: Purpose;
   /** Not to be repeated in the message. */
   readonly accessToken: string;

@@ -5,7 +5,7 @@ import type { Account } from '../network.ts';
 import { accessWith, get, getAs, idSchema, type Access } from './client.ts';
 import { readInstance, settingsOf, type Instance } from './settings.ts';
 
-export type MastodonLogin = {
+type MastodonLogin = {
   /** Of the server: `https://mastodon.example`. */
   readonly baseUrl: string;
   /** With the scopes `read:accounts`, `read:statuses`, `write:statuses` and `write:media`. */

@@ -26,7 +26,7 @@ const ourNames: Readonly<Record<string, string>> = {
 /** The limits are those that the account's server told when it was connected, or else Mastodon's own. */
 export const rules: Rules = {
   threads: true,
-  // No rule bounds how long a server works on a request that nobody waits for any more. 60 s is what proxies give it
+  // No rule bounds how long a server works on a request whose client is gone. 60 s is what proxies give it
   // (nginx' default for an answer); a status takes a second even on a busy one.
   appearsWithinMs: 60_000,
   validate(content: Content, settings: Json): ValidationResult {

@@ -85,7 +85,7 @@ async function sourceOf(access: Access, { id }: Status): Promise<string | null> 
 const readApplication = answerReader<Application>(applicationSchema);
 
 /**
- * Leaves out what another application made, where the server tells: somebody may have posted the same by hand, and that
+ * Leaves out what another application made, where the server tells: a person may have posted the same by hand, and that
  * is not the post that is looked for.
  */
 async function byOurApplication(access: Access, statuses: Status[]): Promise<Status[]> {

@@ -148,7 +148,7 @@ function durationFault(file: MediaFacts, rule: FileRule): Fault | null {
 }
 
 /** Files of which a post may have some, as long as it has no others. */
-export type Group = {
+type Group = {
   /** How messages call one of them: `image`. */
   readonly one: string;
   readonly max: number;

@@ -76,7 +76,7 @@ function contentFaults(text: string): string[] {
 
 /** Longer than any one link that X shortens (4096), so such a word is no link alone and surely too long. */
 const maxWordLength = 4500;
-/** Several times what a post may have. Beyond it a text is counted roughly: nobody needs to know it exactly. */
+/** Several times what a post may have. Beyond it a text is counted roughly: it is refused either way. */
 const maxExact = 1000;
 
 /** With the whitespace before it, on which the library's idea of a link depends. U+FEFF is no whitespace there. */

@@ -109,7 +109,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 export type Title = {
   readonly text: string;
-  /** Whether it comes from the beginning of the text, because nobody gave one. */
+  /** Whether it comes from the beginning of the text, because the post has none. */
   readonly isDerived: boolean;
 };
 

@@ -10,7 +10,7 @@ export type EgressAllow = {
   readonly networks: string;
   readonly webhooks: string;
   readonly downloads: string;
-  /** Prefixes of NAT64: `64:ff9b::/96,…`. No opening: what lies behind them is judged as the IPv4 address it is. */
+  /** Prefixes of NAT64: `64:ff9b::/96,…`. No opening: an address behind them is checked as the IPv4 address that it is. */
   readonly nat64: string;
 };
 
@@ -21,7 +21,7 @@ const settings = {
 } as const;
 
 /**
- * The holes that the operator made in the guard on the way out. What is handy on a developer's machine is dangerous
+ * The holes that the operator made in the guard of egress. What is handy on a developer's machine is dangerous
  * where strangers choose the addresses, so in production a list counts only together with a word that it is meant.
  */
 export function egressAllow(env: Env, problems: string[]): EgressAllow {

@@ -75,7 +75,7 @@ const announcement = /^HTTP\/1\.[01] (1\d\d)(?=[ \r])/v;
 const lastDigit = 'HTTP/1.1 10'.length;
 
 /**
- * Lets undici pass over a `100 Continue` that nobody asked for, as it does with other statuses that only announce the
+ * Lets undici pass over a `100 Continue` that was not asked for, as it does with other statuses that only announce the
  * answer and as RFC 9110 (section 15.2) wants: it takes one for the end of the connection, while some proxies send it
  * before every answer. So it reads `103` instead.
  *

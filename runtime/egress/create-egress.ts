@@ -19,7 +19,7 @@ export type EgressOptions = OperatorLists & {
 };
 
 /**
- * Builds the one way out to chosen addresses (see `Egress` and `Downloader`). No proxy of the environment applies.
+ * Builds what sends every request to a chosen address (see `Egress` and `Downloader`). No proxy of the environment applies.
  *
  * When the caller's signal aborts, a request fails as if its time were up: `timeout`, with the signal's reason as
  * cause and the truth about `maybeSent`. A status that has come by then is handed over all the same.

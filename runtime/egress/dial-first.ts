@@ -98,7 +98,7 @@ function byTurns(addresses: readonly Address[]): Address[] {
 const isBlocked = (error: Error): boolean =>
   toEgressError(error, { maybeSent: false }).code === 'blocked_destination';
 
-/** Nobody has it, and nobody hears of its failure. */
+/** It was handed to no caller, so its failure is no caller's either. */
 function close(outcome: Outcome): void {
   if (outcome instanceof Socket) {
     outcome.on('error', () => {}).destroy(new Error('Another address was faster.'));

@@ -80,7 +80,7 @@ export function toEgressError(error: unknown, options: { maybeSent: boolean }): 
 
 function codeOf(error: unknown): EgressErrorCode {
   const { code = '', message } = error as NodeJS.ErrnoException;
-  // A "bad" socket error of undici is an answer out of turn: bytes, a `100` or an upgrade that nobody asked for.
+  // A "bad" socket error of undici is an answer out of turn: bytes, a `100` or an upgrade that was not asked for.
   const isOutOfTurn = code === 'UND_ERR_SOCKET' && message.startsWith('bad ');
   if (isOutOfTurn || error instanceof errors.HTTPParserError) {
     return 'invalid_response';

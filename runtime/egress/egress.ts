@@ -11,7 +11,7 @@ export type StreamedBody = {
 export type EgressRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
-  /** Refuses the host of this service itself, where the way out knows it. A webhook there would only come back. */
+  /** Refuses the host of this service itself, where egress knows it. A webhook there would only come back. */
   readonly notToSelf?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | StreamedBody;
@@ -36,7 +36,7 @@ export type EgressResponse = {
   readonly truncated: boolean;
 };
 
-/** The one way out to an address that a user or an operator chose. Follows no redirect, decompresses nothing. */
+/** Sends every request to an address that a user or an operator chose. Follows no redirect, decompresses nothing. */
 export type Egress = {
   /** @throws EgressError; its cause is the failure of a streamed body where that is what ended it. */
   request(request: EgressRequest): Promise<EgressResponse>;
@@ -52,7 +52,7 @@ export type DownloadRequest = {
   readonly stallMs: number;
   /** Over everything, redirects and body included. */
   readonly timeoutMs: number;
-  /** How many redirects are followed. Each new address is judged like a first one. */
+  /** How many redirects are followed. Each new address is checked like a first one. */
   readonly maxRedirects: number;
   readonly signal?: AbortSignal;
 };
@@ -71,7 +71,7 @@ export type Download = {
   readonly url: string;
 };
 
-/** The way out for what is too large to hold in memory. GET only. */
+/** Fetches what is too large to hold in memory. GET only. */
 export type Downloader = {
   /** @throws EgressError or BodyTooLargeError */
   download(request: DownloadRequest): Promise<Download>;

@@ -95,7 +95,7 @@ const noSuchName: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA']);
  * so that one slow name server holds up nothing else.
  *
  * IPv4 comes first, because a machine without an IPv6 route is more common than one without IPv4. A family that
- * could not be looked up fails the whole: with half of the answers nobody knows whether all are good.
+ * could not be looked up fails the whole: half of the answers do not tell whether all are good.
  *
  * @param options.servers Other name servers than the system's, such as `127.0.0.1:5353`.
  */

@@ -2,7 +2,7 @@ import { isInRange, parseAddress, parseRange, type Address, type AddressRange } 
 
 /** Addresses, each with one port, that the operator opened: also when they are not public, and for plain http. */
 export type AllowList = readonly AllowEntry[];
-export type AllowEntry = { readonly range: AddressRange; readonly port: number };
+type AllowEntry = { readonly range: AddressRange; readonly port: number };
 
 /**
  * Reads `127.0.0.1/32:8080,[::1]/128:9000`. Empty text is an empty list.

@@ -43,7 +43,7 @@ export function requestHeaders(
 }
 
 /** A signal that aborts when the time is up or the caller's own signal does, whichever is first. */
-export type Deadline = { readonly signal: AbortSignal; stop(): void };
+type Deadline = { readonly signal: AbortSignal; stop(): void };
 
 /** Starts the clock. `stop` frees the timer, which otherwise keeps the process alive. */
 export function startDeadline(timeoutMs: number, callerSignal?: AbortSignal): Deadline {

@@ -190,7 +190,7 @@ function bodyOf({ body }: EgressRequest): Body {
   }
 
   const { stream, sizeBytes } = body;
-  // It may fail while nobody reads it (yet, or any more). Its reader gets the error all the same.
+  // It may fail while it is not read (yet, or any more). Its reader gets the error all the same.
   stream.on('error', () => {});
   return {
     content: stream,

@@ -39,7 +39,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
         done(error);
       },
     });
-    // Whoever reads the body hears of its failure from the stream's state, however late they begin.
+    // A reader gets the body's failure from the stream's state, however late it begins.
     this.#body.on('error', () => {});
     limits.signal.addEventListener('abort', this.#onAbort);
     this.#idle.touch();
@@ -116,7 +116,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler {
 
   #fail(error: Error): void {
     if (this.#state !== 'over') {
-      // Before the head nobody has the body, and its failure would be nobody's to handle.
+      // Before the head no caller has the body, and no one would handle its failure.
       const isOpen = this.#state === 'open';
       this.#leave();
       this.#head.reject(error);

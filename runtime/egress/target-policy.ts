@@ -46,7 +46,7 @@ export function targetProblem(target: Target, lists: OperatorLists): string | nu
 /**
  * Ports from 1024 up to which a request to a public host may not go: those that browsers block
  * (source: the WHATWG Fetch standard, "bad port"), and those where databases, queues and control planes listen.
- * Nobody receives webhooks there, and a TLS hello at such a port looks like a scan.
+ * No webhooks are received there, and a TLS hello at such a port looks like a scan.
  */
 const refusedPorts: ReadonlySet<number> = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669,

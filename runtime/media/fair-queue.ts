@@ -1,5 +1,5 @@
-/** Waits for a place, and hands back the way out of it. Leaving twice counts once. */
-export type FairQueue = (key: string, signal: AbortSignal) => Promise<() => void>;
+/** Waits for a slot, and hands back what releases it. Releasing twice counts once. */
+type FairQueue = (key: string, signal: AbortSignal) => Promise<() => void>;
 
 /**
  * Lets so many in at a time. Of those who wait, one comes next whose key has the fewest inside, and of several such keys
@@ -74,7 +74,7 @@ type Waiter = (leave: () => void) => void;
 function createLines() {
   const lines = new Map<string, Set<Waiter>>();
   return {
-    /** Of those lines in which somebody waits; the one that was served last is the last. */
+    /** Of those lines that are not empty; the one that was served last is the last. */
     keys: (): string[] => [...lines.keys()],
     add(key: string, waiter: Waiter): void {
       lines.set(key, (lines.get(key) ?? new Set()).add(waiter));

@@ -12,7 +12,7 @@ export type Inspector = {
    * Looks at the bytes of a local file: never at its name. No picture is decoded.
    *
    * @param workspaceId Whose file it is: of those who wait, each workspace has its turn.
-   * @param signal Aborts when nobody waits for the answer any more; then its place is free.
+   * @param signal Aborts when the client is gone; then its slot is free.
    * @returns the facts, or in a sentence for its owner why it is no image and no video that we take.
    * @throws AppError `unavailable` when its turn did not come in time or it could not be looked at; the signal's reason.
    */
@@ -99,7 +99,7 @@ const limited = (cpuSeconds: number): string =>
     'exec "$0" "$@"',
   ].join('; ');
 
-export type ProbeBounds = {
+type ProbeBounds = {
   /** Of the processor. It takes a fifth of one; a file that takes many is made to take them. */
   readonly cpuSeconds: number;
   /** By the clock on the wall, against what is stuck without using the processor. */
@@ -126,10 +126,10 @@ const ownEnds: ReadonlySet<unknown> = new Set([
  * Looks at a file in a process of its own: one may be made so that reading it takes a great deal of time or memory, and
  * that must stop neither the other requests nor this process.
  *
- * @throws AppError `unavailable` when the process was ended by somebody else, is stuck or cannot begin: that is not the
+ * @throws AppError `unavailable` when the process was ended by another process, is stuck or cannot begin: that is not the
  * file's fault. The signal's reason when that aborts.
  */
-export async function runProbe(
+async function runProbe(
   filePath: string,
   { program, cpuSeconds, timeoutMs }: ProbeBounds,
   signal: AbortSignal,

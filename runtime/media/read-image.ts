@@ -42,7 +42,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | Refusa
  * Whether a WebP or a GIF has more frames than so many. Goes from one block to the next by their lengths and unpacks
  * nothing; a file that breaks off is for others to refuse. Blocks the process, which has nothing else to do.
  */
-export function hasMoreFrames(filePath: string, most: number): boolean {
+function hasMoreFrames(filePath: string, most: number): boolean {
   const file = openSync(filePath, 'r');
   try {
     const reader = createReader(file);

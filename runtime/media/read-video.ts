@@ -25,7 +25,7 @@ export async function readVideo(filePath: string): Promise<PictureFacts | Refusa
   }
 }
 
-/** Larger numbers are somebody's joke, and fit into no column of the database. */
+/** Larger numbers are no video's, and fit into no column of the database. */
 const isPlausible = ({ width, height, durationMs }: PictureFacts): boolean =>
   isFrom1To(65_535, width) && isFrom1To(65_535, height) && isFrom1To(2 ** 31 - 1, durationMs ?? 1);
 

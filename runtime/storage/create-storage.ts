@@ -28,7 +28,7 @@ export type Staging = {
   /** A name for a new file, which is not made yet. */
   newPath(): string;
   /**
-   * Removes files that nobody has written to for an hour: a crash left them.
+   * Removes files that were last written to over an hour ago: a crash left them.
    *
    * @param onObstacle Gets each file that cannot be removed, and why. The others are.
    */
