@@ -1,23 +1,17 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
-import type { VideoOptions } from '../../domain/post-view.ts';
+import type { PostView } from '../../domain/post-view.ts';
 import { longestTexts, type CreatePostBody, type EditPostBody } from './schemas.ts';
 
 /** What a post says, as a request or the database has it. */
-export type PostContent = {
-  readonly body: string | null;
-  readonly thread: readonly string[] | null;
+export type PostContent = Pick<PostView, 'body' | 'thread' | 'video'> & {
   /** By channel id. */
   readonly overrides: Readonly<Record<string, string>>;
-  readonly video: VideoOptions | null;
 };
 
-export const contentOf = (request: CreatePostBody): PostContent => ({
-  body: request.body ?? null,
-  thread: request.thread ?? null,
-  overrides: request.channel_bodies ?? {},
-  video: request.video ?? null,
-});
+const empty: PostContent = { body: null, thread: null, overrides: {}, video: null };
+
+export const contentOf = (request: CreatePostBody): PostContent => editedContent(empty, request);
 
 /** The stored content with the sent fields in the place of its own. Null clears a field. */
 export const editedContent = (stored: PostContent, request: EditPostBody): PostContent => ({
