@@ -1,7 +1,9 @@
 import path from 'node:path';
 import type { Orm } from '../../db/orm.ts';
 import type { Stage } from '../../scripts/parts/part.ts';
-import { type Server, startServer } from '../runner/processes.ts';
+import { startServer, type Server } from '../runner/processes.ts';
+import { withRetries } from '../runner/workflows.ts';
+import { call } from './load.ts';
 import type { Seeded } from './seed.ts';
 
 export type World = {
@@ -24,12 +26,12 @@ const unreachable = '1000000';
  *
  * @param statementsFile Where it is to write down what it asks of PostgreSQL. Not while it is being measured.
  */
-export function startProduct(
-  { folder, stage, databaseUrl, secretKey }: World,
+export async function startProduct(
+  { folder, stage, databaseUrl, secretKey, small }: World,
   statementsFile?: string,
 ): Promise<Server> {
   const record = ['--import', './bench/api/record-statements.ts'];
-  return startServer(
+  const server = await startServer(
     {
       name: 'api',
       args: [...(statementsFile === undefined ? [] : record), 'api/main.ts'],
@@ -47,4 +49,7 @@ export function startProduct(
     },
     stage,
   );
+  // It listens before it has looked at the database, and answers 503 until then.
+  await withRetries(() => call(server.origin, small.key, 'GET', '/me'));
+  return server;
 }
