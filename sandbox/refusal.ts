@@ -1,3 +1,5 @@
+import type { Context } from 'koa';
+
 /** An answer other than success. Each network writes it in its own shape. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -16,4 +18,10 @@ export class Refusal extends Error {
     this.code = options.code ?? 'InvalidRequest';
     this.headers = options.headers ?? {};
   }
+}
+
+/** Ends the connection without an answer, as a network does that falls over after it took a post. */
+export function cutConnection(ctx: Pick<Context, 'respond' | 'req'>): void {
+  ctx.respond = false;
+  ctx.req.socket.destroy();
 }

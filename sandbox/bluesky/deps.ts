@@ -1,5 +1,5 @@
 import type { SandboxDeps } from '../deps.ts';
-import type { Tokens } from './tokens.ts';
+import type { Tokens } from './sessions.ts';
 
 export type BlueskyDeps = SandboxDeps & {
   readonly tokens: Tokens;

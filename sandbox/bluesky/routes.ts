@@ -2,8 +2,7 @@ import { lexicons } from '@atproto/api';
 import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { readBody, readRaw } from '../body.ts';
-import { cutConnection } from '../cut-connection.ts';
-import { Refusal } from '../refusal.ts';
+import { cutConnection, Refusal } from '../refusal.ts';
 import type { BlueskyDeps } from './deps.ts';
 import { methods, type Method } from './methods.ts';
 

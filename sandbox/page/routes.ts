@@ -9,8 +9,7 @@ import type { Asset } from './assets.ts';
 import { documentOf, type Page } from './document.ts';
 import type { Events } from './events.ts';
 import { networkFaces, segmentsOf, tagPath } from './networks.ts';
-import { threadView } from './post-view.ts';
-import { missingView, timelineView } from './timeline-view.ts';
+import { missingView, threadView, timelineView } from './post-view.ts';
 
 export type PageDeps = {
   readonly store: Store;
