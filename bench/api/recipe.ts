@@ -16,8 +16,8 @@ export type Slot =
   /** An id that this request makes: `new 0`, `new 1` … */
   | `new ${number}`;
 
-/** A value of a statement, with `<<slot>>` in the place of what a request brings; null is SQL's. */
-type Template = string | null;
+/** A value of a statement, with `<<slot>>` in the place of what a request brings; null is SQL's, and a list is an array's. */
+type Template = string | null | readonly Template[];
 
 /** A statement of the product, with `$1`, `$2` … where a request's own values stand. */
 type Step = {
@@ -99,9 +99,14 @@ export function recipeOf(
 
 /** The ORM writes values into the text, others send them beside it; what a request brings becomes `$n` in both. */
 function stepOf({ text, values, name }: Statement, templateOf: (value: string) => string): Step {
-  const templates: Template[] = values.map((value) =>
-    value === null ? null : templateOf(String(value)),
-  );
+  const templateOfValue = (value: unknown): Template => {
+    if (Array.isArray(value)) {
+      return value.map(templateOfValue);
+    }
+
+    return value === null ? null : templateOf(String(value));
+  };
+  const templates = values.map(templateOfValue);
   const parametrized = text.replaceAll(literal, (whole, value: string) => {
     const template = templateOf(value);
     return template === value ? whole : `$${templates.push(template)}`;
@@ -110,5 +115,10 @@ function stepOf({ text, values, name }: Statement, templateOf: (value: string) =
 }
 
 /** A template's value for one request. */
-export const fill = (template: Template, valueOf: (slot: Slot) => string): Template =>
-  template?.replaceAll(/<<(?<slot>[^>]+)>>/gv, (_, slot: Slot) => valueOf(slot)) ?? null;
+export function fill(template: Template, valueOf: (slot: Slot) => string): Template {
+  if (template === null || typeof template !== 'string') {
+    return template?.map((each) => fill(each, valueOf)) ?? null;
+  }
+
+  return template.replaceAll(/<<(?<slot>[^>]+)>>/gv, (_, slot: Slot) => valueOf(slot));
+}
