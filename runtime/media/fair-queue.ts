@@ -6,13 +6,10 @@ type FairQueue = (key: string, signal: AbortSignal) => Promise<() => void>;
  * the one that has waited the longest; so a thousand of one key hold up the first of another by no more than one turn.
  * Those of one key come in their order.
  *
- * @param places.each How many of one key may be inside.
- * @throws the signal's reason when that aborts before a place was free.
+ * @param slots.each How many of one key may be inside.
+ * @throws the signal's reason when that aborts before a slot was free.
  */
-export function createFairQueue(places: {
-  readonly all: number;
-  readonly each: number;
-}): FairQueue {
+export function createFairQueue(slots: { readonly all: number; readonly each: number }): FairQueue {
   const inside = new Map<string, number>();
   const lines = createLines();
   let taken = 0;
@@ -37,10 +34,10 @@ export function createFairQueue(places: {
   };
 
   const letIn = (): void => {
-    while (taken < places.all) {
+    while (taken < slots.all) {
       const [next] = lines
         .keys()
-        .filter((key) => insideOf(key) < places.each)
+        .filter((key) => insideOf(key) < slots.each)
         .toSorted((one, other) => insideOf(one) - insideOf(other));
       if (next === undefined) {
         return;

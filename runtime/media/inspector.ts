@@ -27,8 +27,8 @@ export type Inspector = {
 
 type Bounds = ProbeBounds & {
   /** At a time. More processes than processors would only take turns, and hold memory meanwhile. */
-  readonly places: number;
-  /** For a place, in milliseconds. */
+  readonly slots: number;
+  /** For a slot, in milliseconds. */
   readonly waitMs: number;
 };
 
@@ -37,18 +37,18 @@ const processors = Math.min(Math.max(2, Math.floor(availableParallelism() / 2)),
 /** In seconds. */
 const retryAfter = 10;
 
-/** One place is always left to the other workspaces: files that take their whole time would hold all of them. */
+/** One slot is always left to the other workspaces: files that take their whole time would hold all of them. */
 export function createInspector({
-  places = processors,
+  slots = processors,
   waitMs = 30_000,
   cpuSeconds = 10,
   timeoutMs = 30_000,
   program = probe,
 }: Partial<Bounds> = {}): Inspector {
-  const enter = createFairQueue({ all: places, each: Math.max(1, places - 1) });
+  const enter = createFairQueue({ all: slots, each: Math.max(1, slots - 1) });
   const end = new AbortController();
 
-  async function place(workspaceId: string, given: AbortSignal): Promise<() => void> {
+  async function acquireSlot(workspaceId: string, given: AbortSignal): Promise<() => void> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(tooLate()), waitMs);
     try {
@@ -61,11 +61,11 @@ export function createInspector({
   return {
     async inspect(filePath, workspaceId, signal) {
       const either = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
-      const leave = await place(workspaceId, either);
+      const release = await acquireSlot(workspaceId, either);
       try {
         return await runProbe(filePath, { program, cpuSeconds, timeoutMs }, either);
       } finally {
-        leave();
+        release();
       }
     },
     close: () => end.abort(new AppError('unavailable', 'The service is being stopped. Try again.')),

@@ -86,7 +86,7 @@ const maxWrites = 200;
 const createType = 'com.atproto.repo.applyWrites#create';
 
 /** An answer, or `lost` when the caller is to get none. */
-export type Answer = object | 'lost';
+type Answer = object | 'lost';
 
 /** Creates several records, all or none. */
 async function applyWrites(

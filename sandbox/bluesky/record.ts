@@ -9,7 +9,7 @@ const alphabet = '234567abcdefghijklmnopqrstuvwxyz';
 const pattern = /^[2-7a-j][2-7a-z]{12}$/v;
 
 /** Whether a record key has the form that posts need. Source: https://atproto.com/specs/tid */
-export function isTid(text: string): boolean {
+function isTid(text: string): boolean {
   return pattern.test(text);
 }
 

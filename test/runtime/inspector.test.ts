@@ -73,11 +73,11 @@ test('a file whose turn does not come in time is told to come again later', asyn
   void look('hang').catch(() => undefined);
 
   await t.throwsAsync(look('answer'), { code: 'unavailable', message: /^Too many files wait/v });
-  t.like(await look('answer', 'b'), { type: 'image/png' }, 'One place is left to others.');
+  t.like(await look('answer', 'b'), { type: 'image/png' }, 'One slot is left to others.');
 });
 
-test('who goes away gives up the place, waiting or not', async (t) => {
-  const { look, running } = await looking(t, { places: 1 });
+test('a client that goes away gives up its slot, waiting or not', async (t) => {
+  const { look, running } = await looking(t, { slots: 1 });
   const [first, second] = [new AbortController(), new AbortController()];
   const outcomes = [look('hang', 'a', first.signal), look('hang', 'b', second.signal)];
   await poll(
@@ -155,14 +155,14 @@ test('of a thousand that wait for one workspace and one for another, that one co
   const many = Array.from({ length: 1000 }, async () => (await visit('a'))());
   const others = await Promise.all(['b', 'c'].map(async (key) => (await visit(key))()));
   t.is(others.length, 2);
-  t.deepEqual(order, ['a', 'b', 'c'], 'Others have the place that one workspace cannot take.');
+  t.deepEqual(order, ['a', 'b', 'c'], 'Others have the slot that one workspace cannot take.');
   first();
   await Promise.all(many);
 
   t.is(order.length, 1003);
 });
 
-test('where all places are taken, the workspace with the fewest comes next, and then by turns', async (t) => {
+test('where all slots are taken, the workspace with the fewest comes next, and then by turns', async (t) => {
   const enter = createFairQueue({ all: 2, each: 2 });
   const never = new AbortController().signal;
   const [one, two] = [await enter('a', never), await enter('a', never)];
