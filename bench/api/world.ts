@@ -18,11 +18,11 @@ export type World = {
   readonly analysed: Seeded;
 };
 
-/** More calls a minute than any machine answers, so that the limits count every one of them and refuse none. */
+/** More calls a minute than any machine answers, and more drafts, so that limits and quotas count every one and refuse none. */
 const unreachable = '1000000';
 
 /**
- * Starts the product's API, `api/main.ts`, with its defaults but for the numbers of its rate limits.
+ * Starts the product's API, `api/main.ts`, with its defaults but for the numbers of its rate limits and of drafts.
  *
  * @param statementsFile Where it is to write down what it asks of PostgreSQL. Not while it is being measured.
  */
@@ -40,6 +40,7 @@ export async function startProduct(
         SECRET_KEY: secretKey,
         PUNCTUAL_RATE_LIMIT: unreachable,
         PUNCTUAL_RATE_LIMIT_WRITES: unreachable,
+        PUNCTUAL_QUOTA_DRAFTS: unreachable,
         PUNCTUAL_MEDIA_DIR: path.join(folder, 'media'),
         // Nothing listens there: drafts need no Temporal.
         TEMPORAL_ADDRESS: '127.0.0.1:9',
