@@ -71,6 +71,11 @@ const namedByItself = {
     `import { request as requestSecurely } from 'https';`,
   ].join('\n'),
 };
+const ofDomain = {
+  'domain/takes-types.ts': `import type { Static } from 'typebox';\nexport type Text = Static<{ type: 'string' }>;\n`,
+  'domain/takes-builders.ts': `export { Type } from 'typebox';\n`,
+  'domain/takes-more.ts': `export type { TSchema } from 'typebox/type';\n`,
+};
 const allowed = {
   'runtime/egress/create-egress.ts': `export { Agent } from 'undici';\nexport { connect } from 'node:net';\n`,
   'sandbox/server.ts': `export { createServer } from 'node:http';\nexport type { AddressInfo } from 'node:net';\n`,
@@ -83,7 +88,7 @@ const allowed = {
 const diagnostics = beforeTests(test, async (scope) => {
   const folder = await temporaryFolder(scope);
   await cp(path.join(root, '.oxlintrc.json'), path.join(folder, '.oxlintrc.json'));
-  const files = { ...importing, ...asking, ...namedByItself, ...allowed };
+  const files = { ...importing, ...asking, ...namedByItself, ...ofDomain, ...allowed };
   for (const [file, source] of Object.entries(files)) {
     await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
     await writeFile(path.join(folder, file), source);
@@ -126,6 +131,14 @@ test('nor may it use what the platform brings for that', (t) => {
 test('the file that the settings name by itself may not either', (t) => {
   const rule = 'no-restricted-imports';
   t.deepEqual(broken(namedByItself), { 'cli/replay-workflow.ts': [rule, rule, rule] });
+});
+
+test('domain/ takes types of TypeBox, and nothing that would be there at run time', (t) => {
+  t.deepEqual(broken(ofDomain), {
+    'domain/takes-types.ts': [],
+    'domain/takes-builders.ts': ['no-restricted-imports'],
+    'domain/takes-more.ts': ['no-restricted-imports'],
+  });
 });
 
 test('runtime/egress may, the sandbox and the scripts may listen, the waiting for a start may ask, and what is pinned may be fetched', (t) => {
