@@ -69,8 +69,12 @@ test('a program that never answers is ended after a while, and the file may be s
 });
 
 test('a file whose turn does not come in time is told to come again later', async (t) => {
-  const { look } = await looking(t, { waitMs: 200 });
+  const { look, running } = await looking(t, { waitMs: 200 });
   void look('hang').catch(() => undefined);
+  await poll(
+    async () => running('hangs '),
+    ({ length }) => length === 1,
+  );
 
   await t.throwsAsync(look('answer'), { code: 'unavailable', message: /^Too many files wait/v });
   t.like(await look('answer', 'b'), { type: 'image/png' }, 'One slot is left to others.');
