@@ -203,7 +203,7 @@ async function sendStep(
 
     // The request left and no answer came. Mostly the network can tell at once.
     if (!(await findStep(attempt, step, sent))) {
-      throw unsettled(error, deps.now().getTime() + network.rules.appearsWithinMs);
+      throw afterReconcile(error, deps.now().getTime() + network.rules.appearsWithinMs);
     }
 
     return null;
@@ -224,12 +224,12 @@ async function renew(
   return step.map((entry, index) => ({ ...entry, data: fresh[index]?.data ?? entry.data }));
 }
 
-/** The same error, tried again when a look can settle it: a look before that would be a try for nothing. */
-const unsettled = ({ code, message, limit, ...error }: NetworkError, settledMs: number) =>
+/** The same error, tried again when a reconcile can tell: one before that would be a try for nothing. */
+const afterReconcile = ({ code, message, limit, ...error }: NetworkError, tellsAtMs: number) =>
   new NetworkError(code, message, {
     taken: 'unknown',
     limit,
-    retryAtMs: Math.max(error.retryAtMs ?? 0, settledMs),
+    retryAtMs: Math.max(error.retryAtMs ?? 0, tellsAtMs),
     cause: error.cause,
   });
 

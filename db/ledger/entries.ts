@@ -40,7 +40,7 @@ export type EntryRow = {
 
 /**
  * The rows that count of a channel's thread, in order: those of a run, and of earlier runs what was sent and what may have
- * been. So an intent stays open until it is settled, whichever run it is of.
+ * been. So an intent stays open until its outcome is known, whichever run it is of.
  *
  * @param run An expression in SQL, or a number.
  */

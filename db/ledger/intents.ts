@@ -100,7 +100,7 @@ const unnested = (entries: readonly Entry[]) =>
  * at its new time. Only a thread of which a part is out, and that nobody changed, is finished. An edit looks at what is
  * live or marked under the same lock, so a channel gets one version of a thread or the other, never a mixture.
  *
- * The database's clock tells when a send begins: whoever settles it later may be a worker with another one.
+ * The database's clock tells when a send begins: the worker that reconciles it later may have another one.
  *
  * @returns the entries as they are now.
  * @throws SupersededError when another try was faster; the next try finds what that one wrote.

@@ -164,7 +164,7 @@ export const ledgerMutations: readonly Mutation[] = [
     ['what was held back keeps the time of its first try', '!network.renew ||', 'network.renew ||'],
     [
       'a lost post is looked for before it can be told',
-      'Math.max(error.retryAtMs ?? 0, settledMs)',
+      'Math.max(error.retryAtMs ?? 0, tellsAtMs)',
       'error.retryAtMs ?? 0',
     ],
     [
