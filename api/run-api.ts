@@ -7,7 +7,7 @@ import {
   OtherSecretKeyError,
 } from '../db/installation.ts';
 import { createOrm } from '../db/orm.ts';
-import { rulesOf } from '../networks/registry.ts';
+import { openNetworks } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config.ts';
 import { createLogger, describeError, type Logger } from '../runtime/logger.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
@@ -111,7 +111,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
   const deps: ApiDeps = {
     gate,
     orm,
-    rules: rulesOf,
+    rules: openNetworks(process.env).rules,
     publicUrl: config.publicUrl,
     media,
     log,

@@ -5,38 +5,50 @@ import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../db/sealing-purposes.ts';
 import { quotaExceeded } from '../domain/quotas.ts';
-import { connectBluesky } from '../networks/bluesky/connect.ts';
-import { connectMastodon } from '../networks/mastodon/connect.ts';
 import type { Account } from '../networks/network.ts';
+import { openNetworks } from '../networks/registry.ts';
 import type { Sealer } from '../runtime/secrets.ts';
-import { UsageError, type CommandAnswer, type CommandDeps } from './command.ts';
+import { UsageError, type Command, type CommandAnswer, type CommandDeps } from './command.ts';
 import { assertWorkspaceExists } from './workspaces.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** @throws UsageError for what is no address; NetworkError when the server does not accept the token. Then nothing is stored. */
-export async function addMastodon(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
-  const { WORKSPACE_ID: workspaceId = '', url: baseUrl = '', token: accessToken = '' } = values;
-  assertAddress(baseUrl, 'https://mastodon.example');
-  await assertWorkspaceExists(deps.em, workspaceId);
-  const account = await connectMastodon(deps.egress, { baseUrl, accessToken });
-  return connect(deps, workspaceId, 'mastodon', account);
-}
+/** `channel add-<platform>`, for every network that posts can be published to. */
+export const channelCommands: Readonly<Record<`channel add-${string}`, Command>> =
+  Object.fromEntries(
+    Object.entries(openNetworks({}).connectors).map(([platform, { summary, options, secret }]) => [
+      `channel add-${platform}`,
+      {
+        summary: `${summary} The ${secret} comes by standard input, a file, or at a prompt.`,
+        positionals: ['WORKSPACE_ID'],
+        options: { ...options, [`${secret}-file`]: { placeholder: 'FILE', required: false } },
+        secret,
+        run: (deps, values) => addChannel(deps, platform, values),
+      },
+    ]),
+  );
 
-/** @throws UsageError for what is no address; NetworkError when the PDS does not accept the app password. Then nothing is stored. */
-export async function addBluesky(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
-  const { WORKSPACE_ID: workspaceId = '', url: baseUrl = '', handle: identifier = '' } = values;
-  const { 'app-password': appPassword = '', 'web-url': webUrl } = values;
-  assertAddress(baseUrl, 'https://bsky.social');
-  await assertWorkspaceExists(deps.em, workspaceId);
-  const login = { baseUrl, identifier, appPassword, ...(webUrl ? { webUrl } : {}) };
-  return connect(deps, workspaceId, 'bluesky', await connectBluesky(deps.egress, login));
-}
+/** @throws UsageError for what is no address; NetworkError when the network does not accept the secret. Then nothing is stored. */
+export async function addChannel(
+  deps: CommandDeps,
+  platform: string,
+  values: Values,
+): Promise<CommandAnswer> {
+  const { WORKSPACE_ID: workspaceId = '', url } = values;
+  const connector = Object.entries(deps.networks.connectors).find(
+    ([name]) => name === platform,
+  )?.[1];
+  if (!connector) {
+    throw new UsageError(`There is no network "${platform}" to connect accounts of.`);
+  }
 
-function assertAddress(url: string, example: string): void {
-  if (!/^https?:$/v.test(URL.parse(url)?.protocol ?? '')) {
+  if (url !== undefined && !/^https?:$/v.test(URL.parse(url)?.protocol ?? '')) {
+    const example = connector.options['url']?.placeholder;
     throw new UsageError(`--url must be the server's address, such as ${example}; not "${url}".`);
   }
+
+  await assertWorkspaceExists(deps.em, workspaceId);
+  return connect(deps, workspaceId, platform, await connector.connect(deps.egress, values));
 }
 
 async function connect(

@@ -1,5 +1,6 @@
 import type { Em, Orm } from '../db/orm.ts';
 import type { Quotas } from '../domain/quotas.ts';
+import type { Networks } from '../networks/registry.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 
@@ -7,6 +8,7 @@ export type CommandDeps = {
   readonly orm: Orm;
   /** For commands that make one small change. */
   readonly em: Em;
+  readonly networks: Networks;
   /** The way out to networks. */
   readonly egress: Egress;
   readonly sealer: Sealer;

@@ -1,13 +1,13 @@
 import { quotaNames } from '../domain/quotas.ts';
 import type { Command } from './command.ts';
-import { addBluesky, addMastodon } from './channels.ts';
+import { channelCommands } from './channels.ts';
 import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
 import { setQuota, showQuotas } from './quotas.ts';
 import { adoptSecretKey, createKey, listKeys, revokeKey } from './keys.ts';
 import { createNamedWorkspace, listWorkspaces, setPlan } from './workspaces.ts';
 
-export const commands = {
+export const commands: Readonly<Record<string, Command>> = {
   'workspace create': {
     summary: 'Makes a workspace with a first API key, which is shown this once.',
     positionals: ['NAME'],
@@ -65,30 +65,7 @@ export const commands = {
     takesAnyKey: true,
     run: adoptSecretKey,
   },
-  'channel add-mastodon': {
-    summary:
-      'Connects a Mastodon account (or one of a server that speaks its API). Its access token comes by standard input, a file, or at a prompt.',
-    positionals: ['WORKSPACE_ID'],
-    options: {
-      url: { placeholder: 'https://mastodon.example', required: true },
-      'token-file': { placeholder: 'FILE', required: false },
-    },
-    secret: 'token',
-    run: addMastodon,
-  },
-  'channel add-bluesky': {
-    summary:
-      'Connects a Bluesky account with an app password, which comes by standard input, a file, or at a prompt.',
-    positionals: ['WORKSPACE_ID'],
-    options: {
-      url: { placeholder: 'https://bsky.social', required: true },
-      handle: { placeholder: 'me.bsky.social', required: true },
-      'app-password-file': { placeholder: 'FILE', required: false },
-      'web-url': { placeholder: 'https://bsky.app', required: false },
-    },
-    secret: 'app-password',
-    run: addBluesky,
-  },
+  ...channelCommands,
   ...postCommands,
   'workflow replay': {
     summary:
@@ -99,13 +76,13 @@ export const commands = {
     runAlone: async (values) => (await import('./replay-workflow.ts')).replayWorkflow(values),
   },
   demo: {
-    summary: 'Makes the demo workspace with two channels at the sandbox. "npm start" calls this.',
+    summary:
+      'Makes the demo workspace with a channel of each network at the sandbox. "npm start" calls this.',
     positionals: [],
     options: { 'sandbox-url': { placeholder: 'http://127.0.0.1:PORT', required: true } },
     run: createDemo,
   },
-} as const satisfies Record<string, Command>;
+};
 
-export type CommandName = keyof typeof commands;
-
-export const isCommandName = (name: string): name is CommandName => Object.hasOwn(commands, name);
+export const commandNamed = (name: string): Command | undefined =>
+  Object.hasOwn(commands, name) ? commands[name] : undefined;

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
+import type { Channel } from '../db/entities/channel.ts';
 import { Workspace } from '../db/entities/workspace.ts';
 import { query } from '../db/query.ts';
-import { connectBluesky } from '../networks/bluesky/connect.ts';
-import { connectMastodon } from '../networks/mastodon/connect.ts';
 import { connectChannel } from './channels.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { createApiKey, createWorkspace } from './workspaces.ts';
@@ -14,26 +13,19 @@ const demoName = 'Demo';
  * what is missing, and moves the channels along when the sandbox has another port.
  */
 export async function createDemo(
-  { em, egress, sealer }: CommandDeps,
+  { em, networks, egress, sealer }: CommandDeps,
   { 'sandbox-url': sandboxUrl = '' }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
   const known = await em.findOne(Workspace, { name: demoName }, { orderBy: { createdAt: 'asc' } });
   const workspaceId = known?.id ?? (await createWorkspace(em, demoName));
   const apiKey = known ? null : await createApiKey(em, workspaceId);
-  const mastodon = await connectMastodon(egress, {
-    baseUrl: sandboxUrl,
-    accessToken: 'demo',
-  });
-  const bluesky = await connectBluesky(egress, {
-    baseUrl: sandboxUrl,
-    identifier: 'demo.sandbox.test',
-    appPassword: 'demo',
-    webUrl: `${sandboxUrl}/bluesky`,
-  });
-  const channels = [
-    await connect(em, sealer, workspaceId, 'mastodon', mastodon),
-    await connect(em, sealer, workspaceId, 'bluesky', bluesky),
-  ].map(({ id, platform, handle }) => ({ id, platform, handle }));
+  const channels: Pick<Channel, 'id' | 'platform' | 'handle'>[] = [];
+  for (const [platform, connector] of Object.entries(networks.connectors)) {
+    const account = await connector.connect(egress, connector.sandbox(sandboxUrl));
+    const { id, handle } = await connect(em, sealer, workspaceId, platform, account);
+    channels.push({ id, platform, handle });
+  }
+
   const lines = channels.map(({ id, platform, handle }) => `  ${id}  ${platform} ${handle}`);
   return {
     text: [

@@ -4,14 +4,16 @@ import { createOrm } from '../db/orm.ts';
 import { assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { AppError } from '../domain/errors.ts';
 import { NetworkError } from '../networks/network.ts';
-import { ConfigError, readConfig } from '../runtime/config.ts';
+import { openNetworks } from '../networks/registry.ts';
+import { ConfigError } from '../runtime/config/read-values.ts';
+import { readConfig } from '../runtime/config.ts';
 import { describeError } from '../runtime/logger.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createSealer } from '../runtime/secrets.ts';
 import { temporalOptions } from '../temporal/connect.ts';
 import { UsageError, type Command } from './command.ts';
-import { commands } from './commands.ts';
+import { commandNamed } from './commands.ts';
 import { readArguments, usage } from './read-arguments.ts';
 import { withSecret } from './read-secret.ts';
 
@@ -20,12 +22,12 @@ async function main(args: readonly string[]): Promise<number> {
   const json = args.includes('--json');
   try {
     const { command, values } = readArguments(args.filter((arg) => arg !== '--json'));
-    if (command === 'help') {
+    const known = commandNamed(command);
+    if (!known) {
       console.log(usage());
       return 0;
     }
 
-    const known: Command = commands[command];
     const answer = await run(known, await withSecret(known, values));
     console.log(json ? JSON.stringify(answer.data) : answer.text);
     return answer.failed ? 1 : 0;
@@ -40,6 +42,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
   }
 
   const config = readConfig();
+  const networks = openNetworks(process.env);
   const orm = createOrm(config.databaseUrl, { poolSize: 3 });
   const { networks: allowed, nat64 } = config.egressAllow;
   const egress = createEgress({
@@ -59,7 +62,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
     const workflowLink = (id: string) =>
       temporalUiUrl && `${temporalUiUrl}/namespaces/${namespace}/workflows/${id}`;
     const em = orm.em.fork();
-    const deps = { orm, em, egress, sealer, publicUrl, workflowLink, quotas, now };
+    const deps = { orm, em, networks, egress, sealer, publicUrl, workflowLink, quotas, now };
     return await command.run(deps, values);
   } finally {
     await Promise.all([orm.close(), egress.close()]);

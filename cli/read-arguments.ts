@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { UsageError, type Command, type Option } from './command.ts';
-import { commands, isCommandName, type CommandName } from './commands.ts';
+import { commandNamed, commands } from './commands.ts';
 import { howToGive } from './read-secret.ts';
 
 export type Call = {
-  readonly command: CommandName | 'help';
+  /** `help`, or a name that {@link commandNamed} knows. */
+  readonly command: string;
   readonly values: Readonly<Record<string, string>>;
 };
 
@@ -20,12 +21,13 @@ export function readArguments(args: readonly string[]): Call {
   }
 
   const twoWords = args.slice(0, 2).join(' ');
-  const name = isCommandName(twoWords) ? twoWords : (args[0] ?? '');
-  if (!isCommandName(name)) {
+  const name = commandNamed(twoWords) ? twoWords : (args[0] ?? '');
+  const command = commandNamed(name);
+  if (!command) {
     throw new UsageError(`There is no command "${twoWords}".\n\n${usage()}`);
   }
 
-  const { positionals: names, options, oneOf = [], secret }: Command = commands[name];
+  const { positionals: names, options, oneOf = [], secret } = command;
   if (secret && args.some((arg) => arg === `--${secret}` || arg.startsWith(`--${secret}=`))) {
     throw new UsageError(
       `${name}: --${secret} is not taken, since everybody on this machine can read the words of a command. ${howToGive(secret)} What was just given should be renewed.`,

@@ -7,6 +7,7 @@ export const channelErrorCodes = [
   'permission_missing',
   'rate_limited',
   'network_unavailable',
+  'processing',
   'too_late',
   'unconfirmed',
   'not_published',
@@ -35,6 +36,7 @@ export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
   permission_missing: false,
   rate_limited: true,
   network_unavailable: true,
+  processing: true,
   too_late: false,
   unconfirmed: false,
   not_published: false,
@@ -72,6 +74,8 @@ export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
   rate_limited: 'Retry the post later.',
   network_unavailable:
     'All automatic tries were made. Retry the post once the network works again.',
+  processing:
+    'It is not tried again: the network has the post. Look at the account for what became of it.',
   too_late: 'It is given up, a day after its time. Retry the post if it is still to go out.',
   unconfirmed:
     'It is never sent again by itself, so that it cannot go out twice. Look at the account, then settle this channel: say where the post is, or that it is not there.',

@@ -13,7 +13,12 @@ export type MediaFacts = {
   readonly height: number | null;
   /** Of a video or an animation, in milliseconds; null for a still image, or when it could not be told. */
   readonly durationMs: number | null;
+  /** What is to be seen on it, for people who do not see it; null when nobody said. */
+  readonly altText: string | null;
 };
+
+/** What a post's owner chose for one channel, over the channel's defaults. Each network's `rules.options` says its shape. */
+export type Options = Readonly<Record<string, Json>>;
 
 /** What one channel is to publish: its own texts, in order, with the files of the first one. */
 export type Content = {
@@ -21,6 +26,7 @@ export type Content = {
   readonly texts: readonly string[];
   readonly media: readonly MediaFacts[];
   readonly video: VideoOptions | null;
+  readonly options: Options;
 };
 
 /** How long a text is in the network's own counting. */
@@ -47,6 +53,8 @@ export type ValidationResult = {
 export type Rules = {
   /** Whether it has threads. Where not, a thread's texts are joined by a blank line before they are validated. */
   readonly threads: boolean;
+  /** JSON Schema of `channel_options` and of a channel's defaults: an object whose fields are all optional. */
+  readonly options: OptionsSchema;
   /**
    * How long after the start of a send the post may still appear, in milliseconds. `absent` sooner than that
    * proves nothing, also where a second send of the same key cannot make a second post: the post may have been cancelled
@@ -59,6 +67,20 @@ export type Rules = {
    * @param settings The channel's settings; what is missing or malformed there counts as the network's default.
    */
   validate(content: Content, settings: Json): ValidationResult;
+};
+
+export type OptionsSchema = {
+  readonly type: 'object';
+  readonly additionalProperties: false;
+  /** Each with a `description` for people. */
+  readonly properties: Readonly<Record<string, object>>;
+};
+
+/** Of a network without any. */
+export const noOptions: OptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {},
 };
 
 /** What is known of each network, by the name that a channel's `platform` has. */

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
 import type { Json } from '../domain/json-schema.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
-import type { MediaFacts, Rules } from './content-rules.ts';
+import type { MediaFacts, Options, Rules } from './content-rules.ts';
 
 /** A connected account, opened for one try. Secrets are in the clear here and nowhere else. */
 export type Connection = {
@@ -19,6 +19,13 @@ export type Connection = {
   readonly settings: Json;
   /** Keeps a new session (sealed), for the next call and the next try. */
   readonly saveSession: (session: Json) => Promise<void>;
+  /**
+   * What an earlier try kept of a part's files that are on their way: the address of an upload that can be resumed, the
+   * ids of files that are there. Null when nothing was kept. Each network parses its own shape.
+   */
+  readonly uploadsOf: (part: Part) => Json;
+  /** Keeps it (sealed) with the part in the ledger, for the next try. Resolves once it is committed. */
+  readonly saveUploads: (part: Part, uploads: Json) => Promise<void>;
   readonly http: Egress;
   /** Aborts when the try's time is up or the worker stops. */
   readonly signal: AbortSignal;
@@ -41,14 +48,19 @@ export type PartMedia = MediaFacts & {
   readonly open: () => Promise<Readable>;
 };
 
-/** One post of a thread; a single post is a thread of one. */
+/**
+ * One post of a thread; a single post is a thread of one. Of a network without threads whose posts have comments, the
+ * first part is the post and a second one its first comment.
+ */
 export type Part = {
   /** Unique per channel, run and part, and the same on every try. At most 64 characters of `[a-z0-9-]`. */
   readonly key: string;
   /** Empty for a post of media only. */
   readonly text: string;
-  /** In the order in which they are shown. Only the first part of a thread has any. */
+  /** In the order in which they are shown. */
   readonly media: readonly PartMedia[];
+  /** What the post's owner chose for this channel, in the shape of `rules.options`; the same for all parts. */
+  readonly options: Options;
 };
 
 /** A part with everything that must not change between tries: record keys, `createdAt`, the newest status before it. */
@@ -59,6 +71,8 @@ export type SentPart = {
   readonly remoteId: string;
   /** The exact live URL that a browser opens. */
   readonly url: string;
+  /** What became of it otherwise than its owner may think, as sentences: an image that was made smaller. */
+  readonly warning?: string;
 };
 
 /** The parts to act on now: consecutive, and after `sent` in the thread. */
@@ -67,6 +81,12 @@ export type Step = {
   /** The parts of this thread that are already live, in order. Empty for a thread's beginning. */
   readonly sent: readonly SentPart[];
 };
+
+/** Whether what a network took is there to be seen. */
+export type Readiness =
+  | { readonly kind: 'ready'; readonly warning?: string }
+  /** The network still works on it. @param checkAfterMs When to ask again, at the earliest. */
+  | { readonly kind: 'processing'; readonly checkAfterMs: number };
 
 /** What a look at the network says about a step whose outcome we do not know. */
 export type Finding =
@@ -118,6 +138,9 @@ export type Network = {
    * It is apart from `send` so that the time which a large file takes is over when the intent to send is written down:
    * from then on `appearsWithinMs` counts, and a worker that dies while it uploads leaves nothing open.
    *
+   * Where an upload can be resumed, `connection.saveUploads` keeps what the next try needs for that before the first byte
+   * goes out.
+   *
    * @returns the network's name of every file, in the order of the parts and their media.
    */
   upload(connection: Connection, step: Step): Promise<readonly string[]>;
@@ -129,6 +152,36 @@ export type Network = {
   send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]>;
   /** Looks whether the posts of a step are there, by what was prepared. Creates nothing. */
   reconcile(connection: Connection, step: Step): Promise<Finding>;
+  /**
+   * Whether a part that the network took can be seen. Asked after a send until it is `ready`: the channel is published
+   * then and not before. Left out by networks whose posts are live once they are taken.
+   *
+   * @throws NetworkError `media_refused` or `content_refused` when the network gave the post up: it is not there, and a
+   *   retry sends it anew. After any other failure it is asked again.
+   */
+  readiness?(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness>;
+};
+
+/** How an account is connected by its tokens: `npm run admin -- channel add-…`. */
+export type Connector = {
+  /** What has to be said beside the secret, by name. */
+  readonly options: Readonly<
+    Record<string, { readonly placeholder: string; readonly required: boolean }>
+  >;
+  /** What the secret is called: `token`, `app-password`. It is never an option. */
+  readonly secret: string;
+  /** For `npm run admin`, as a sentence. */
+  readonly summary: string;
+  /**
+   * Asks the network whose account this is. Creates nothing.
+   *
+   * @param values The options, and the secret by its name.
+   * @throws NetworkError `access_lost` for a secret that the network does not accept.
+   * @throws AppError `invalid_request` for values that are none.
+   */
+  readonly connect: (http: Egress, values: Readonly<Record<string, string>>) => Promise<Account>;
+  /** The values that connect the sandbox's demo account. @param url Of the sandbox, without a trailing slash. */
+  readonly sandbox: (url: string) => Readonly<Record<string, string>>;
 };
 
 /** All that a channel keeps of an account, as the network gave it when the account was connected. Holds secrets. */

@@ -1,50 +1,58 @@
+import { ConfigError, type Env } from '../runtime/config/read-values.ts';
+import { bluesky } from './bluesky/entry.ts';
 import type { Rules } from './content-rules.ts';
-import { rules as bluesky } from './bluesky/rules.ts';
-import { rules as linkedin } from './linkedin/rules.ts';
-import { rules as mastodon } from './mastodon/rules.ts';
-import type { Network } from './network.ts';
-import { rules as x } from './x/rules.ts';
-import { rules as youtube } from './youtube/rules.ts';
-
-type Entry = {
-  readonly rules: Rules;
-  /**
-   * Loads the adapter, where there is one. Bluesky's lexicon alone takes half a second of processor time, and a process
-   * that publishes nothing needs the rules only.
-   */
-  readonly adapter?: () => Promise<Network>;
-};
+import type { Entry } from './entry.ts';
+import { linkedin } from './linkedin/entry.ts';
+import { mastodon } from './mastodon/entry.ts';
+import type { Connector, Network } from './network.ts';
+import { x } from './x/entry.ts';
+import { youtube } from './youtube/entry.ts';
 
 /** Every network, by the name that a channel's `platform` has: a new one is its folder and a line here. */
-const registry = {
-  x: { rules: x },
-  linkedin: { rules: linkedin },
-  bluesky: {
-    rules: bluesky,
-    adapter: async () => (await import('./bluesky/adapter.ts')).bluesky,
-  },
-  mastodon: {
-    rules: mastodon,
-    adapter: async () => (await import('./mastodon/adapter.ts')).mastodon,
-  },
-  youtube: { rules: youtube },
-} satisfies Record<string, Entry>;
+const registry = { x, linkedin, bluesky, mastodon, youtube } satisfies Record<string, Entry>;
 
 export type Platform = keyof typeof registry;
 
 export const platforms = Object.keys(registry) as readonly Platform[];
 
-const entries: readonly (readonly [string, Entry])[] = Object.entries(registry);
+const entries: readonly (readonly [Platform, Entry])[] = platforms.map((platform) => [
+  platform,
+  registry[platform],
+]);
 
-/** What every network accepts, also of those that have no adapter yet. */
-export const rulesOf = Object.fromEntries(
-  entries.map(([platform, { rules }]) => [platform, rules]),
-) as Readonly<Record<Platform, Rules>>;
+/** The networks as the operator set them. */
+export type Networks = {
+  readonly rules: Readonly<Record<Platform, Rules>>;
+  /** How accounts are connected by tokens, where a network has an adapter. */
+  readonly connectors: Readonly<Partial<Record<Platform, Connector>>>;
+  /** Loads the adapters, by the name that a channel's `platform` has. */
+  readonly load: () => Promise<Readonly<Record<string, Network>>>;
+};
 
-/** The adapters of the networks that posts are published to, by the name that a channel's `platform` has. */
-export async function loadNetworks(): Promise<Readonly<Record<string, Network>>> {
-  const loaded = entries.map(async ([platform, { adapter }]) =>
-    adapter ? [[platform, await adapter()] as const] : [],
-  );
-  return Object.fromEntries((await Promise.all(loaded)).flat());
+/**
+ * Reads the settings of every network; loads no adapter.
+ *
+ * @throws ConfigError with one line per setting that is wrong.
+ */
+export function openNetworks(env: Env): Networks {
+  const problems: string[] = [];
+  const opened = entries.map(([platform, open]) => [platform, open(env, problems)] as const);
+  if (problems.length > 0) {
+    throw new ConfigError(problems);
+  }
+
+  const pick = <T>(of: (entry: ReturnType<Entry>) => T) =>
+    Object.fromEntries(opened.map(([platform, entry]) => [platform, of(entry)]));
+  return {
+    rules: pick(({ rules }) => rules) as Networks['rules'],
+    connectors: Object.fromEntries(
+      opened.flatMap(([platform, { connector }]) => (connector ? [[platform, connector]] : [])),
+    ),
+    load: async () => {
+      const loaded = opened.map(async ([platform, { adapter }]) =>
+        adapter ? [[platform, await adapter()] as const] : [],
+      );
+      return Object.fromEntries((await Promise.all(loaded)).flat());
+    },
+  };
 }

@@ -29,8 +29,8 @@ export type ServerAccess = {
 };
 
 export type NetworkRequest = {
-  readonly method: 'GET' | 'POST';
-  /** From the base URL on, with its query. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** From the base URL on, with its query; or the whole address, where the network gave one for an upload. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
@@ -57,7 +57,7 @@ export async function sendRequest(
   try {
     return await server.http.request({
       method,
-      url: `${server.baseUrl}${path}`,
+      url: /^https?:/iv.test(path) ? path : `${server.baseUrl}${path}`,
       headers: {
         accept: 'application/json',
         'user-agent': 'Punctual',

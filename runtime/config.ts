@@ -11,10 +11,10 @@ import {
   type RateLimits,
   trustedProxies,
 } from './config/limits.ts';
-import { text, wholeNumber, type Env } from './config/read-values.ts';
+import { ConfigError, text, wholeNumber, type Env } from './config/read-values.ts';
 import type { StorageSettings } from './storage/create-storage.ts';
 
-/** The one place that reads `process.env`. docs/settings.md lists every setting; a test holds the two together. */
+/** The settings of the processes; those of a network are in its folder. docs/settings.md lists every setting; a test holds the two together. */
 export type Config = {
   readonly host: string;
   readonly port: number;
@@ -38,11 +38,6 @@ export type Config = {
   readonly trustedProxies: number;
 };
 
-/** Names every setting that is missing or wrong at once, so that a start fails one time and not five. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
-
 /** @throws ConfigError with one line per setting that is missing or wrong. */
 export function readConfig(env: Env = process.env): Config {
   const problems: string[] = [];
@@ -64,7 +59,7 @@ export function readConfig(env: Env = process.env): Config {
     trustedProxies: trustedProxies(env, problems),
   };
   if (problems.length > 0) {
-    throw new ConfigError(`Settings that must be mended:\n- ${problems.join('\n- ')}`);
+    throw new ConfigError(problems);
   }
 
   return config;

@@ -9,8 +9,8 @@ import {
 } from '../db/installation.ts';
 import { migrate } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
-import { loadNetworks, rulesOf } from '../networks/registry.ts';
-import { readConfig } from '../runtime/config.ts';
+import { openNetworks } from '../networks/registry.ts';
+import { type Config, readConfig } from '../runtime/config.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { fatalAt, retryUntilReady } from '../runtime/retry-until-ready.ts';
@@ -45,12 +45,7 @@ export async function runWorker(
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
-  const nat64 = parseNat64Prefixes(config.egressAllow.nat64);
-  // Each with connections of its own: one that is open to an allowed address is no way there for the other.
-  const openTo = (list: string) =>
-    createEgress({ allow: parseAllowList(list), nat64, ownUrl: config.publicUrl });
-  const egress = openTo(config.egressAllow.networks);
-  const webhooks = openTo(config.egressAllow.webhooks);
+  const { egress, webhooks } = openEgress(config);
   const storage = createStorage(config.media);
   const { publicUrl, retentionDays } = config;
   const sealer = createSealer(config.secretKey);
@@ -58,8 +53,9 @@ export async function runWorker(
   const { now } = clock;
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
-  const links = { orm, networks: await loadNetworks(), egress, webhooks, storage, workflows };
-  const deps = adapt({ ...links, rules: rulesOf, publicUrl, retentionDays, log, sealer, now });
+  const { rules, load } = openNetworks(process.env);
+  const links = { orm, networks: await load(), rules, egress, webhooks, storage, workflows };
+  const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
   const installation = await prepareDatabase({ orm, clock, keyId: sealer.keyId, log });
@@ -92,6 +88,13 @@ export async function runWorker(
   await Promise.all([egress.close(), webhooks.close()]);
   await Promise.all([temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
+}
+
+/** Each with connections of its own: one that is open to an allowed address is no way there for the other. */
+function openEgress({ egressAllow, publicUrl: ownUrl }: Config) {
+  const nat64 = parseNat64Prefixes(egressAllow.nat64);
+  const openTo = (list: string) => createEgress({ allow: parseAllowList(list), nat64, ownUrl });
+  return { egress: openTo(egressAllow.networks), webhooks: openTo(egressAllow.webhooks) };
 }
 
 type Database = {

@@ -36,6 +36,8 @@ export function openConnection(deps: ActivityDeps, job: PublishJob, intent: Inte
             and sealed_credentials = ${account.sealedCredentials}`,
       );
     },
+    uploadsOf: () => null,
+    saveUploads: () => Promise.resolve(),
     http: deps.egress,
     signal: AbortSignal.timeout(tryTimeoutMs),
     mayCreate: intent.isYoung,

@@ -4,6 +4,7 @@ import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { publishWindowMs } from '../../domain/next-try.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
 import type { Json } from '../../domain/json-schema.ts';
+import type { Options } from '../../networks/content-rules.ts';
 import type { PartMedia } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 
@@ -39,8 +40,10 @@ export type PublishJob = PublishRequest & {
   readonly errorCode: ChannelErrorCode | null;
   /** What goes out, in order; one text for a single post. */
   readonly texts: readonly string[];
-  /** The files of the first text. */
-  readonly media: readonly PartMedia[];
+  /** The files of each text. */
+  readonly media: readonly (readonly PartMedia[])[];
+  /** The post's for this channel, over the channel's defaults. */
+  readonly options: Options;
   /** What the channel is opened with. */
   readonly account: SealedAccount;
   /** The rate limit that lasts longest; it may be over. */

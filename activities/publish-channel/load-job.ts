@@ -8,6 +8,7 @@ import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import { textsForChannel } from '../../domain/texts.ts';
 import type { Json } from '../../domain/json-schema.ts';
+import type { Options } from '../../networks/content-rules.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -23,6 +24,9 @@ type MediaRow = {
   width: number | null;
   height: number | null;
   duration_ms: number | null;
+  alt_text: string | null;
+  /** Of the thread. */
+  part: number;
   storage_key: string;
   deleted_at: string | null;
 };
@@ -45,6 +49,8 @@ export type JobRow = LimitRow &
     status: ChannelStatus;
     error_code: ChannelErrorCode | null;
     override: string | null;
+    options: Options | null;
+    default_options: Options | null;
     body: string | null;
     thread: readonly string[] | null;
     media: readonly MediaRow[] | null;
@@ -55,7 +61,7 @@ export type JobRow = LimitRow &
 /** The deleted ones too, as a post never goes out without a file that it was to have. */
 const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
       'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
-      'storage_key', m.storage_key, 'deleted_at', m.deleted_at) order by pm.position)
+      'alt_text', coalesce(pm.alt_text, m.alt_text), 'part', pm.part, 'storage_key', m.storage_key, 'deleted_at', m.deleted_at) order by pm.position)
     from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
     where pm.post_id = p.id and pm.workspace_id = p.workspace_id) as media`;
 
@@ -66,7 +72,7 @@ const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
   select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
-    pc.body as override, p.body, p.thread, ${limitColumns}, ${slotColumns}, ${mediaColumn},
+    pc.body as override, pc.options, c.options as default_options, p.body, p.thread, ${limitColumns}, ${slotColumns}, ${mediaColumn},
     exists (select 1 from started) as has_started,
     (select json_agg(ledger order by part) from (${countingRows(request, sql`p.run`)}) ledger) as ledger
   from post_channels pc
@@ -78,8 +84,11 @@ export const selectJob = (request: PublishRequest) => sql<JobRow>`
 export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): PublishJob {
   const threads = deps.networks[row.platform]?.rules.threads ?? true;
   const texts = textsForChannel(row, row.override, threads);
-  const media = mediaOf(deps, row.media);
-  const ledger = entriesOf(media, row.ledger ?? []);
+  const content = {
+    media: mediaOf(deps, row.media ?? [], Math.max(1, texts.length)),
+    options: { ...row.default_options, ...row.options },
+  };
+  const ledger = entriesOf(content, row.ledger ?? []);
   const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
   return {
     ...request,
@@ -96,7 +105,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     status: row.status,
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],
-    media,
+    ...content,
     account: {
       remoteId: row.remote_id,
       handle: row.handle,
@@ -115,9 +124,9 @@ function firstSendOf(ledger: readonly Entry[]): Date | undefined {
   return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
 }
 
-/** The files of a post. Whoever opens a deleted one fails. */
-const mediaOf = (deps: ActivityDeps, rows: readonly MediaRow[] | null): PartMedia[] =>
-  (rows ?? []).map((row) => ({
+/** The files of each part; one that was deleted fails to open. A single post has those of all parts. */
+function mediaOf(deps: ActivityDeps, rows: readonly MediaRow[], parts: number): PartMedia[][] {
+  const files = rows.map((row) => ({
     id: row.id,
     name: row.name,
     type: row.type,
@@ -125,8 +134,12 @@ const mediaOf = (deps: ActivityDeps, rows: readonly MediaRow[] | null): PartMedi
     width: row.width,
     height: row.height,
     durationMs: row.duration_ms,
+    altText: row.alt_text,
+    part: parts === 1 ? 0 : row.part,
     open: () => openFile(deps, row),
   }));
+  return Array.from({ length: parts }, (_, part) => files.filter((file) => file.part === part));
+}
 
 async function openFile(deps: ActivityDeps, row: MediaRow): Promise<Readable> {
   const stream = row.deleted_at === null ? await openStored(deps, row) : null;

@@ -51,7 +51,7 @@ export const readJobEntries = (
   deps: ActivityDeps,
   job: PublishJob,
   em: Em = deps.orm.em.fork(),
-): Promise<Entry[]> => readEntries(em, job, job.run, job.media);
+): Promise<Entry[]> => readEntries(em, job, job.run, job);
 
 /**
  * Finds out what became of a step that an earlier try may have sent. Sends nothing.

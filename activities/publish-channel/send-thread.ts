@@ -1,4 +1,4 @@
-import { mediaOfPart, sentParts, type Entry } from '../../db/ledger/entries.ts';
+import { sentParts, type Entry } from '../../db/ledger/entries.ts';
 import {
   addEntries,
   asReady,
@@ -96,7 +96,7 @@ async function prepareMissing(
   for (const [part, text] of job.texts.entries()) {
     if (!parts.has(part)) {
       const key = `${job.postChannelId}-${job.run}-${part}`;
-      missing.push({ part, key, text, media: mediaOfPart(job.media, part) });
+      missing.push({ part, key, text, media: job.media[part] ?? [], options: job.options });
     }
   }
 

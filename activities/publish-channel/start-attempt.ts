@@ -122,5 +122,5 @@ export async function startAttempt(
       select ledger.* from started left join (${countingRows(job, job.run)}) ledger on true order by ledger.part`,
   );
   const entries = rows.filter((row): row is EntryRow => row.id !== null);
-  return rows.length === 0 ? null : entriesOf(job.media, entries);
+  return rows.length === 0 ? null : entriesOf(job, entries);
 }

@@ -24,6 +24,7 @@ export type NewMedia = {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
+  readonly altText: string | null;
   readonly storageKey: string;
   readonly linkToken: string;
 };
@@ -79,6 +80,7 @@ export async function storeFile(
     id,
     name: fileName(name, facts.type),
     sizeBytes,
+    altText: null,
     storageKey: id,
     linkToken: newLinkToken(),
   };

@@ -1,4 +1,4 @@
-import { loadNetworks } from '../../networks/registry.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { postsQueue, publishQueue } from '../../workflows/messages.ts';
@@ -114,7 +114,7 @@ const startEach = (
   );
 };
 
-const names = Object.keys(await loadNetworks());
+const names = Object.keys(await openNetworks({}).load());
 
 /** Network by network in turn, as the channels of our posts are. */
 const queuesOf = (channels: number): string[] => {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Runtime } from '@temporalio/worker';
-import { loadNetworks } from '../../networks/registry.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { untilStopped } from '../../runtime/process.ts';
 import { temporalOptions } from '../../temporal/connect.ts';
@@ -20,7 +20,7 @@ export async function runEmptyWorker(workflows: URL, activities: object): Promis
   const connection = await NativeConnection.connect(connectionOptions);
   const bundle = await bundleWorkflows(fileURLToPath(workflows));
   const place = { connection, namespace, bundle, shutdownGraceMs: 40_000, log };
-  const workers = await pollQueues(place, activities, Object.keys(await loadNetworks()));
+  const workers = await pollQueues(place, activities, Object.keys(await openNetworks({}).load()));
   const running = Promise.all(workers.map((worker) => worker.run()));
   log.info('polling');
   await stop;

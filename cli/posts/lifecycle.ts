@@ -2,7 +2,6 @@ import { retryPost } from '../../api/posts/retry-post.ts';
 import { settlePost } from '../../api/posts/settle-post.ts';
 import { loadPostView } from '../../db/post-view.ts';
 import { AppError } from '../../domain/errors.ts';
-import { rulesOf } from '../../networks/registry.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { findPost, leaveToRelay, syncedSoon, type OperatedPost } from './find-post.ts';
 import { oneLine } from './format.ts';
@@ -24,11 +23,11 @@ export async function retryOne(
 
 /** @throws AppError as the API's call, which this is. */
 export async function settleOne(
-  { orm, em, now, publicUrl }: CommandDeps,
+  { orm, em, now, publicUrl, networks: { rules } }: CommandDeps,
   { POST: given = '', CHANNEL: channelId = '', published }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
   const { postId, workspaceId } = await findPost(em, given);
-  const deps = { orm, now, publicUrl, rules: rulesOf, syncDelivery: leaveToRelay };
+  const deps = { orm, now, publicUrl, rules, syncDelivery: leaveToRelay };
   const settlement = { channelId, url: published ?? null };
   await settlePost(deps, { workspaceId, postId }, settlement);
 

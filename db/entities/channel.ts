@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { Json } from '../../domain/json-schema.ts';
+import type { Options } from '../../networks/content-rules.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { Workspace } from './workspace.ts';
 
@@ -30,6 +31,11 @@ export const ChannelSchema = defineEntity({
     lastLateSendAt: instant().strictNullable(),
     /** What the network told us of its limits when the account was connected. */
     settings: p.json<Json>(),
+    /** Defaults for its posts, in the shape that its network's rules name. */
+    options: p
+      .json<Options | null>()
+      .nullable()
+      .onCreate(() => null),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

@@ -23,6 +23,8 @@ export const MediaFileSchema = defineEntity({
     width: p.integer().strictNullable(),
     height: p.integer().strictNullable(),
     durationMs: p.integer().strictNullable(),
+    /** What is to be seen on it; a post may say it otherwise. */
+    altText: p.text().strictNullable(),
     /** Where the storage has it. */
     storageKey: p.text(),
     /** In the file's link, which needs no key: who has the link may see the file. */

@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
+import type { Options } from '../../networks/content-rules.ts';
 import { Channel } from './channel.ts';
 import { id, instant } from './columns.ts';
 import { Post } from './post.ts';
@@ -41,6 +42,11 @@ export const PostChannelSchema = defineEntity({
     position: p.integer(),
     /** The text for this channel instead of the post's; one single post. */
     body: p.text().strictNullable(),
+    /** Instead of the channel's defaults, in the shape that its network's rules name. */
+    options: p
+      .json<Options | null>()
+      .nullable()
+      .onCreate(() => null),
     status: p.text().$type<ChannelStatus>(),
     url: p.text().strictNullable(),
     error: p.text().strictNullable(),
@@ -53,6 +59,8 @@ export const PostChannelSchema = defineEntity({
     tries: p.integer().default(0),
     /** The text that went out, as a later edit of the post must not change what this says. */
     sentText: p.text().strictNullable(),
+    /** What became of it otherwise than its owner may think, once it was published. */
+    sentWarning: p.text().strictNullable(),
     metrics: p.json<Readonly<Record<string, number>>>().strictNullable(),
     /** When `metrics` were last read from the network. */
     metricsUpdatedAt: instant().strictNullable(),

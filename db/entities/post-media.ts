@@ -6,7 +6,7 @@ import { Workspace } from './workspace.ts';
 export const PostMediaSchema = defineEntity({
   name: 'PostMedia',
   tableName: 'post_media',
-  primaryKeys: ['postId', 'mediaId'],
+  primaryKeys: ['postId', 'mediaId', 'part'],
   properties: {
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     postId: () =>
@@ -26,8 +26,12 @@ export const PostMediaSchema = defineEntity({
         .index()
         .updateRule('no action')
         .deleteRule('no action'),
-    /** The order in which the files were given, from 0. */
+    /** Of the thread, from 0. */
+    part: p.integer().primary().default(0),
+    /** The order in which the files of the post were given, from 0. */
     position: p.integer(),
+    /** For this post only, instead of the file's own. */
+    altText: p.text().strictNullable(),
     /** Whether it came by `media_urls`: an edit replaces these and those of `media_ids` apart. */
     fromUrl: p.boolean(),
   },

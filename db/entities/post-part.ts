@@ -29,6 +29,10 @@ export const PostPartSchema = defineEntity({
     remoteData: p.json<Json>(),
     remoteId: p.text().strictNullable(),
     url: p.text().strictNullable(),
+    /** What became of it otherwise than its owner may think. */
+    warning: p.text().strictNullable(),
+    /** What a try kept of its files that are on their way. */
+    sealedUploads: p.text().strictNullable(),
     /** When the last send began. */
     sendingAt: instant().strictNullable(),
     createdAt: createdAt(),

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Json } from '../../domain/json-schema.ts';
-import type { Part, PreparedPart, SentPart } from '../../networks/network.ts';
+import type { Options } from '../../networks/content-rules.ts';
+import type { PartMedia, PreparedPart, SentPart } from '../../networks/network.ts';
 import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import { openInSql, outInSql, type PartState } from './part-states.ts';
@@ -19,6 +20,8 @@ export type Entry = PreparedPart & {
   readonly sent: SentPart | null;
   /** When the last send began, by the database's clock. */
   readonly sendingAt: Date | null;
+  /** What a try kept of its files that are on their way. */
+  readonly sealedUploads: string | null;
   /** How long ago that was when the ledger was read, by the same clock: those of two workers may differ. */
   readonly sendingForMs: number | null;
 };
@@ -34,6 +37,8 @@ export type EntryRow = {
   remote_data: Json;
   remote_id: string | null;
   url: string | null;
+  warning: string | null;
+  sealed_uploads: string | null;
   sending_at: string | Date | null;
   sending_for_ms: number | null;
 };
@@ -48,7 +53,8 @@ export const countingRows = (
   { workspaceId, postChannelId }: LedgerOf,
   run: RawBuilder<unknown> | number,
 ): RawBuilder<EntryRow> => sql<EntryRow>`
-  select distinct on (part) id, run, part, key, text, state, remote_data, remote_id, url, sending_at,
+  select distinct on (part) id, run, part, key, text, state, remote_data, remote_id, url, warning,
+    sealed_uploads, sending_at,
     (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
   from post_parts pp
   where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}
@@ -60,22 +66,24 @@ export const lastRun = ({ workspaceId, postChannelId }: LedgerOf): RawBuilder<nu
   sql<number>`(select max(run) from post_parts
     where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId})`;
 
-/**
- * Reads the ledger as it is now.
- *
- * @param media The files of the thread.
- */
+/** What the entries of a post's channel have in common with no other, and the ledger does not hold. */
+export type PostedContent = {
+  /** The files of each part. */
+  readonly media: readonly (readonly PartMedia[])[];
+  readonly options: Options;
+};
+
+/** Reads the ledger as it is now. */
 export async function readEntries(
   em: Em,
   of: LedgerOf,
   run: RawBuilder<unknown> | number,
-  media: Part['media'] = [],
+  content: PostedContent = { media: [], options: {} },
 ): Promise<Entry[]> {
-  return entriesOf(media, await query(em, countingRows(of, run)));
+  return entriesOf(content, await query(em, countingRows(of, run)));
 }
 
-/** @param media The files of the thread. */
-export const entriesOf = (media: Part['media'], rows: readonly EntryRow[]): Entry[] =>
+export const entriesOf = ({ media, options }: PostedContent, rows: readonly EntryRow[]): Entry[] =>
   rows.map((row) => ({
     id: row.id,
     run: row.run,
@@ -83,17 +91,19 @@ export const entriesOf = (media: Part['media'], rows: readonly EntryRow[]): Entr
     key: row.key,
     text: row.text,
     state: row.state,
-    media: mediaOfPart(media, row.part),
+    media: media[row.part] ?? [],
+    options,
     data: row.remote_data,
-    sent:
-      row.remote_id !== null && row.url !== null ? { remoteId: row.remote_id, url: row.url } : null,
+    sent: sentOf(row),
     sendingAt: row.sending_at === null ? null : new Date(row.sending_at),
     sendingForMs: row.sending_for_ms,
+    sealedUploads: row.sealed_uploads,
   }));
 
-/** A thread's files are on its first part. */
-export const mediaOfPart = (media: Part['media'], part: number): Part['media'] =>
-  part === 0 ? media : [];
+const sentOf = ({ remote_id: remoteId, url, warning }: EntryRow): SentPart | null =>
+  remoteId !== null && url !== null
+    ? { remoteId, url, ...(warning === null ? {} : { warning }) }
+    : null;
 
 /** Whether every part is known to be on the network, and where. The first intent writes all of them down. */
 export const isWhole = (entries: readonly Entry[]): boolean =>

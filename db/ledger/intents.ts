@@ -45,7 +45,7 @@ type Marked = { readonly id: string; readonly sending_at: string | Date };
 /** A part that is not in the ledger yet. */
 export const newEntry = (
   run: number,
-  prepared: Pick<Entry, 'part' | 'key' | 'text' | 'media' | 'data'>,
+  prepared: Pick<Entry, 'part' | 'key' | 'text' | 'media' | 'options' | 'data'>,
 ): Entry => ({
   ...prepared,
   id: newId(),
@@ -54,6 +54,7 @@ export const newEntry = (
   sent: null,
   sendingAt: null,
   sendingForMs: null,
+  sealedUploads: null,
 });
 
 /** An entry that has come into the ledger, and is not sent. */

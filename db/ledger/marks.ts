@@ -10,9 +10,11 @@ export const markSent = (
   live: readonly Entry[],
   now: Date,
 ): RawBuilder<unknown> => sql`update post_parts pp
-  set state = 'sent', remote_id = live.remote_id, url = live.url, updated_at = ${now}
+  set state = 'sent', remote_id = live.remote_id, url = live.url, warning = live.warning,
+    updated_at = ${now}
   from unnest(${live.map(({ id }) => id)}::uuid[], ${live.map(({ sent }) => sent?.remoteId)}::text[],
-    ${live.map(({ sent }) => sent && postAddress(sent.url))}::text[]) as live (id, remote_id, url)
+    ${live.map(({ sent }) => sent && postAddress(sent.url))}::text[],
+    ${live.map(({ sent }) => sent?.warning ?? null)}::text[]) as live (id, remote_id, url, warning)
   where pp.id = live.id and pp.workspace_id = ${workspaceId}`;
 
 /**

@@ -1,5 +1,11 @@
 import { answerReader } from '../answer.ts';
-import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import {
+  noOptions,
+  type Content,
+  type MediaFacts,
+  type Rules,
+  type ValidationResult,
+} from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { durationOf } from '../validation/amounts.ts';
 import {
@@ -28,6 +34,7 @@ const groups = [
 
 export const rules: Rules = {
   threads: true,
+  options: noOptions,
   // A second write under the same keys is refused, but the post may be edited meanwhile, and then has others. What
   // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
   appearsWithinMs: 60_000,

@@ -1,4 +1,4 @@
-import type { Content, Rules, ValidationResult } from '../content-rules.ts';
+import { noOptions, type Content, type Rules, type ValidationResult } from '../content-rules.ts';
 import { isImage, isVideo, validateFiles, mixtureFaults } from '../validation/files.ts';
 import { asOneText, validateTexts, type TextResult } from '../validation/texts.ts';
 
@@ -30,6 +30,7 @@ const groups = [
 
 export const rules: Rules = {
   threads: false,
+  options: noOptions,
   // Until there is an adapter: what proxies give a server for an answer (nginx' default).
   appearsWithinMs: 60_000,
   validate({ texts: parts, media }: Content): ValidationResult {

@@ -1,4 +1,10 @@
-import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import {
+  noOptions,
+  type Content,
+  type MediaFacts,
+  type Rules,
+  type ValidationResult,
+} from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { numberOf } from '../validation/amounts.ts';
 import {
@@ -26,6 +32,7 @@ const ourNames: Readonly<Record<string, string>> = {
 /** The limits are those that the account's server told when it was connected, or else Mastodon's own. */
 export const rules: Rules = {
   threads: true,
+  options: noOptions,
   // No rule bounds how long a server works on a request whose client is gone. 60 s is what proxies give it
   // (nginx' default for an answer); a status takes a second even on a busy one.
   appearsWithinMs: 60_000,

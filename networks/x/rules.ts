@@ -1,5 +1,5 @@
 import twitterText from 'twitter-text';
-import type { Content, Rules, ValidationResult } from '../content-rules.ts';
+import { noOptions, type Content, type Rules, type ValidationResult } from '../content-rules.ts';
 import { hasType, isVideo, validateFiles, mixtureFaults } from '../validation/files.ts';
 import { validateTexts, type TextResult } from '../validation/texts.ts';
 
@@ -33,6 +33,7 @@ const groups = [
 
 export const rules: Rules = {
   threads: true,
+  options: noOptions,
   // Until there is an adapter: what proxies give a server for an answer (nginx' default).
   appearsWithinMs: 60_000,
   validate(content: Content): ValidationResult {

@@ -1,5 +1,11 @@
 import type { VideoOptions } from '../../domain/post-view.ts';
-import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import {
+  noOptions,
+  type Content,
+  type MediaFacts,
+  type Rules,
+  type ValidationResult,
+} from '../content-rules.ts';
 import { countOf, durationOf, list } from '../validation/amounts.ts';
 import { isImage, isVideo, validateFiles, nameOf } from '../validation/files.ts';
 import { asOneText, isBlank, type TextResult, validateTexts } from '../validation/texts.ts';
@@ -20,6 +26,7 @@ const unverifiedMaxDurationMs = 15 * 60_000;
  */
 export const rules: Rules = {
   threads: false,
+  options: noOptions,
   // Until there is an adapter: what proxies give a server for an answer (nginx' default).
   appearsWithinMs: 60_000,
   validate({ texts: parts, media, video }: Content): ValidationResult {

@@ -1,5 +1,15 @@
 export type Env = Readonly<Record<string, string | undefined>>;
 
+/** Names every setting that is missing or wrong at once, so that a start fails one time and not five. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  /** @param problems A sentence each. */
+  constructor(problems: readonly string[]) {
+    super(`Settings that must be mended:\n- ${problems.join('\n- ')}`);
+  }
+}
+
 /** A setting without the spaces around it; one that is not set or empty is `otherwise`. */
 export const text = (env: Env, name: string, otherwise: string): string =>
   env[name]?.trim() || otherwise;
@@ -20,4 +30,15 @@ export function wholeNumber(
   }
 
   return Number(given);
+}
+
+/** The address of a server, without a slash at the end. @param problems Takes a sentence when the setting is none. */
+export function address(env: Env, name: string, otherwise: string, problems: string[]): string {
+  const given = text(env, name, otherwise);
+  const url = URL.parse(given);
+  if (!url || !/^https?:$/v.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    problems.push(`${name} must be an address such as ${otherwise}, not "${given}".`);
+  }
+
+  return given.replace(/\/+$/v, '');
 }

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { writtenWithinMs } from '../../activities/publish-channel/connection.ts';
 import { timeoutMs } from '../../networks/send-request.ts';
 import { bluesky } from '../../networks/bluesky/adapter.ts';
-import { loadNetworks } from '../../networks/registry.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
@@ -77,7 +77,7 @@ async function targetsOf(claiming: ReturnType<Awaited<ReturnType<typeof postStep
 }
 
 test('a request is over before its network is believed that the post is not there', async (t) => {
-  for (const { id, rules } of Object.values(await loadNetworks())) {
+  for (const { id, rules } of Object.values(await openNetworks({}).load())) {
     t.true(rules.appearsWithinMs >= writtenWithinMs + timeoutMs + 10_000, id);
   }
 });

@@ -1,10 +1,11 @@
+import { openNetworks } from '../../networks/registry.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import type { Command, CommandAnswer } from '../../cli/command.ts';
-import { commands } from '../../cli/commands.ts';
+import type { CommandAnswer } from '../../cli/command.ts';
+import { commandNamed } from '../../cli/commands.ts';
 import { readArguments } from '../../cli/read-arguments.ts';
 import { withSecret } from '../../cli/read-secret.ts';
 import { createSealer } from '../../runtime/secrets.ts';
@@ -74,11 +75,11 @@ export function adminOf({
     run: (...words) => runAdmin(words, settings),
     call: async (...words) => {
       const { command: name, values: given } = readArguments(words);
-      if (name === 'help') {
+      const command = commandNamed(name);
+      if (!command) {
         throw new Error('Help is what a process prints.');
       }
 
-      const command: Command = commands[name];
       const values = await withSecret(command, given);
       if ('runAlone' in command) {
         return command.runAlone(values);
@@ -90,7 +91,8 @@ export function adminOf({
       const workflowLink = (id: string) =>
         `${uiUrl}/namespaces/${temporal.namespace}/workflows/${id}`;
       const quotas = usualQuotas;
-      const its = { orm, em, egress, sealer, publicUrl, workflowLink, quotas, now };
+      const networks = openNetworks({});
+      const its = { orm, em, networks, egress, sealer, publicUrl, workflowLink, quotas, now };
       return command.run(its, values);
     },
   };

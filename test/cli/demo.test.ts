@@ -2,6 +2,7 @@ import test from 'ava';
 import { connectChannel } from '../../cli/channels.ts';
 import type { CommandDeps } from '../../cli/command.ts';
 import { createDemo } from '../../cli/create-demo.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import { createSealer } from '../../runtime/secrets.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { egressTo } from '../networks/connection.ts';
@@ -12,8 +13,9 @@ type Row = { id: string; base_url: string; remote_id: string };
 test('each start moves the demo channels to the sandbox, keeps their ids, and leaves other accounts of that workspace alone', async (t) => {
   const { orm } = await freshDatabase(t);
   const sealer = createSealer('0'.repeat(64));
+  const networks = openNetworks({});
   const demoAt = (url: string) => {
-    const deps = { em: orm.em.fork(), egress: egressTo(t, url), sealer } as CommandDeps;
+    const deps = { em: orm.em.fork(), networks, egress: egressTo(t, url), sealer } as CommandDeps;
     return createDemo(deps, { 'sandbox-url': url });
   };
   const channels = (): Promise<Row[]> =>

@@ -3,15 +3,23 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
-import { commands } from '../../cli/commands.ts';
-import { UsageError } from '../../cli/command.ts';
+import { commandNamed } from '../../cli/commands.ts';
+import { type Command, UsageError } from '../../cli/command.ts';
 import { readArguments } from '../../cli/read-arguments.ts';
 import { withSecret, type SecretSources } from '../../cli/read-secret.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { runAdmin } from './admin.ts';
 
 const secret = 'T0ken-of-mine';
-const mastodon = commands['channel add-mastodon'];
+const commandOf = (name: string): Command => {
+  const command = commandNamed(name);
+  if (!command) {
+    throw new Error(`No command ${name}.`);
+  }
+
+  return command;
+};
+const mastodon = commandOf('channel add-mastodon');
 const words = ['channel', 'add-mastodon', 'w', '--url', 'https://a.example'];
 
 /** What a program pipes in. */
@@ -43,7 +51,7 @@ test('a secret comes by standard input or from a file, without the end of its li
   const file = path.join(await temporaryFolder(t), 'token');
   await writeFile(file, `${secret}\n`);
   t.is((await withSecret(mastodon, { 'token-file': file }, piped('other')))['token'], secret);
-  t.deepEqual(await withSecret(commands['workspace list'], {}, piped(secret)), {});
+  t.deepEqual(await withSecret(commandOf('workspace list'), {}, piped(secret)), {});
 });
 
 test('a person types a secret at a prompt that shows nothing of it', async (t) => {

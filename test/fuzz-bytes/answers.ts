@@ -138,7 +138,7 @@ export const networkProperties = (t: ExecutionContext): Property[] =>
       async (answers) => {
         const http = answering(answers);
         const connection = openConnection(t, account, { http });
-        const parts = [{ key: 'k-0', text: 'Hello', media: [] }];
+        const parts = [{ key: 'k-0', text: 'Hello', media: [], options: {} }];
         try {
           const prepared = await network.prepare(
             connection,

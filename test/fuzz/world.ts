@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { loadNetworks } from '../../networks/registry.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
 import { storeMedia } from '../support/seed-media.ts';
 import { newClient, type Client } from '../support/client.ts';
@@ -36,7 +36,7 @@ export async function makeWorld(t: ExecutionContext): Promise<FuzzWorld> {
 
 async function fillWorkspace(punctual: Punctual, owner: Client): Promise<KnownIds> {
   const { workspaceId } = owner;
-  const channels = await inTurn(Object.keys(await loadNetworks()), (platform) =>
+  const channels = await inTurn(Object.keys(await openNetworks({}).load()), (platform) =>
     addFakeChannel(punctual.deps, workspaceId, platform),
   );
   const posts = await storePosts(punctual.orm.em.fork(), workspaceId, channels);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { createApiKey, createWorkspace } from '../../cli/workspaces.ts';
-import { loadNetworks } from '../../networks/registry.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import { createSealer } from '../../runtime/secrets.ts';
 import { startApiProcess, type ApiProcess } from '../support/api-process.ts';
 import { clientFor, type Client } from '../support/client.ts';
@@ -41,7 +41,7 @@ export async function startService(t: ExecutionContext): Promise<Service> {
   const attacker = await newClient('Attacker');
   const sealer = createSealer(secretKey);
   const channels: string[] = [];
-  for (const platform of Object.keys(await loadNetworks())) {
+  for (const platform of Object.keys(await openNetworks({}).load())) {
     channels.push(await addFakeChannel({ orm, sealer }, attacker.workspaceId, platform));
   }
 

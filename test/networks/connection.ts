@@ -25,12 +25,17 @@ export function openConnection(
   differently: Partial<Connection> = {},
 ): OpenConnection {
   const saved: Json[] = [];
+  const uploads = new Map<string, Json>();
   const { baseUrl = account.baseUrl, session = account.session } = differently;
   return {
     ...account,
     saved,
     saveSession: async (fresh) => {
       saved.push(fresh);
+    },
+    uploadsOf: ({ key }) => uploads.get(key) ?? null,
+    saveUploads: async ({ key }, kept) => {
+      uploads.set(key, kept);
     },
     http: egressTo(t, baseUrl),
     signal: new AbortController().signal,

@@ -9,6 +9,7 @@ export const contentOf = (given: Partial<Content>): Content => ({
   texts: [],
   media: [],
   video: null,
+  options: {},
   ...given,
 });
 
@@ -25,6 +26,7 @@ export const image = (given: Partial<MediaFacts> = {}): MediaFacts => ({
   width: 1200,
   height: 800,
   durationMs: null,
+  altText: null,
   ...given,
 });
 
@@ -36,6 +38,7 @@ export const video = (given: Partial<MediaFacts> = {}): MediaFacts => ({
   width: 1280,
   height: 720,
   durationMs: 10_000,
+  altText: null,
   ...given,
 });
 

@@ -23,6 +23,7 @@ export const fileOf = (bytes: Buffer, facts: Partial<PartMedia>): TestPartMedia 
   width: null,
   height: null,
   durationMs: null,
+  altText: null,
   open: async () => Readable.from([bytes.subarray(0, 100), bytes.subarray(100)]),
   ...facts,
   bytes,

@@ -18,6 +18,7 @@ export function partsWith(media: readonly PartMedia[], ...texts: readonly string
     key: `${run}-${index}`,
     text,
     media: index === 0 ? media : [],
+    options: {},
   }));
 }
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { platforms, rulesOf } from '../../networks/registry.ts';
+import { openNetworks, platforms } from '../../networks/registry.ts';
 import type { Content, MediaFacts } from '../../networks/content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { contentOf, family, filesOf, image, textOf, video } from './content.ts';
@@ -9,7 +9,7 @@ const youtubeOptions = { title: 'A film', made_for_kids: false };
 const everyFact = { width: null, height: null, durationMs: null };
 
 for (const platform of platforms) {
-  const rules = rulesOf[platform];
+  const rules = openNetworks({}).rules[platform];
   const errorsOf = (content: Content) => rules.validate(content, {}).errors;
 
   test(`${platform}: a text and a video go out without a word`, (t) => {
@@ -80,7 +80,7 @@ for (const platform of platforms) {
 
 for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
   test(`${platform}: only the first part of a thread may be without a text, beside a file`, (t) => {
-    const { validate } = rulesOf[platform];
+    const { validate } = openNetworks({}).rules[platform];
     const errorsOfTexts = (...texts: readonly string[]) =>
       validate(contentOf({ texts, media: [image()] }), {}).errors;
     t.deepEqual(errorsOfTexts('', 'Two'), []);
@@ -91,7 +91,8 @@ for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
 
 test('a file is named in one clean line, whatever its name is', (t) => {
   const named = (name: string) =>
-    rulesOf.x.validate(filesOf(image({ name, sizeBytes: 9_000_000 })), {}).errors[0] ?? '';
+    openNetworks({}).rules.x.validate(filesOf(image({ name, sizeBytes: 9_000_000 })), {})
+      .errors[0] ?? '';
   t.regex(named('a\n\u0000b.jpg'), /^"a b\.jpg" is too large/);
   t.regex(named(' '), /^A file is too large/);
   t.true(named('x'.repeat(100_000)).length < 500);
@@ -148,11 +149,12 @@ function* oddContents(count: number): Generator<{ content: Content; settings: Js
     width: pick(amounts),
     height: pick(amounts),
     durationMs: pick(amounts),
+    altText: null,
   });
   const options = () => pick([null, {}, { title: text() }, { title: text(), made_for_kids: true }]);
 
   for (let made = 0; made < count; made += 1) {
-    const content = { texts: some(4, text), media: some(6, file), video: options() };
+    const content = { texts: some(4, text), media: some(6, file), video: options(), options: {} };
     yield { content, settings: pick(oddSettings) };
   }
 }

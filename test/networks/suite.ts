@@ -41,7 +41,7 @@ function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
 
   testIt('a text is validated before it is sent, with the limit and the actual length', (t) => {
     const errorsOf = (text: string) =>
-      network.rules.validate({ texts: [text], media: [], video: null }, {}).errors;
+      network.rules.validate({ texts: [text], media: [], video: null, options: {} }, {}).errors;
     t.deepEqual(errorsOf('short'), []);
     t.regex(errorsOf('x'.repeat(100_000))[0] ?? '', /takes \d+ .*100000\.$/);
   });

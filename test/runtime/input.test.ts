@@ -3,7 +3,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { ConfigError, readConfig } from '../../runtime/config.ts';
+import { ConfigError } from '../../runtime/config/read-values.ts';
+import { readConfig } from '../../runtime/config.ts';
 import { quotas, retentionDays } from '../../runtime/config/limits.ts';
 
 const needed = {

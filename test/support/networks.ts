@@ -1,6 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
-import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
-import { rulesOf } from '../../networks/registry.ts';
+import { noOptions, type Rules, type RulesByPlatform } from '../../networks/content-rules.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import {
   type Connection,
   type Finding,
@@ -39,6 +39,7 @@ const noAnswer = (): NetworkError =>
 
 const acceptsAll: Rules = {
   threads: true,
+  options: noOptions,
   appearsWithinMs: 0,
   validate: ({ texts }) => ({
     errors: [],
@@ -231,6 +232,6 @@ export function timedNetwork(): TimedNetwork {
 
 /** What the API and the workers know of each network, where some are fakes. */
 export const rulesIn = (networks: Readonly<Record<string, Network>>): RulesByPlatform => ({
-  ...rulesOf,
+  ...openNetworks({}).rules,
   ...Object.fromEntries(Object.entries(networks).map(([platform, { rules }]) => [platform, rules])),
 });

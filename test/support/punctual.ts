@@ -10,7 +10,7 @@ import type { ActivityDeps } from '../../activities/deps.ts';
 import type { Orm } from '../../db/orm.ts';
 import type { Network } from '../../networks/network.ts';
 import { rulesIn } from './networks.ts';
-import { loadNetworks } from '../../networks/registry.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { quotas as readQuotas, type RateLimits } from '../../runtime/config/limits.ts';
 import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
@@ -87,7 +87,8 @@ export type ApiOptions = Patience & {
 };
 
 /** Loaded where they are used: Bluesky's lexicon alone takes half a second of processor time. */
-const realNetworks = async (): Promise<Readonly<Record<string, Network>>> => loadNetworks();
+const realNetworks = async (): Promise<Readonly<Record<string, Network>>> =>
+  openNetworks({}).load();
 
 /** Starts an API on a real socket, without workers. */
 export async function startApi(t: ExecutionContext, options: ApiOptions = {}): Promise<Punctual> {

@@ -72,7 +72,7 @@ const answer = (status: number, body: object): EgressResponse => ({
 });
 
 const lookFor = (t: Parameters<typeof openConnection>[0], http: Egress, text: string) => {
-  const part: PreparedPart = { key: 'k', text, media: [], data: { sinceId: '1000' } };
+  const part: PreparedPart = { key: 'k', text, media: [], options: {}, data: { sinceId: '1000' } };
   return mastodon.reconcile(openConnection(t, account, { http }), { parts: [part], sent: [] });
 };
 

@@ -1,0 +1,22 @@
+import type { Env } from '../runtime/config/read-values.ts';
+import type { Rules } from './content-rules.ts';
+import type { Connector, Network } from './network.ts';
+
+/**
+ * What the folder of a network exports for the registry.
+ *
+ * @param env Holds the network's own settings: `PUNCTUAL_<NETWORK>_…`.
+ * @param problems Takes a sentence for each setting that is wrong.
+ */
+export type Entry = (
+  env: Env,
+  problems: string[],
+) => {
+  readonly rules: Rules;
+  /**
+   * Loads the adapter, where there is one. Bluesky's lexicon alone takes half a second of processor time, and a process
+   * that publishes nothing needs the rules only.
+   */
+  readonly adapter?: () => Promise<Network>;
+  readonly connector?: Connector;
+};

@@ -1,0 +1,16 @@
+import type { Entry } from '../entry.ts';
+import { connectMastodon } from './connect.ts';
+import { rules } from './rules.ts';
+
+export const mastodon: Entry = () => ({
+  rules,
+  adapter: async () => (await import('./adapter.ts')).mastodon,
+  connector: {
+    summary: 'Connects a Mastodon account, or one of a server that speaks its API.',
+    options: { url: { placeholder: 'https://mastodon.example', required: true } },
+    secret: 'token',
+    connect: (http, { url: baseUrl = '', token: accessToken = '' }) =>
+      connectMastodon(http, { baseUrl, accessToken }),
+    sandbox: (url) => ({ url, token: 'demo' }),
+  },
+});

@@ -1,0 +1,4 @@
+import type { Entry } from '../entry.ts';
+import { rules } from './rules.ts';
+
+export const x: Entry = () => ({ rules });
