@@ -1,5 +1,6 @@
 import type { VideoOptions } from '../domain/post-view.ts';
 import type { Json } from '../domain/json-schema.ts';
+import type { Limits } from './validation/limits.ts';
 
 /** What is known of an attached file, read from its bytes. */
 export type MediaFacts = {
@@ -20,11 +21,12 @@ export type MediaFacts = {
 /** What a post's owner chose for one channel, over the channel's defaults. Each network's `rules.options` says its shape. */
 export type Options = Readonly<Record<string, Json>>;
 
-/** What one channel is to publish: its own texts, in order, with the files of the first one. */
+/** What one channel is to publish: its own texts, in order, each with its files. */
 export type Content = {
   /** One text for a single post. Empty, or one empty string, for a post of media only. */
   readonly texts: readonly string[];
-  readonly media: readonly MediaFacts[];
+  /** The files of each text, in the order of the texts; those of a post of media only stand first. */
+  readonly media: readonly (readonly MediaFacts[])[];
   readonly video: VideoOptions | null;
   readonly options: Options;
 };
@@ -61,6 +63,12 @@ export type Rules = {
    * and edited by then, and goes out under another key.
    */
   readonly appearsWithinMs: number;
+  /**
+   * What it takes, as data. `validate` goes by it, and `GET /networks` shows it. Pure; never throws.
+   *
+   * @param settings As of `validate`.
+   */
+  limits(settings: Json): Limits;
   /**
    * Validates what a channel is to publish. Pure; never throws.
    *

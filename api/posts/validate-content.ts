@@ -28,7 +28,10 @@ export function validateContent(
     const alike = JSON.stringify([channel.platform, channel.settings, override]);
     const result =
       known.get(alike) ??
-      network.validate({ texts, media, video: content.video, options: {} }, channel.settings);
+      network.validate(
+        { texts, media: [media], video: content.video, options: {} },
+        channel.settings,
+      );
     known.set(alike, result);
     const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
     return isJoined

@@ -8,29 +8,48 @@ import {
 } from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { durationOf } from '../validation/amounts.ts';
-import {
-  hasType,
-  isImage,
-  isVideo,
-  validateFiles,
-  mixtureFaults,
-  nameOf,
-} from '../validation/files.ts';
-import { countGraphemes, validateTexts, type TextResult } from '../validation/texts.ts';
+import { validateByLimits } from '../validation/content.ts';
+import { hasType, isImage, isVideo, nameOf } from '../validation/files.ts';
+import type { Limits } from '../validation/limits.ts';
+import { countGraphemes } from '../validation/texts.ts';
 
-/** Both count: a text of emoji families reaches the bytes first. Source: lexicon `app.bsky.feed.post`. */
-const maxGraphemes = 300;
-const maxBytes = 3000;
-
-/** Source: lexicon `app.bsky.embed.images`, which takes images of all types. */
-const image = { kind: 'an image', maxBytes: 2_000_000 };
 /** What Bluesky's apps take; the servers do not look. */
 const appMaxDurationMs = 3 * 60_000;
 
-const groups = [
-  { one: 'image', max: 4, has: isImage },
-  { one: 'video', max: 1, has: isVideo },
+/** Both lengths count: a text of emoji families reaches the bytes first. Source: lexicon `app.bsky.feed.post`. */
+const text: Limits['text'] = [
+  {
+    max: 300,
+    unit: 'graphemes',
+    linkLength: null,
+    emoji: null,
+    counting: 'Grapheme clusters: characters as people see them, so the emoji of a family is 1.',
+    measure: countGraphemes,
+  },
+  {
+    max: 3000,
+    unit: 'bytes',
+    linkLength: null,
+    emoji: null,
+    counting: 'Bytes of UTF-8.',
+    measure: (given) => Buffer.byteLength(given),
+  },
 ];
+
+const limitsOf = (settings: Json): Limits => ({
+  name: 'Bluesky',
+  text,
+  files: [
+    // Source: lexicon `app.bsky.embed.images`, which takes images of all types.
+    { one: 'image', max: 4, types: ['image/*'], maxBytes: 2_000_000 },
+    {
+      one: 'video',
+      max: 1,
+      types: ['video/mp4'],
+      maxBytes: blueskySettings(settings).maxVideoBytes,
+    },
+  ],
+});
 
 export const rules: Rules = {
   threads: true,
@@ -38,37 +57,10 @@ export const rules: Rules = {
   // A second write under the same keys is refused, but the post may be edited meanwhile, and then has others. What
   // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
   appearsWithinMs: 60_000,
-  validate(content: Content, settings: Json): ValidationResult {
-    const { media } = content;
-    const { texts, errors } = validateTexts(content, 'Bluesky', validateText);
-    const mixture = mixtureFaults(media, groups, 'Bluesky');
-    const video = { kind: 'a video', maxBytes: blueskySettings(settings).maxVideoBytes };
-    const files = validateFiles(media, { 'image/*': image, 'video/mp4': video }, 'Bluesky');
-    return {
-      errors: [...errors, ...mixture, ...files.errors],
-      warnings: [...files.warnings, ...media.flatMap(showsOtherwise)],
-      texts,
-    };
-  },
+  limits: limitsOf,
+  validate: (content: Content, settings: Json): ValidationResult =>
+    validateByLimits(content, limitsOf(settings), { fileWarnings: showsOtherwise }),
 };
-
-function validateText(text: string): TextResult {
-  const graphemes = { length: countGraphemes(text), limit: maxGraphemes, unit: 'graphemes' };
-  const bytes = { length: Buffer.byteLength(text), limit: maxBytes, unit: 'bytes' };
-  const words = [
-    [graphemes, 'characters'],
-    [bytes, 'bytes of UTF-8'],
-  ] as const;
-  return {
-    // The one that is nearer to its limit is the one to keep an eye on.
-    measure: bytes.length / maxBytes > graphemes.length / maxGraphemes ? bytes : graphemes,
-    errors: words.flatMap(([{ length, limit }, unit]) =>
-      length > limit
-        ? [`The text is too long for Bluesky: it takes ${limit} ${unit}, and this is ${length}.`]
-        : [],
-    ),
-  };
-}
 
 const shown = hasType('image/jpeg', 'image/png', 'image/webp');
 

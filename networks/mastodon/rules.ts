@@ -7,18 +7,11 @@ import {
 } from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { numberOf } from '../validation/amounts.ts';
-import {
-  isImage,
-  isVideo,
-  validateFiles,
-  mixtureFaults,
-  nameOf,
-  type TypeRules,
-} from '../validation/files.ts';
-import { countGraphemes, type TextResult, validateTexts } from '../validation/texts.ts';
+import { validateByLimits } from '../validation/content.ts';
+import { nameOf } from '../validation/files.ts';
+import type { Limits } from '../validation/limits.ts';
+import { countGraphemes } from '../validation/texts.ts';
 import { mastodonSettings, type MastodonSettings } from './settings.ts';
-
-const server = 'this Mastodon server';
 
 /** Of Mastodon itself, for GIFs alone; no server tells it. */
 const maxGifPixels = 1280 * 720;
@@ -36,48 +29,50 @@ export const rules: Rules = {
   // No rule bounds how long a server works on a request whose client is gone. 60 s is what proxies give it
   // (nginx' default for an answer); a status takes a second even on a busy one.
   appearsWithinMs: 60_000,
-  validate(content: Content, settings: Json): ValidationResult {
-    const { media } = content;
-    const limits = mastodonSettings(settings);
-    const { texts, errors } = validateTexts(content, server, (text) => validateText(text, limits));
-    const mixture = mixtureFaults(media, groupsOf(limits), server);
-    const files = validateFiles(media, typeRulesOf(limits), server);
-    return {
-      errors: [...errors, ...mixture, ...files.errors],
-      warnings: [...files.warnings, ...media.flatMap(gifWarnings)],
-      texts,
-    };
-  },
+  limits: (settings: Json): Limits => limitsOf(mastodonSettings(settings)),
+  validate: (content: Content, settings: Json): ValidationResult =>
+    validateByLimits(content, limitsOf(mastodonSettings(settings)), {
+      fileWarnings: gifWarnings,
+    }),
 };
 
-function validateText(text: string, limits: MastodonSettings): TextResult {
-  const { maxCharacters: limit, charactersReservedPerUrl } = limits;
-  const length = statusLength(text, charactersReservedPerUrl);
-  return {
-    measure: { length, limit, unit: 'characters' },
-    errors:
-      length > limit
-        ? [
-            `The text is too long for ${server}: it takes ${limit} characters (a link counts ${charactersReservedPerUrl}), and this is ${length}.`,
-          ]
-        : [],
-  };
-}
+const limitsOf = (server: MastodonSettings): Limits => ({
+  name: 'this Mastodon server',
+  text: [
+    {
+      max: server.maxCharacters,
+      unit: 'characters',
+      linkLength: server.charactersReservedPerUrl,
+      emoji: null,
+      counting:
+        'Grapheme clusters: characters as people see them. Of a mention only what stands before the second @ counts.',
+      measure: (text) => statusLength(text, server.charactersReservedPerUrl),
+    },
+  ],
+  files: filesOf(server),
+});
 
-const groupsOf = ({ maxMediaAttachments }: MastodonSettings) => [
-  { one: 'image', max: maxMediaAttachments, has: isImage },
-  { one: 'video', max: Math.min(1, maxMediaAttachments), has: isVideo },
-];
-
-function typeRulesOf(limits: MastodonSettings): TypeRules {
-  const { maxImageBytes, maxImagePixels, maxVideoBytes, maxVideoPixels } = limits;
-  const image = { kind: 'an image', maxBytes: maxImageBytes, maxPixels: maxImagePixels };
-  const video = { kind: 'a video', maxBytes: maxVideoBytes, maxPixels: maxVideoPixels };
-  const rulesByType = limits.mediaTypes.map((type) => {
-    const rule = type.startsWith('image/') ? image : video;
-    return [ourNames[type] ?? type, rule] as const;
-  });
-  return Object.fromEntries(rulesByType);
+function filesOf(server: MastodonSettings): Limits['files'] {
+  const types = server.mediaTypes.map((type) => ourNames[type] ?? type);
+  const most = server.maxMediaAttachments;
+  return [
+    {
+      one: 'image',
+      max: most,
+      types: types.filter((type) => type.startsWith('image/')),
+      maxBytes: server.maxImageBytes,
+      maxPixels: server.maxImagePixels,
+      maxAltText: server.maxDescription,
+    },
+    {
+      one: 'video',
+      max: Math.min(1, most),
+      types: types.filter((type) => type.startsWith('video/')),
+      maxBytes: server.maxVideoBytes,
+      maxPixels: server.maxVideoPixels,
+      maxAltText: server.maxDescription,
+    },
+  ];
 }
 
 function gifWarnings(file: MediaFacts): string[] {

@@ -17,6 +17,8 @@ export type MastodonSettings = {
   readonly maxVideoBytes: number;
   /** Width times height. */
   readonly maxVideoPixels: number;
+  /** Of an image's or a video's description, in characters. */
+  readonly maxDescription: number;
 };
 
 /** Of Mastodon itself, which has raised some over time: these are those since version 4.3. */
@@ -41,6 +43,7 @@ const defaults: MastodonSettings = {
   maxImagePixels: 7680 * 4320,
   maxVideoBytes: 99 * 1024 * 1024,
   maxVideoPixels: 3840 * 2160,
+  maxDescription: 1500,
 };
 
 const positive = { type: 'integer', minimum: 1 };
@@ -61,6 +64,7 @@ const schemas: Record<keyof MastodonSettings, object> = {
   maxImagePixels: positive,
   maxVideoBytes: positive,
   maxVideoPixels: positive,
+  maxDescription: positive,
 };
 
 const read = answerReader<Partial<MastodonSettings>>({ type: 'object', properties: schemas });
@@ -107,6 +111,7 @@ export function settingsOf({ configuration }: Instance): Partial<MastodonSetting
     maxImagePixels: media?.['image_matrix_limit'],
     maxVideoBytes: media?.['video_size_limit'],
     maxVideoPixels: media?.['video_matrix_limit'],
+    maxDescription: media?.['description_limit'],
   };
   return Object.fromEntries(
     readers.flatMap(({ name, read: readOne }) => {

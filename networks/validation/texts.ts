@@ -1,48 +1,92 @@
 import type { Content, Measure } from '../content-rules.ts';
-
-export type TextResult = { readonly measure: Measure; readonly errors: readonly string[] };
+import type { Limits, TextLimit, TextUnit } from './limits.ts';
 
 /** Whitespace alone is no text: every network trims it away. */
 export const isBlank = (text: string): boolean => text.trim() === '';
+
+/** What a network has against a text that is not too long. */
+export type TextFaults = (text: string) => readonly string[];
 
 /**
  * Validates each text by itself: what it measures, and what its network has against it. In a thread of several texts
  * each sentence begins with the part that it is about.
  *
- * @param network As people call it, for messages: `Bluesky`.
- * @param validateText Called with every text, the blank ones included; its errors count only for texts that are not blank.
+ * @param more Called with texts that are not too long: patterns of others may take their time with long ones.
  */
 export function validateTexts(
-  content: Pick<Content, 'texts' | 'media'>,
-  network: string,
-  validateText: (text: string) => TextResult,
+  { texts, media }: Pick<Content, 'texts' | 'media'>,
+  { name, text: limits }: Pick<Limits, 'name' | 'text'>,
+  more: TextFaults = () => [],
 ): { readonly texts: readonly Measure[]; readonly errors: readonly string[] } {
-  const { texts, media } = content;
-  const results = texts.map(validateText);
-  const measures = results.map(({ measure }) => measure);
-  if (texts.every(isBlank) && media.length === 0) {
-    return { texts: measures, errors: [`There is neither a text nor a file for ${network}.`] };
+  const measured = texts.map((text) => measure(text, limits));
+  const measures = measured.flatMap((all) => nearest(all) ?? []);
+  if (texts.every(isBlank) && media.flat().length === 0) {
+    return { texts: measures, errors: [`There is neither a text nor a file for ${name}.`] };
   }
 
-  const errors = results.flatMap(({ errors: faults }, index) => {
-    const where = texts.length > 1 ? `Part ${index + 1}: ` : '';
-    if (!isBlank(texts[index] ?? '')) {
-      return faults.map((fault) => where + fault);
+  const errors = texts.flatMap((text, index) => {
+    const where = wherePart(texts, index);
+    if (isBlank(text)) {
+      const hasFile = (media[index] ?? []).length > 0;
+      return hasFile ? [] : [`${where}There is no text in it.`];
     }
 
-    // The files go with the first part, and may stand alone there.
-    return index > 0 || media.length === 0 ? [`${where}There is no text in it.`] : [];
+    const lengths = (measured[index] ?? []).flatMap((one) => lengthFault(one, name));
+    const faults = lengths.length > 0 ? lengths : more(text);
+    return faults.map((fault) => where + fault);
   });
   return { texts: measures, errors };
 }
 
+/** How sentences about a part of a thread begin; a single post has no parts. */
+export const wherePart = (texts: readonly string[], index: number): string =>
+  texts.length > 1 ? `Part ${index + 1}: ` : '';
+
+type Measured = { readonly limit: TextLimit; readonly length: number };
+
+const measure = (text: string, limits: readonly TextLimit[]): Measured[] =>
+  limits.map((limit) => ({ limit, length: limit.measure(text) }));
+
+/** The one that is nearest to its limit is the one to keep an eye on. */
+function nearest(measured: readonly Measured[]): Measure | undefined {
+  const share = ({ length, limit: { max } }: Measured) => length / max;
+  const [first] = measured.toSorted((a, b) => share(b) - share(a));
+  return first && { length: first.length, limit: first.limit.max, unit: first.limit.unit };
+}
+
+const unitWords: Readonly<Record<TextUnit, string>> = {
+  characters: 'characters',
+  graphemes: 'characters',
+  bytes: 'bytes of UTF-8',
+};
+
+function lengthFault({ limit, length }: Measured, network: string): string[] {
+  const { max, unit, linkLength, emoji, subject = 'it' } = limit;
+  if (length <= max) {
+    return [];
+  }
+
+  const weights = [
+    ...(linkLength === null ? [] : [['a link', linkLength] as const]),
+    ...(emoji === null ? [] : [['an emoji', emoji] as const]),
+  ];
+  const words = weights.map(([what, weight], n) => `${what} ${n === 0 ? 'counts ' : ''}${weight}`);
+  const counting = words.length > 0 ? ` (${words.join(', ')})` : '';
+  return [
+    `The text is too long for ${network}: ${subject} takes ${max} ${unitWords[unit]}${counting}, and this is ${length}.`,
+  ];
+}
+
 /**
- * The one text that a network without threads gets: the parts joined by a blank line.
+ * What a network without threads gets: one text, the parts joined by a blank line, with the files of all of them.
  *
  * The caller has joined them already when it keeps to the contract; this holds for one that has not.
  */
-export const asOneText = (texts: readonly string[]): readonly string[] =>
-  texts.length > 1 ? [texts.join('\n\n')] : texts;
+export const asOnePost = ({ texts, media, ...rest }: Content): Content => ({
+  ...rest,
+  texts: texts.length > 1 ? [texts.join('\n\n')] : texts,
+  media: [media.flat()],
+});
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 

@@ -1,62 +1,58 @@
 import twitterText from 'twitter-text';
 import { noOptions, type Content, type Rules, type ValidationResult } from '../content-rules.ts';
-import { hasType, isVideo, validateFiles, mixtureFaults } from '../validation/files.ts';
-import { validateTexts, type TextResult } from '../validation/texts.ts';
+import { validateByLimits } from '../validation/content.ts';
+import type { Limits } from '../validation/limits.ts';
 
-const maxLength = 280;
 const maxCashtags = 1;
 
 /** X counts a MB as 1024 × 1024 bytes. Source: https://docs.x.com/x-api/media/quickstart/best-practices */
 const megabyte = 1024 * 1024;
-const image = { kind: 'an image', maxBytes: 5 * megabyte };
-const video = {
-  kind: 'a video',
-  maxBytes: 512 * megabyte,
-  minDurationMs: 500,
-  maxDurationMs: 140_000,
-  maxAspect: 3,
+const limits: Limits = {
+  name: 'X',
+  text: [
+    {
+      max: 280,
+      unit: 'characters',
+      linkLength: 23,
+      emoji: '2',
+      counting:
+        "Weighted as by X's library twitter-text: most characters count 1, emoji and those of Chinese, Japanese and Korean 2, and every link 23.",
+      measure: weightedLength,
+    },
+  ],
+  files: [
+    {
+      one: 'image',
+      max: 4,
+      types: ['image/jpeg', 'image/png', 'image/webp'],
+      maxBytes: 5 * megabyte,
+      maxAltText: 1000,
+    },
+    { one: 'GIF', max: 1, types: ['image/gif'], maxBytes: 15 * megabyte, maxAltText: 1000 },
+    {
+      one: 'video',
+      max: 1,
+      types: ['video/mp4', 'video/quicktime'],
+      maxBytes: 512 * megabyte,
+      minDurationMs: 500,
+      maxDurationMs: 140_000,
+      maxAspect: 3,
+    },
+  ],
 };
-const typeRules = {
-  'image/jpeg': image,
-  'image/png': image,
-  'image/webp': image,
-  'image/gif': { kind: 'a GIF', maxBytes: 15 * megabyte },
-  'video/mp4': video,
-  'video/quicktime': video,
-};
-
-const groups = [
-  { one: 'image', max: 4, has: hasType('image/jpeg', 'image/png', 'image/webp') },
-  { one: 'GIF', max: 1, has: hasType('image/gif') },
-  { one: 'video', max: 1, has: isVideo },
-];
 
 export const rules: Rules = {
   threads: true,
   options: noOptions,
   // Until there is an adapter: what proxies give a server for an answer (nginx' default).
   appearsWithinMs: 60_000,
-  validate(content: Content): ValidationResult {
-    const { texts, errors } = validateTexts(content, 'X', validateText);
-    const mixture = mixtureFaults(content.media, groups, 'X');
-    const files = validateFiles(content.media, typeRules, 'X');
-    return { errors: [...errors, ...mixture, ...files.errors], warnings: files.warnings, texts };
-  },
+  limits: () => limits,
+  validate: (content: Content): ValidationResult =>
+    validateByLimits(content, limits, { text: contentFaults }),
 };
 
-function validateText(text: string): TextResult {
-  const length = weightedLength(text);
-  return {
-    measure: { length, limit: maxLength, unit: 'characters' },
-    errors: length > maxLength ? [tooLong(length)] : contentFaults(text),
-  };
-}
-
-const tooLong = (length: number): string =>
-  `The text is too long for X: it takes ${maxLength} characters (a link counts 23, an emoji 2), and this is ${length}.`;
-
 /** Only for texts that are short enough to be looked through by patterns that are not ours. */
-function contentFaults(text: string): string[] {
+function contentFaults(text: string): readonly string[] {
   const faults: string[] = [];
   const cashtags = twitterText.extractCashtags(text).map((tag) => `$${tag}`);
   if (cashtags.length > maxCashtags) {

@@ -6,16 +6,39 @@ import {
   type Rules,
   type ValidationResult,
 } from '../content-rules.ts';
-import { countOf, durationOf, list } from '../validation/amounts.ts';
-import { isImage, isVideo, validateFiles, nameOf } from '../validation/files.ts';
-import { asOneText, isBlank, type TextResult, validateTexts } from '../validation/texts.ts';
+import { durationOf } from '../validation/amounts.ts';
+import { validateByLimits } from '../validation/content.ts';
+import { nameOf } from '../validation/files.ts';
+import type { Limits } from '../validation/limits.ts';
+import { asOnePost, isBlank } from '../validation/texts.ts';
 
-/** Source: https://developers.google.com/youtube/v3/docs/videos (`snippet.title`, `snippet.description`) */
-const maxDescriptionBytes = 5000;
 const forbidden = /[<>]/g;
 
-const typeRules = {
-  'video/*': { kind: 'a video', maxBytes: 256 * 1024 ** 3, maxDurationMs: 12 * 3_600_000 },
+/** Source: https://developers.google.com/youtube/v3/docs/videos (`snippet.title`, `snippet.description`) */
+const limits: Limits = {
+  name: 'YouTube',
+  text: [
+    {
+      max: 5000,
+      unit: 'bytes',
+      linkLength: null,
+      emoji: null,
+      subject: 'a description',
+      counting: 'Bytes of UTF-8.',
+      measure: (text) => Buffer.byteLength(text),
+    },
+  ],
+  files: [
+    {
+      one: 'video',
+      min: 1,
+      max: 1,
+      types: ['video/*'],
+      maxBytes: 256 * 1024 ** 3,
+      maxDurationMs: 12 * 3_600_000,
+    },
+  ],
+  required: ['video.made_for_kids'],
 };
 /** Of channels that have not been verified; whether one has been, only YouTube knows. */
 const unverifiedMaxDurationMs = 15 * 60_000;
@@ -29,25 +52,22 @@ export const rules: Rules = {
   options: noOptions,
   // Until there is an adapter: what proxies give a server for an answer (nginx' default).
   appearsWithinMs: 60_000,
-  validate({ texts: parts, media, video }: Content): ValidationResult {
-    const joined = asOneText(parts);
-    const { texts, errors } = validateTexts(
-      { texts: joined, media },
-      'YouTube',
-      validateDescription,
-    );
-    const title = titleOf(joined[0] ?? '', video);
-    const videos = media.filter(isVideo);
-    const files = validateFiles(videos, typeRules, 'YouTube');
+  limits: () => limits,
+  validate(content: Content): ValidationResult {
+    const post = asOnePost(content);
+    const { video } = post;
+    const title = titleOf(post.texts[0] ?? '', video);
+    const { texts, errors, warnings } = validateByLimits(post, limits, {
+      text: (text) => forbiddenFaults(text, 'a description'),
+      fileWarnings: lengthWarnings,
+    });
     return {
       errors: [
         ...errors,
         ...titleFaults(title),
         ...(video?.made_for_kids === undefined ? [audienceFault] : []),
-        ...(videos.length === 1 && media.length === 1 ? [] : [mediaFault(media)]),
-        ...files.errors,
       ],
-      warnings: [...titleWarnings(title), ...files.warnings, ...videos.flatMap(lengthWarnings)],
+      warnings: [...titleWarnings(title), ...warnings],
       texts,
     };
   },
@@ -55,18 +75,6 @@ export const rules: Rules = {
 
 const audienceFault =
   'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.';
-
-function validateDescription(text: string): TextResult {
-  const bytes = Buffer.byteLength(text);
-  const tooLong = `The text is too long for YouTube: a description takes ${maxDescriptionBytes} bytes of UTF-8, and this is ${bytes}.`;
-  return {
-    measure: { length: bytes, limit: maxDescriptionBytes, unit: 'bytes' },
-    errors: [
-      ...(bytes > maxDescriptionBytes ? [tooLong] : []),
-      ...forbiddenFaults(text, 'a description'),
-    ],
-  };
-}
 
 function titleFaults(title: Title | null): string[] {
   if (!title) {
@@ -85,16 +93,6 @@ function titleFaults(title: Title | null): string[] {
 function forbiddenFaults(text: string, where: string): string[] {
   const count = text.match(forbidden)?.length ?? 0;
   return count > 0 ? [`YouTube takes no < and no > in ${where}, and this has ${count}.`] : [];
-}
-
-function mediaFault(media: readonly MediaFacts[]): string {
-  const counts = [
-    [media.filter(isVideo).length, 'video'],
-    [media.filter(isImage).length, 'image'],
-    [media.filter((file) => !isVideo(file) && !isImage(file)).length, 'other file'],
-  ] as const;
-  const actual = list(counts.flatMap(([count, one]) => (count > 0 ? [countOf(count, one)] : [])));
-  return `A post for YouTube is exactly 1 video and no other file, and this has ${actual || 'none'}.`;
 }
 
 const titleWarnings = (title: Title | null): string[] =>

@@ -5,7 +5,7 @@ const networks = ['test/networks'];
 /** What the networks take, what their errors mean, and how a lost post is found. */
 export const networkMutations: readonly Mutation[] = [
   ...mutationsOf('networks/x/rules.ts', networks, [
-    ['281 characters fit X', 'errors: length > maxLength ?', 'errors: length > maxLength + 1 ?'],
+    ['281 characters fit X', 'max: 280', 'max: 281'],
     ['two cashtags are taken', 'maxCashtags = 1', 'maxCashtags = 2'],
   ]),
   ...mutationsOf('networks/linkedin/rules.ts', networks, [
@@ -21,8 +21,16 @@ export const networkMutations: readonly Mutation[] = [
       'maxTitleLength',
     ],
   ]),
-  ...mutationsOf('networks/bluesky/rules.ts', networks, [
-    ['bytes are not counted', 'length > limit\n', "length > limit && unit === 'characters'\n"],
+  ...mutationsOf('networks/validation/texts.ts', networks, [
+    ['bytes are not counted', 'if (length <= max) {', "if (length <= max || unit === 'bytes') {"],
+    [
+      'any part of a thread may be without a text',
+      'const hasFile = (media[index] ?? []).length > 0;',
+      'const hasFile = true;',
+    ],
+  ]),
+  ...mutationsOf('networks/validation/content.ts', networks, [
+    ['the files of later parts are not looked at', 'Math.max(1, content.texts.length)', '1'],
   ]),
   ...mutationsOf('networks/bluesky/session.ts', networks, [
     [

@@ -4,13 +4,20 @@ import type { Json } from '../../domain/json-schema.ts';
 
 export const family = '👩‍👩‍👧‍👦';
 
+export type Given = Partial<Omit<Content, 'media'>> & {
+  /** Of the first part. */
+  readonly media?: readonly MediaFacts[];
+  /** Of the second part and those after it. */
+  readonly later?: Content['media'];
+};
+
 /** What a channel is to publish: nothing but what the test names. */
-export const contentOf = (given: Partial<Content>): Content => ({
+export const contentOf = ({ media = [], later = [], ...given }: Given): Content => ({
   texts: [],
-  media: [],
   video: null,
   options: {},
   ...given,
+  media: [media, ...later],
 });
 
 export const textOf = (...texts: readonly string[]): Content => contentOf({ texts });

@@ -89,6 +89,32 @@ for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
   });
 }
 
+for (const platform of ['x', 'bluesky', 'mastodon'] as const) {
+  test(`${platform}: each part of a thread has files of its own, and they are told apart`, (t) => {
+    const { validate } = openNetworks({}).rules[platform];
+    const thread = (...second: readonly MediaFacts[]) =>
+      contentOf({ texts: ['One', 'Two'], media: [video()], later: [second] });
+    t.deepEqual(validate(thread(image(), image()), {}).errors, []);
+    t.deepEqual(validate(contentOf({ texts: ['One', ''], later: [[image()]] }), {}).errors, []);
+    const [error = '', ...more] = validate(thread(image(), video()), {}).errors;
+    t.regex(error, /^Part 2: .* takes up to 4 images.*there are 1 image and 1 video\.$/v);
+    t.deepEqual(more, []);
+  });
+}
+
+for (const platform of ['x', 'linkedin', 'mastodon'] as const) {
+  test(`${platform}: an alt text is as long as the network takes it, and no longer`, (t) => {
+    const { limits, validate } = openNetworks({}).rules[platform];
+    const [most = 0] = limits({}).files.flatMap(({ maxAltText }) => maxAltText ?? []);
+    const described = (length: number) => filesOf(image({ altText: 'x'.repeat(length) }));
+    t.deepEqual(validate(described(most), {}).errors, []);
+    const [error = ''] = validate(described(most + 1), {}).errors;
+    const [limit, length] = [most.toLocaleString('en-US'), (most + 1).toLocaleString('en-US')];
+    t.true(error.startsWith('The alt text of "photo.jpg" is too long for '), error);
+    t.true(error.endsWith(`up to ${limit} characters, and this has ${length}.`), error);
+  });
+}
+
 test('a file is named in one clean line, whatever its name is', (t) => {
   const named = (name: string) =>
     openNetworks({}).rules.x.validate(filesOf(image({ name, sizeBytes: 9_000_000 })), {})
@@ -149,12 +175,13 @@ function* oddContents(count: number): Generator<{ content: Content; settings: Js
     width: pick(amounts),
     height: pick(amounts),
     durationMs: pick(amounts),
-    altText: null,
+    altText: pick([null, text()]),
   });
   const options = () => pick([null, {}, { title: text() }, { title: text(), made_for_kids: true }]);
 
   for (let made = 0; made < count; made += 1) {
-    const content = { texts: some(4, text), media: some(6, file), video: options(), options: {} };
+    const media = some(3, () => some(6, file));
+    const content = { texts: some(4, text), media, video: options(), options: {} };
     yield { content, settings: pick(oddSettings) };
   }
 }

@@ -41,6 +41,7 @@ const acceptsAll: Rules = {
   threads: true,
   options: noOptions,
   appearsWithinMs: 0,
+  limits: () => ({ name: 'the fake network', text: [], files: [] }),
   validate: ({ texts }) => ({
     errors: [],
     warnings: [],

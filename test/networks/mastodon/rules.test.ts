@@ -183,6 +183,7 @@ test('every limit that a server tells is kept', (t) => {
         video_size_limit: 6,
         video_frame_rate_limit: 7,
         video_matrix_limit: 8,
+        description_limit: 9,
       },
     },
   });
@@ -195,6 +196,7 @@ test('every limit that a server tells is kept', (t) => {
     maxImagePixels: 5,
     maxVideoBytes: 6,
     maxVideoPixels: 8,
+    maxDescription: 9,
   });
   t.deepEqual(mastodonSettings(settings), settings);
 });

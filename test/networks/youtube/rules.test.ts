@@ -2,14 +2,14 @@ import test from 'ava';
 import type { VideoOptions } from '../../../domain/post-view.ts';
 import type { Content } from '../../../networks/content-rules.ts';
 import { rules as youtubeRules, titleOf } from '../../../networks/youtube/rules.ts';
-import { against, contentOf, family, image, video } from '../content.ts';
+import { against, contentOf, family, image, video, type Given } from '../content.ts';
 
 const youtube = against(youtubeRules);
 
 const options: VideoOptions = { title: 'A film', made_for_kids: false };
 
 /** A video that YouTube takes, apart from what the test changes. */
-const film = (given: Partial<Content> = {}): Content =>
+const film = (given: Given = {}): Content =>
   contentOf({ texts: ['About it'], media: [video()], video: options, ...given });
 
 const titled = (title: string): Content => film({ video: { ...options, title } });
@@ -30,13 +30,14 @@ test('it must be said whether a video is made for kids', (t) => {
 });
 
 test('a post is exactly one video', (t) => {
-  const needs = 'A post for YouTube is exactly 1 video and no other file, and this has';
-  youtube.refuses(t, film({ media: [] }), `${needs} none.`);
-  youtube.refuses(t, film({ media: [video(), video()] }), `${needs} 2 videos.`);
-  youtube.refuses(t, film({ media: [video(), image()] }), `${needs} 1 video and 1 image.`);
-  youtube.refuses(t, film({ media: [image(), image()] }), `${needs} 2 images.`);
-  const sound = video({ type: 'audio/mpeg' });
-  youtube.refuses(t, film({ media: [sound] }), `${needs} 1 other file.`);
+  const needs = 'YouTube takes exactly 1 video in a post, and there';
+  const wrong = (type: string) =>
+    `"photo.jpg" is of the wrong kind for YouTube: it takes video/*, and this is "${type}".`;
+  youtube.refuses(t, film({ media: [] }), `${needs} is none.`);
+  youtube.refuses(t, film({ media: [video(), video()] }), `${needs} are 2 videos.`);
+  youtube.refuses(t, film({ media: [video(), image()] }), wrong('image/jpeg'));
+  const sound = image({ type: 'audio/mpeg' });
+  youtube.refuses(t, film({ media: [sound] }), `${needs} is none.`, wrong('audio/mpeg'));
 });
 
 test('any type of video is taken', (t) => {
@@ -156,8 +157,8 @@ test('nothing at all is refused for all that is missing', (t) => {
     t,
     contentOf({}),
     'There is neither a text nor a file for YouTube.',
+    'YouTube takes exactly 1 video in a post, and there is none.',
     'YouTube needs a title: give video.title, or a text whose first line becomes it.',
     'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.',
-    'A post for YouTube is exactly 1 video and no other file, and this has none.',
   );
 });

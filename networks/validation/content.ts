@@ -1,0 +1,37 @@
+import type { Content, MediaFacts, ValidationResult } from '../content-rules.ts';
+import { mixtureFaults, validateFiles } from './files.ts';
+import type { Limits } from './limits.ts';
+import { validateTexts, wherePart, type TextFaults } from './texts.ts';
+
+/** What a network's own rules add to its limits. */
+type OwnRules = {
+  /** Against a text that is neither blank nor too long. */
+  readonly text?: TextFaults;
+  /** What it shows of a file otherwise than one may think. */
+  readonly fileWarnings?: (file: MediaFacts) => readonly string[];
+};
+
+/** Validates the texts and the files of each part by a network's limits. */
+export function validateByLimits(
+  content: Content,
+  limits: Limits,
+  { text, fileWarnings = () => [] }: OwnRules = {},
+): ValidationResult {
+  const { texts, errors } = validateTexts(content, limits, text);
+  const parts = Array.from({ length: Math.max(1, content.texts.length) }, (_, index) => {
+    const media = content.media[index] ?? [];
+    const where = wherePart(content.texts, index);
+    const files = validateFiles(media, limits);
+    const faults = [...mixtureFaults(media, limits), ...files.errors];
+    const warnings = [...files.warnings, ...media.flatMap(fileWarnings)];
+    return {
+      errors: faults.map((fault) => where + fault),
+      warnings: warnings.map((warning) => where + warning),
+    };
+  });
+  return {
+    texts,
+    errors: [...errors, ...parts.flatMap((part) => part.errors)],
+    warnings: parts.flatMap((part) => part.warnings),
+  };
+}
