@@ -24,6 +24,8 @@ export type LimitScope = 'channel' | 'server' | 'network';
 /**
  * Whether trying the same thing again later can help.
  *
+ * `processing` is no failure: the network has the post, and works on it until it can be seen.
+ *
  * `unconfirmed` cannot: the network may already have the post, and a second send could double it. `not_published` is
  * what a person said of such a channel after a look; from then on a retry is safe, and theirs to ask for. `internal`
  * is a fault on our side, which an operator can mend while the channel waits.
@@ -49,9 +51,12 @@ export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
  * @param retryAtMs When it is tried again by itself, in milliseconds since 1970; null when that was the end.
  */
 export function failureAdvice(code: ChannelErrorCode, retryAtMs: number | null): string {
-  return retryAtMs === null
-    ? finalAdvice[code]
-    : `It is tried again by itself at ${new Date(retryAtMs).toISOString()}.`;
+  if (retryAtMs === null) {
+    return finalAdvice[code];
+  }
+
+  const again = code === 'processing' ? 'The network is asked again' : 'It is tried again';
+  return `${again} by itself at ${new Date(retryAtMs).toISOString()}.`;
 }
 
 /**
@@ -75,7 +80,7 @@ export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
   network_unavailable:
     'All automatic tries were made. Retry the post once the network works again.',
   processing:
-    'It is not tried again: the network has the post. Look at the account for what became of it.',
+    'The network has the post: look at the account, and if it is not there, retry the post.',
   too_late: 'It is given up, a day after its time. Retry the post if it is still to go out.',
   unconfirmed:
     'It is never sent again by itself, so that it cannot go out twice. Look at the account, then settle this channel: say where the post is, or that it is not there.',

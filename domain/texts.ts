@@ -19,5 +19,20 @@ export function textsForChannel(post: Texts, override: string | null, threads: b
   return threads || texts.length < 2 ? [...texts] : [texts.join('\n\n')];
 }
 
+/**
+ * All that goes out on a channel, in order: its texts, and below them the first comment where its network has comments.
+ *
+ * @param comments Whether the network's posts have comments that we write (`rules.comments`).
+ */
+export function withComment(
+  texts: readonly string[],
+  { first_comment: comment }: { readonly first_comment?: unknown },
+  comments: boolean,
+): readonly string[] {
+  return comments && typeof comment === 'string' && comment.trim() !== ''
+    ? [texts[0] ?? '', ...texts.slice(1), comment]
+    : texts;
+}
+
 /** Whether every program can take it as text: PostgreSQL holds no NUL, and half a surrogate pair is no character. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();

@@ -55,6 +55,11 @@ export type ValidationResult = {
 export type Rules = {
   /** Whether it has threads. Where not, a thread's texts are joined by a blank line before they are validated. */
   readonly threads: boolean;
+  /**
+   * Whether the option `first_comment` is published as a comment below the post, as a second part of the ledger. Left out:
+   * it is not. Only for networks without threads.
+   */
+  readonly comments?: boolean;
   /** JSON Schema of `channel_options` and of a channel's defaults: an object whose fields are all optional. */
   readonly options: OptionsSchema;
   /**

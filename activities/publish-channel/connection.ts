@@ -5,12 +5,17 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { Connection } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
+import type { KeptUploads } from './kept-uploads.ts';
 
 /** In milliseconds, over all requests of one try. Below the activity's startToCloseTimeout. */
 const tryTimeoutMs = 4 * 60_000;
 
 /** @throws Error when the channel's secrets were sealed under another key: an operator's matter. */
-export function openConnection(deps: ActivityDeps, job: PublishJob, intent: Intent): Connection {
+export function openConnection(
+  deps: ActivityDeps,
+  job: PublishJob,
+  { intent, uploads }: { readonly intent: Intent; readonly uploads: KeptUploads },
+): Connection {
   const { workspaceId, channelId, baseUrl, account } = job;
   const open = (sealed: string, purpose: string): Json =>
     JSON.parse(deps.sealer.open(sealed, purpose));
@@ -36,8 +41,8 @@ export function openConnection(deps: ActivityDeps, job: PublishJob, intent: Inte
             and sealed_credentials = ${account.sealedCredentials}`,
       );
     },
-    uploadsOf: () => null,
-    saveUploads: () => Promise.resolve(),
+    uploadsOf: uploads.uploadsOf,
+    saveUploads: uploads.saveUploads,
     http: deps.egress,
     signal: AbortSignal.timeout(tryTimeoutMs),
     mayCreate: intent.isYoung,

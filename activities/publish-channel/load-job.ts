@@ -6,7 +6,7 @@ import { isOpen, isOut } from '../../db/ledger/part-states.ts';
 import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
-import { textsForChannel } from '../../domain/texts.ts';
+import { textsForChannel, withComment } from '../../domain/texts.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
@@ -82,11 +82,13 @@ export const selectJob = (request: PublishRequest) => sql<JobRow>`
   where pc.id = ${request.postChannelId} and pc.post_id = ${request.postId} and pc.workspace_id = ${request.workspaceId}`;
 
 export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): PublishJob {
-  const threads = deps.networks[row.platform]?.rules.threads ?? true;
-  const texts = textsForChannel(row, row.override, threads);
+  const { threads = true, comments = false } = deps.networks[row.platform]?.rules ?? {};
+  const own = textsForChannel(row, row.override, threads);
+  const options = { ...row.default_options, ...row.options };
+  const texts = withComment(own, options, comments);
   const content = {
-    media: mediaOf(deps, row.media ?? [], Math.max(1, texts.length)),
-    options: { ...row.default_options, ...row.options },
+    media: mediaOf(deps, row.media ?? [], Math.max(1, own.length)),
+    options,
   };
   const ledger = entriesOf(content, row.ledger ?? []);
   const isBeingSent = row.status === 'publishing' || row.status === 'retrying';

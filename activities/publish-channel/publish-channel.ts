@@ -4,9 +4,11 @@ import { isOpen } from '../../db/ledger/part-states.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { type ChannelStatus, isFinal } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { awaitReadiness, ProcessingError } from './await-readiness.ts';
 import { classifyError, StoppedError, type PublishFailure } from './classify-error.ts';
 import { createIntent, openConnection } from './connection.ts';
 import { dayEndMs, isDayOver, type PublishJob, type PublishRequest } from './job.ts';
+import { keepUploads } from './kept-uploads.ts';
 import { waitingReconnectDeliveries } from './lose-access.ts';
 import { checkPacing, recordWait, type Wait } from './pacing.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
@@ -85,6 +87,10 @@ export async function publishChannel(
       return { status: await recordStopped(deps, job), deliveryIds: [] };
     }
 
+    if (error instanceof ProcessingError) {
+      throw tryAgain(deps, 'processing', error.atMs);
+    }
+
     return fail(deps, job, classifyError(deps, job, error), ledger);
   }
 }
@@ -115,9 +121,11 @@ async function publish(
   }
 
   const intent = createIntent(deps);
-  const connection = openConnection(deps, job, intent);
-  const live = await sendThread({ deps, job, network, connection, intent }, ledger);
-  await recordSuccess(deps, job, live);
+  const uploads = keepUploads(deps, job);
+  const connection = openConnection(deps, job, { intent, uploads });
+  const attempt = { deps, job, network, connection, intent, uploads };
+  const live = await sendThread(attempt, ledger);
+  await recordSuccess(deps, job, await awaitReadiness(attempt, live));
 }
 
 /** @param ledger As the try began. @returns the channel's end, if this is it. */

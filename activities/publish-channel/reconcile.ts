@@ -13,6 +13,7 @@ import { query } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Intent } from './connection.ts';
 import type { PublishJob } from './job.ts';
+import type { KeptUploads } from './kept-uploads.ts';
 
 /** What a try works with. */
 export type Try = {
@@ -21,6 +22,7 @@ export type Try = {
   readonly network: Network;
   readonly connection: Connection;
   readonly intent: Intent;
+  readonly uploads: KeptUploads;
 };
 
 /**

@@ -28,15 +28,13 @@ export type Live = {
 export async function recordSuccess(
   deps: ActivityDeps,
   job: PublishJob,
-  { sent: [first], last }: Live,
+  live: Live,
 ): Promise<void> {
   const now = deps.now();
-  if (!(await recordInTime(deps, job, { first, last }, now))) {
-    await recordLate(deps, job, first, now);
+  if (!(await recordInTime(deps, job, live, now))) {
+    await recordLate(deps, job, live, now);
   }
 }
-
-type End = { readonly first: SentPart | undefined; readonly last: readonly Entry[] };
 
 /**
  * What the channel and its post become, by either way. The post is locked first, as everybody locks them: two that wait
@@ -44,8 +42,12 @@ type End = { readonly first: SentPart | undefined; readonly last: readonly Entry
  */
 const publishedPost = (now: Date) =>
   sql`published_at = coalesce(published_at, ${now}), updated_at = ${now}`;
-const publishedChannel = (now: Date, first: SentPart | undefined, text?: string) =>
-  sql`${published(now)}, url = ${first?.url ?? null}, sent_text = coalesce(${text ?? null}::text, ${sentText})`;
+const publishedChannel = (now: Date, { sent: [first, ...more], last }: Live) => {
+  const text = last.find(({ part }) => part === 0)?.text ?? null;
+  const warnings = new Set([first, ...more].flatMap((part) => part?.warning ?? []));
+  return sql`${published(now)}, url = ${first?.url ?? null}, sent_text = coalesce(${text}::text, ${sentText}),
+    sent_warning = ${[...warnings].join(' ') || null}`;
+};
 
 /**
  * While the post waits for its channels. The slot at the server is free again in any case.
@@ -55,11 +57,10 @@ const publishedChannel = (now: Date, first: SentPart | undefined, text?: string)
 async function recordInTime(
   deps: ActivityDeps,
   job: PublishJob,
-  { first, last }: End,
+  live: Live,
   now: Date,
 ): Promise<boolean> {
   const { workspaceId, postId, postChannelId } = job;
-  const text = last.find(({ part }) => part === 0)?.text;
   const [recorded] = await query(
     deps.orm.em.fork(),
     sql<{ channels: number }>`
@@ -67,10 +68,10 @@ async function recordInTime(
         update posts set ${publishedPost(now)}
         where id = ${postId} and workspace_id = ${workspaceId} and status = 'publishing' returning id),
       channel as (
-        update post_channels pc set ${publishedChannel(now, first, text)}
+        update post_channels pc set ${publishedChannel(now, live)}
         from post where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = post.id
         returning pc.id),
-      live as (${markSent(workspaceId, last, now)}),
+      live as (${markSent(workspaceId, live.last, now)}),
       slot as (${giveSlotBack(job, true)}),
       circuit as (${closeCircuit(job)})
       select count(*)::int as channels from channel`,
@@ -81,7 +82,7 @@ async function recordInTime(
 async function recordLate(
   deps: ActivityDeps,
   { workspaceId, postId, postChannelId }: PublishJob,
-  first: SentPart | undefined,
+  live: Live,
   now: Date,
 ): Promise<void> {
   await deps.orm.em.fork().transactional(async (em) => {
@@ -94,7 +95,7 @@ async function recordLate(
     const [was] = await query(
       em,
       sql<{ status: string }>`
-        update post_channels pc set ${publishedChannel(now, first)}
+        update post_channels pc set ${publishedChannel(now, live)}
         from (select id, status from post_channels
           where id = ${postChannelId} and workspace_id = ${workspaceId} for update) was
         where pc.id = was.id and pc.workspace_id = ${workspaceId} returning was.status`,

@@ -179,12 +179,15 @@ async function sendStep(
   attempt: Try,
   { remaining, step: prepared, sent, before }: Progress,
 ): Promise<readonly SentPart[] | null> {
-  const { deps, job, network, connection, intent } = attempt;
-  const step = await renew(attempt, prepared, before);
+  const { deps, job, network, connection, intent, uploads } = attempt;
+  const renewed = await renew(attempt, prepared, before);
   // Before the intent: while files are on their way no post can come of it, and what fails is certain.
-  const files = await uploadFiles(attempt, { parts: step, sent });
+  uploads.begin(remaining);
+  const files = await uploadFiles(attempt, { parts: renewed, sent });
+  const step = renewed.map(uploads.current);
+  const toSend = { step, remaining: remaining.map(uploads.current) };
   intent.begin();
-  const marked = await markSending(deps.orm.em.fork(), job, { step, remaining }, deps.now());
+  const marked = await markSending(deps.orm.em.fork(), job, toSend, deps.now());
   try {
     return await network.send(connection, { parts: step, sent }, files);
   } catch (error) {

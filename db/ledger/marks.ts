@@ -43,6 +43,15 @@ export async function markNotTaken(
   return marked.length === step.length;
 }
 
+/** Part of a statement: records that the network gave up a part which it had taken: nothing of it is there any more. */
+export const markRejected = (
+  workspaceId: string,
+  { id, sent }: Pick<Entry, 'id' | 'sent'>,
+  now: Date,
+): RawBuilder<unknown> => sql`update post_parts pp
+  set state = 'refused', remote_id = null, url = null, sending_at = null, sealed_uploads = null, updated_at = ${now}
+  where pp.id = ${id} and pp.workspace_id = ${workspaceId} and pp.state = 'sent' and pp.remote_id = ${sent?.remoteId ?? null}`;
+
 /** The end of a statement: what was not sent of these channels, as far as the ledger knows, is in doubt. */
 export const doubtParts = (
   workspaceId: string,

@@ -156,7 +156,8 @@ test('whatever ended a channel, its owner reads what can be done', (t) => {
 test('while it is tried again by itself, its owner reads when', (t) => {
   for (const code of channelErrorCodes) {
     const said = failureAdvice(code, Date.UTC(2026, 4, 1, 12));
-    t.is(said, 'It is tried again by itself at 2026-05-01T12:00:00.000Z.', code);
+    const what = code === 'processing' ? 'The network is asked' : 'It is tried';
+    t.is(said, `${what} again by itself at 2026-05-01T12:00:00.000Z.`, code);
   }
 });
 

@@ -1,0 +1,234 @@
+import test, { type ExecutionContext } from 'ava';
+import { PostPart } from '../../db/entities/post-part.ts';
+import { noOptions } from '../../networks/content-rules.ts';
+import { NetworkError, type Readiness } from '../../networks/network.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { clockedChannel } from '../support/claimed-posts.ts';
+import { freshDatabase } from '../support/database.ts';
+import { type FakeNetwork, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const database = beforeTests(test, freshDatabase);
+
+type Processing = FakeNetwork & { says: Readiness | NetworkError; looks: number };
+
+/** A network that works on what it took until the test lets it say something else. */
+function processingNetwork(): Processing {
+  const network: Processing = Object.assign(fakeNetwork(), {
+    says: { kind: 'processing', checkAfterMs: minute } as Readiness | NetworkError,
+    looks: 0,
+    readiness: async (): Promise<Readiness> => {
+      network.looks += 1;
+      if (network.says instanceof NetworkError) {
+        throw network.says;
+      }
+
+      return network.says;
+    },
+  });
+  return network;
+}
+
+async function newPost(t: ExecutionContext, network: FakeNetwork, ...texts: readonly string[]) {
+  const channel = await clockedChannel(t, network, database().url);
+  const post = await channel.newPost(texts.length > 0 ? texts : ['A film']);
+  const em = () => channel.deps.orm.em.fork();
+  const parts = async () => {
+    const { id } = await post.row();
+    return em().find(PostPart, { postChannelId: id }, { orderBy: { part: 'asc' } });
+  };
+  return { channel, post, parts };
+}
+
+test('a channel is published when its network shows the post, and says before that it is processed', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await newPost(t, network);
+
+  t.deepEqual(await post.attempt(), { kind: 'again', code: 'processing', inMs: minute });
+  t.like(await post.row(), { status: 'retrying', errorCode: 'processing', publishedAt: null });
+  t.regex((await post.row()).error ?? '', /is still processing it. The network is asked again by/);
+  channel.pass(minute);
+  t.like(await post.attempt(), { kind: 'again', code: 'processing' });
+  network.says = { kind: 'ready', warning: 'It is private.' };
+  channel.pass(minute);
+
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  const row = await post.row();
+  t.like(row, { status: 'published', error: null, errorCode: null, tries: 0 });
+  t.is(row.sentWarning, 'It is private.');
+  t.is(row.url, network.live[0]?.sent.url ?? null);
+  t.deepEqual([network.sends.length, network.looks], [1, 3]);
+});
+
+test('looks at a long processing are no tries: the hundredth is as good as the first', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await newPost(t, network);
+  for (let look = 0; look < 12; look += 1) {
+    t.like(await post.attempt(), { kind: 'again', code: 'processing' });
+    channel.pass(10 * minute);
+  }
+
+  network.says = { kind: 'ready' };
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.is(network.sends.length, 1);
+});
+
+test('a post that the network gives up fails with the reason, nothing of it counts as live, and a retry sends it anew', async (t) => {
+  const network = processingNetwork();
+  const { channel, post, parts } = await newPost(t, network);
+  await post.attempt();
+  network.says = new NetworkError('media_refused', 'The codec is unknown.', { taken: 'no' });
+  channel.pass(minute);
+
+  t.like(await post.attempt(), { kind: 'done', status: 'failed', code: 'media_refused' });
+  const row = await post.row();
+  t.like(row, { status: 'failed', errorCode: 'media_refused', url: null });
+  t.regex(row.error ?? '', /^The codec is unknown\. /);
+  const [part] = await parts();
+  t.like(part, { state: 'refused', remoteId: null, url: null });
+
+  const em = channel.deps.orm.em.fork();
+  await em.execute(`update posts set run = run + 1, status = 'publishing' where id = ?`, [
+    post.postId,
+  ]);
+  await em.execute(`update post_channels set status = 'scheduled' where id = ?`, [row.id]);
+  network.says = { kind: 'ready' };
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.is(network.sends.length, 2);
+});
+
+test('a cancel while the network processes the post leaves it published, as it is out', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await newPost(t, network);
+  await post.attempt();
+  const em = channel.deps.orm.em.fork();
+  await em.execute(`update posts set status = 'draft' where id = ?`, [post.postId]);
+  channel.pass(minute);
+  t.like(await post.attempt(), { kind: 'again', code: 'processing' });
+  network.says = { kind: 'ready' };
+  channel.pass(minute);
+
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.like(await post.row(), { status: 'published', url: network.live[0]?.sent.url ?? '' });
+  t.is(network.sends.length, 1);
+});
+
+test('while the network does not say what became of a post that it has, it is asked on, and nothing is sent again', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await newPost(t, network);
+  await post.attempt();
+  for (const code of ['network_unavailable', 'rate_limited', 'access_lost', 'internal'] as const) {
+    network.says = new NetworkError(code, 'No.', { taken: 'unknown' });
+    channel.pass(10 * minute);
+    t.like(await post.attempt(), { kind: 'again', code: 'processing' }, code);
+  }
+
+  network.says = { kind: 'ready' };
+  channel.pass(10 * minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.is(network.sends.length, 1);
+});
+
+test('a post that is still processed when its day is over counts as published, with a warning', async (t) => {
+  const network = processingNetwork();
+  const { channel, post } = await newPost(t, network);
+  network.says = { kind: 'processing', checkAfterMs: 3 * day };
+  const { inMs = 0 } = { inMs: null, ...(await post.attempt()) };
+  t.true(inMs !== null && inMs > day - minute && inMs <= day + minute, `asked again in ${inMs} ms`);
+  channel.pass(inMs ?? 0);
+
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.regex((await post.row()).sentWarning ?? '', /has not finished processing/);
+});
+
+test('of a thread every part is looked at', async (t) => {
+  const network = processingNetwork();
+  network.says = { kind: 'ready' };
+  const { post, parts } = await newPost(t, network, 'One', 'Two');
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.is(network.looks, 2);
+  t.deepEqual(
+    (await parts()).map(({ state }) => state),
+    ['sent', 'sent'],
+  );
+});
+
+test('an upload goes on where a killed worker left it, and what it kept is sealed', async (t) => {
+  const network = fakeNetwork();
+  const { channel, post, parts } = await newPost(t, network);
+  const found: unknown[] = [];
+  const { upload } = network;
+  network.upload = async (connection, step) => {
+    const [part] = step.parts;
+    if (part) {
+      found.push(connection.uploadsOf(part));
+      await connection.saveUploads(part, { session: 'https://up.example/secret', bytes: 60 });
+      found.push(connection.uploadsOf(part));
+    }
+
+    return upload(connection, step);
+  };
+  interrupt(network, 'send', () => Promise.reject(new Error('killed')));
+  await post.attempt();
+  const [kept] = await parts();
+  t.truthy(kept?.sealedUploads);
+  t.false(JSON.stringify(kept).includes('up.example'));
+  channel.pass(10 * minute);
+  await post.attempt();
+
+  const session = { session: 'https://up.example/secret', bytes: 60 };
+  t.deepEqual(found.slice(0, 3), [null, session, session]);
+  t.deepEqual(liveTexts(network), ['A film']);
+});
+
+test('a failed upload of a thread whose entries it wrote leaves all of it to the next try', async (t) => {
+  const network = fakeNetwork();
+  const { channel, post } = await newPost(t, network, 'One', 'Two', 'Three');
+  const { upload } = network;
+  let fails = true;
+  network.upload = async (connection, step) => {
+    const [part] = step.parts;
+    if (part && fails) {
+      fails = false;
+      await connection.saveUploads(part, 'half');
+      throw new NetworkError('network_unavailable', 'Cut off.', { taken: 'no' });
+    }
+
+    return upload(connection, step);
+  };
+
+  t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable' });
+  channel.pass(minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.deepEqual(liveTexts(network), ['One', 'Two', 'Three']);
+});
+
+test('a first comment goes out once below the post, also when the try between them is killed', async (t) => {
+  const network = fakeNetwork();
+  Object.assign(network.rules, { threads: false, comments: true, options: noOptions });
+  const { channel, post } = await newPost(t, network, 'The post');
+  const { id } = await post.row();
+  await channel.deps.orm.em
+    .fork()
+    .execute(`update post_channels set options = '{"first_comment": "The comment"}' where id = ?`, [
+      id,
+    ]);
+  const { send } = network;
+  network.send = async (connection, step, files) => {
+    const sent = await send(connection, step, files);
+    network.send = async () => {
+      network.send = send;
+      throw new Error('killed');
+    };
+    return sent;
+  };
+  await post.attempt();
+  channel.pass(10 * minute);
+  await post.attempt();
+  channel.pass(10 * minute);
+  await post.attempt();
+
+  t.deepEqual(liveTexts(network), ['The post', 'The comment']);
+  t.like(await post.row(), { status: 'published', sentText: 'The post' });
+});
