@@ -3,13 +3,14 @@ import { NetworkError, type PartMedia } from './network.ts';
 /**
  * The bytes of a file, as they come. Opens nothing before the first is asked for.
  *
+ * @param fromByte Where to begin: below the file's size.
  * @throws NetworkError what `open` throws; `media_refused` when there are fewer bytes or more than the library knows
  *   of; `internal` when the storage breaks off. All with `taken: 'no'`: no post goes out before its files.
  */
-export async function* fileBytes(file: PartMedia): AsyncGenerator<Buffer> {
+export async function* fileBytes(file: PartMedia, fromByte = 0): AsyncGenerator<Buffer> {
   const { name, sizeBytes } = file;
-  let length = 0;
-  const stream = await file.open();
+  let length = fromByte;
+  const stream = await file.open(fromByte);
   try {
     for await (const chunk of stream) {
       length += chunk.length;

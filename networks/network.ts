@@ -41,11 +41,12 @@ export type PartMedia = MediaFacts & {
   /** In the media library. */
   readonly id: string;
   /**
-   * The bytes, from their beginning, as they come; never all at once.
+   * The bytes, as they come; never all at once.
    *
+   * @param fromByte Where to begin, for an upload that goes on: 0 or more and below `sizeBytes`. 0 when left out.
    * @throws NetworkError `media_refused` when the file is gone, `internal` when the storage does not answer.
    */
-  readonly open: () => Promise<Readable>;
+  readonly open: (fromByte?: number) => Promise<Readable>;
 };
 
 /**

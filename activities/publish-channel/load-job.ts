@@ -138,13 +138,13 @@ function mediaOf(deps: ActivityDeps, rows: readonly MediaRow[], parts: number): 
     durationMs: row.duration_ms,
     altText: row.alt_text,
     part: parts === 1 ? 0 : row.part,
-    open: () => openFile(deps, row),
+    open: (fromByte = 0) => openFile(deps, row, fromByte),
   }));
   return Array.from({ length: parts }, (_, part) => files.filter((file) => file.part === part));
 }
 
-async function openFile(deps: ActivityDeps, row: MediaRow): Promise<Readable> {
-  const stream = row.deleted_at === null ? await openStored(deps, row) : null;
+async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Promise<Readable> {
+  const stream = row.deleted_at === null ? await openStored(deps, row, fromByte) : null;
   if (stream === null) {
     const message = `The file "${row.name}" is no longer in the media library, and the post does not go out without it.`;
     throw new NetworkError('media_refused', message, { taken: 'no' });
@@ -154,11 +154,18 @@ async function openFile(deps: ActivityDeps, row: MediaRow): Promise<Readable> {
 }
 
 /** The message is for the post's owner; what exactly is wrong with the storage is for the operator. */
-async function openStored({ storage, log }: ActivityDeps, row: MediaRow): Promise<Readable | null> {
+async function openStored(
+  { storage, log }: ActivityDeps,
+  row: MediaRow,
+  fromByte: number,
+): Promise<Readable | null> {
   const tell = (error: unknown) =>
     log.warn({ file: row.id, error: describeError(error) }, 'a file cannot be read');
   try {
-    const stream = await storage.open(row.storage_key);
+    const stream = await storage.open(
+      row.storage_key,
+      fromByte > 0 ? { start: fromByte, end: row.size_bytes - 1 } : undefined,
+    );
     return stream?.on('error', tell) ?? null;
   } catch (error) {
     tell(error);

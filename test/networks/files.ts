@@ -24,7 +24,8 @@ export const fileOf = (bytes: Buffer, facts: Partial<PartMedia>): TestPartMedia 
   height: null,
   durationMs: null,
   altText: null,
-  open: async () => Readable.from([bytes.subarray(0, 100), bytes.subarray(100)]),
+  open: async (from = 0) =>
+    Readable.from([bytes.subarray(from, from + 100), bytes.subarray(from + 100)]),
   ...facts,
   bytes,
 });
