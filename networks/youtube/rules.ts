@@ -1,16 +1,18 @@
-import type { VideoOptions } from '../../domain/post-view.ts';
-import {
-  noOptions,
-  type Content,
-  type MediaFacts,
-  type Rules,
-  type ValidationResult,
-} from '../content-rules.ts';
-import { durationOf } from '../validation/amounts.ts';
+import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import { durationOf, numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { nameOf } from '../validation/files.ts';
 import type { Limits } from '../validation/limits.ts';
 import { asOnePost, isBlank } from '../validation/texts.ts';
+import {
+  choiceOf,
+  maxCommentLength,
+  maxTagsLength,
+  optionsSchema,
+  tagsLength,
+  type Choice,
+} from './options.ts';
+import { maxTitleLength, titleOf, type Title } from './title.ts';
 
 const forbidden = /[<>]/g;
 
@@ -44,19 +46,20 @@ const limits: Limits = {
 const unverifiedMaxDurationMs = 15 * 60_000;
 
 /**
- * A post is one video; the text is its description. Without `video.title` the first line of the text is its title.
- * Without `video.privacy` it is public, as a post of any other network is.
+ * A post is one video; the text is its description. Options win over the post's `video`. Without a title the first line
+ * of the text is it.
  */
 export const rules: Rules = {
   threads: false,
-  options: noOptions,
-  // Until there is an adapter: what proxies give a server for an answer (nginx' default).
-  appearsWithinMs: 60_000,
+  options: optionsSchema,
+  // The last bytes are on their way within 10 s of their intent, and given up after 200 s; the rest is YouTube's own.
+  appearsWithinMs: 5 * 60_000,
   limits: () => limits,
   validate(content: Content): ValidationResult {
     const post = asOnePost(content);
     const { video } = post;
-    const title = titleOf(post.texts[0] ?? '', video);
+    const choice = choiceOf(post.options, video);
+    const title = titleOf(post.texts[0] ?? '', choice);
     const { texts, errors, warnings } = validateByLimits(post, limits, {
       text: (text) => forbiddenFaults(text, 'a description'),
       fileWarnings: lengthWarnings,
@@ -65,7 +68,9 @@ export const rules: Rules = {
       errors: [
         ...errors,
         ...titleFaults(title),
-        ...(video?.made_for_kids === undefined ? [audienceFault] : []),
+        ...(choice.madeForKids === undefined ? [audienceFault] : []),
+        ...tagFaults(choice.tags),
+        ...commentFaults(choice),
       ],
       warnings: [...titleWarnings(title), ...warnings],
       texts,
@@ -95,6 +100,32 @@ function forbiddenFaults(text: string, where: string): string[] {
   return count > 0 ? [`YouTube takes no < and no > in ${where}, and this has ${count}.`] : [];
 }
 
+function tagFaults(tags: readonly string[]): string[] {
+  const length = tagsLength(tags);
+  const tooLong = `The tags are too long for YouTube: it takes ${maxTagsLength} characters in all (a comma between two counts 1, a tag with a space 2 more), and this is ${length}.`;
+  return [
+    ...(length > maxTagsLength ? [tooLong] : []),
+    ...(tags.some(isBlank) ? ['YouTube takes no empty tag.'] : []),
+    ...(tags.some((tag) => tag.includes(',')) ? ['A tag for YouTube has no comma in it.'] : []),
+    ...forbiddenFaults(tags.join(' '), 'tags'),
+  ];
+}
+
+function commentFaults({ firstComment, madeForKids, privacy }: Choice): string[] {
+  if (firstComment === undefined) {
+    return [];
+  }
+
+  const { length } = firstComment;
+  const tooLong = `The first comment is too long for YouTube: it takes ${numberOf(maxCommentLength)} characters, and this is ${length}.`;
+  return [
+    ...(length > maxCommentLength ? [tooLong] : []),
+    ...(isBlank(firstComment) ? ['There is no text in the first comment.'] : []),
+    ...(madeForKids === true ? ['YouTube has no comments under a video made for kids.'] : []),
+    ...(privacy === 'private' ? ['YouTube takes no comments under a private video.'] : []),
+  ];
+}
+
 const titleWarnings = (title: Title | null): string[] =>
   title?.isDerived
     ? [`There is no video.title, so the video's title will be the first line: "${title.text}".`]
@@ -106,55 +137,3 @@ const lengthWarnings = (file: MediaFacts): string[] =>
         `${nameOf(file)} lasts ${durationOf(file.durationMs ?? 0)}; YouTube takes more than ${durationOf(unverifiedMaxDurationMs)} only from channels that it has verified.`,
       ]
     : [];
-
-/** In UTF-16 code units, which is how YouTube's own form counts. */
-const maxTitleLength = 100;
-
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-
-export type Title = {
-  readonly text: string;
-  /** Whether it comes from the beginning of the text, because the post has none. */
-  readonly isDerived: boolean;
-};
-
-/**
- * The title that a video gets: `video.title`, or else the first line of the text, cut to what fits. Null when there
- * is neither: YouTube takes no video without a title.
- */
-export function titleOf(text: string, video: VideoOptions | null): Title | null {
-  const given = video?.title ?? '';
-  if (!isBlank(given)) {
-    return { text: given, isDerived: false };
-  }
-
-  const [firstLine = ''] = text.trimStart().split(/[\n\r\u2028\u2029]/u, 1);
-  return isBlank(firstLine) ? null : { text: shortened(firstLine.trimEnd()), isDerived: true };
-}
-
-/** Cuts after a word where one ends in the second half, otherwise after a character, and never through one. */
-function shortened(line: string): string {
-  if (line.length <= maxTitleLength) {
-    return line;
-  }
-
-  const room = maxTitleLength - '…'.length;
-  const cut = wholeGraphemes(line.slice(0, room + 1), room);
-  const lastSpace = cut.search(/\s\S*$/);
-  const endsInWord = /\S/.test(line.charAt(cut.length));
-  const words = endsInWord && lastSpace >= maxTitleLength / 2 ? cut.slice(0, lastSpace) : cut;
-  return `${words.trimEnd()}…`;
-}
-
-/** The longest beginning of whole characters; where not even one fits, of whole code points. */
-function wholeGraphemes(text: string, maxLength: number): string {
-  let end = 0;
-  for (const { index, segment } of graphemes.segment(text)) {
-    if (index + segment.length > maxLength) {
-      break;
-    }
-    end = index + segment.length;
-  }
-
-  return end > 0 ? text.slice(0, end) : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '');
-}

@@ -14,7 +14,7 @@ export const networkMutations: readonly Mutation[] = [
   ...mutationsOf('networks/youtube/rules.ts', networks, [
     ['a description is counted in characters', 'Buffer.byteLength(text)', 'text.length'],
   ]),
-  ...mutationsOf('networks/youtube/rules.ts', networks, [
+  ...mutationsOf('networks/youtube/title.ts', networks, [
     [
       'a title that was made is one character too long',
       "maxTitleLength - '…'.length",

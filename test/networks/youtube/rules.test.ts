@@ -1,7 +1,9 @@
 import test from 'ava';
 import type { VideoOptions } from '../../../domain/post-view.ts';
 import type { Content } from '../../../networks/content-rules.ts';
-import { rules as youtubeRules, titleOf } from '../../../networks/youtube/rules.ts';
+import { rules as youtubeRules } from '../../../networks/youtube/rules.ts';
+import { choiceOf, tagsLength } from '../../../networks/youtube/options.ts';
+import { titleOf } from '../../../networks/youtube/title.ts';
 import { against, contentOf, family, image, video, type Given } from '../content.ts';
 
 const youtube = against(youtubeRules);
@@ -160,5 +162,56 @@ test('nothing at all is refused for all that is missing', (t) => {
     'YouTube takes exactly 1 video in a post, and there is none.',
     'YouTube needs a title: give video.title, or a text whose first line becomes it.',
     'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.',
+  );
+});
+
+test('options win over the video of the post', (t) => {
+  const chosen = (chosenOptions: Content['options'], own: VideoOptions | null = null) =>
+    film({ options: chosenOptions, video: own });
+  youtube.takes(t, chosen({ title: 'Mine', made_for_kids: true, privacy: 'unlisted' }));
+  youtube.warns(t, chosen({ title: 'Mine', made_for_kids: true }));
+  youtube.takes(t, chosen({ title: 'x' }, { title: 'x <3', made_for_kids: false }));
+  t.deepEqual(
+    choiceOf({ privacy: 'private', title: 'Mine' }, { title: 'Its', made_for_kids: true }),
+    { title: 'Mine', privacy: 'private', madeForKids: true, tags: [] },
+  );
+  t.is(choiceOf({}).privacy, 'public');
+});
+
+test('tags have 500 characters in all, with their commas and quotation marks', (t) => {
+  const tagged = (...tags: readonly string[]) => film({ options: { tags } });
+  const parts = ['x'.repeat(240), `${'y'.repeat(200)} ${'z'.repeat(56)}`];
+  t.is(tagsLength(parts), 500);
+  youtube.takes(t, tagged('x'.repeat(500)));
+  youtube.takes(t, tagged(...parts));
+  const sentence =
+    'The tags are too long for YouTube: it takes 500 characters in all (a comma between two counts 1, a tag with a space 2 more), and this is 501.';
+  youtube.refuses(t, tagged('x'.repeat(501)), sentence);
+  youtube.refuses(t, tagged(`${'x'.repeat(250)} ${'x'.repeat(248)}`), sentence);
+  youtube.refuses(t, tagged(' '), 'YouTube takes no empty tag.');
+  youtube.refuses(t, tagged('one, two'), 'A tag for YouTube has no comma in it.');
+  youtube.refuses(t, tagged('<b>'), 'YouTube takes no < and no > in tags, and this has 2.');
+});
+
+test('a first comment needs a video that has comments', (t) => {
+  const commented = (more: Content['options'] = {}, comment = 'First') =>
+    film({ options: { first_comment: comment, ...more } });
+  youtube.takes(t, commented());
+  youtube.takes(t, commented({}, 'x'.repeat(10_000)));
+  youtube.refuses(
+    t,
+    commented({}, 'x'.repeat(10_001)),
+    'The first comment is too long for YouTube: it takes 10,000 characters, and this is 10001.',
+  );
+  youtube.refuses(t, commented({}, ' '), 'There is no text in the first comment.');
+  youtube.refuses(
+    t,
+    commented({ made_for_kids: true }),
+    'YouTube has no comments under a video made for kids.',
+  );
+  youtube.refuses(
+    t,
+    commented({ privacy: 'private' }),
+    'YouTube takes no comments under a private video.',
   );
 });

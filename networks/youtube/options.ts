@@ -1,0 +1,112 @@
+import type { VideoOptions } from '../../domain/post-view.ts';
+import type { Options, OptionsSchema } from '../content-rules.ts';
+import { isBlank } from '../validation/texts.ts';
+import { maxTitleLength } from './title.ts';
+
+/** As characters of a text, the most careful reading. */
+export const maxCommentLength = 10_000;
+export const maxTagsLength = 500;
+
+/** Sources: https://developers.google.com/youtube/v3/docs/videos, https://developers.google.com/youtube/v3/docs/commentThreads */
+export const optionsSchema: OptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    title: {
+      type: 'string',
+      maxLength: maxTitleLength,
+      description: 'Of the video. When left out, the first line of the text.',
+    },
+    privacy: {
+      type: 'string',
+      enum: ['public', 'unlisted', 'private'],
+      description: 'Who may see the video; `public` when left out.',
+    },
+    made_for_kids: {
+      type: 'boolean',
+      description: 'Whether the video is made for kids. YouTube must be told, here or in `video`.',
+    },
+    tags: {
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: 500 },
+      maxItems: 250,
+      description:
+        'Words to find the video by: 500 characters in all, commas between them counted, and two more for each tag with a space in it.',
+    },
+    category: {
+      type: 'string',
+      pattern: '^[1-9][0-9]{0,2}$',
+      description: "YouTube's number of the category, such as `22` (People & Blogs).",
+    },
+    thumbnail: {
+      type: 'string',
+      format: 'uuid',
+      description:
+        'A picture of the media library, JPEG or PNG, that is shown before the video plays.',
+    },
+    synthetic_media: {
+      type: 'boolean',
+      description: 'Whether the video has altered or synthetic content that looks real.',
+    },
+    first_comment: {
+      type: 'string',
+      minLength: 1,
+      maxLength: maxCommentLength,
+      description: 'Written under the video by its own channel once it is published.',
+    },
+  },
+};
+
+export type Privacy = NonNullable<VideoOptions['privacy']>;
+
+/** What was chosen for a video. What is missing was left to us or to YouTube. */
+export type Choice = {
+  readonly title?: string;
+  readonly privacy: Privacy;
+  readonly madeForKids?: boolean;
+  readonly tags: readonly string[];
+  readonly category?: string;
+  readonly isSynthetic?: boolean;
+  readonly firstComment?: string;
+};
+
+/**
+ * Reads the options of a channel, over the post's own `video`. A value of another shape than the schema says counts as
+ * left out.
+ *
+ * Without `privacy` a video is public, as a post of any other network is: YouTube is always told.
+ */
+export function choiceOf(options: Options, video: VideoOptions | null = null): Choice {
+  const given: Options = { ...video, ...options };
+  const title = textOf(given['title']);
+  const madeForKids = flagOf(given['made_for_kids']);
+  const category = textOf(given['category']);
+  const isSynthetic = flagOf(given['synthetic_media']);
+  const firstComment = textOf(given['first_comment']);
+  const { tags, privacy } = given;
+  return {
+    privacy: privacy === 'unlisted' || privacy === 'private' ? privacy : 'public',
+    tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [],
+    ...(title !== undefined && !isBlank(title) && { title }),
+    ...(madeForKids !== undefined && { madeForKids }),
+    ...(category !== undefined && { category }),
+    ...(isSynthetic !== undefined && { isSynthetic }),
+    ...(firstComment !== undefined && { firstComment }),
+  };
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+const flagOf = (value: unknown): boolean | undefined =>
+  typeof value === 'boolean' ? value : undefined;
+
+/**
+ * How long tags are as YouTube counts: with the commas between them, and with quotation marks around each that has a
+ * space in it.
+ *
+ * Source: https://developers.google.com/youtube/v3/docs/videos (`snippet.tags[]`)
+ */
+export const tagsLength = (tags: readonly string[]): number =>
+  tags.reduce((sum, tag) => sum + tag.length + (/\s/u.test(tag) ? 2 : 0), 0) +
+  Math.max(0, tags.length - 1);

@@ -1,0 +1,53 @@
+import { isBlank } from '../validation/texts.ts';
+
+/** In UTF-16 code units, which is how YouTube's own form counts. */
+export const maxTitleLength = 100;
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+export type Title = {
+  readonly text: string;
+  /** Whether it comes from the beginning of the text, because the post has none. */
+  readonly isDerived: boolean;
+};
+
+/**
+ * The title that a video gets: the one that was given, or else the first line of the text, cut to what fits. Null when
+ * there is neither: YouTube takes no video without a title.
+ */
+export function titleOf(text: string, choice: { readonly title?: string } | null): Title | null {
+  const given = choice?.title ?? '';
+  if (!isBlank(given)) {
+    return { text: given, isDerived: false };
+  }
+
+  const [firstLine = ''] = text.trimStart().split(/[\n\r\u2028\u2029]/u, 1);
+  return isBlank(firstLine) ? null : { text: shortened(firstLine.trimEnd()), isDerived: true };
+}
+
+/** Cuts after a word where one ends in the second half, otherwise after a character, and never through one. */
+function shortened(line: string): string {
+  if (line.length <= maxTitleLength) {
+    return line;
+  }
+
+  const room = maxTitleLength - '…'.length;
+  const cut = wholeGraphemes(line.slice(0, room + 1), room);
+  const lastSpace = cut.search(/\s\S*$/);
+  const endsInWord = /\S/.test(line.charAt(cut.length));
+  const words = endsInWord && lastSpace >= maxTitleLength / 2 ? cut.slice(0, lastSpace) : cut;
+  return `${words.trimEnd()}…`;
+}
+
+/** The longest beginning of whole characters; where not even one fits, of whole code points. */
+function wholeGraphemes(text: string, maxLength: number): string {
+  let end = 0;
+  for (const { index, segment } of graphemes.segment(text)) {
+    if (index + segment.length > maxLength) {
+      break;
+    }
+    end = index + segment.length;
+  }
+
+  return end > 0 ? text.slice(0, end) : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '');
+}
