@@ -93,8 +93,13 @@ export type Readiness =
 export type Finding =
   /** The posts are there. More than one candidate when equal posts exist; the ledger takes the first that no other part claims. */
   | { readonly kind: 'found'; readonly candidates: readonly (readonly SentPart[])[] }
-  /** They are not there now. */
-  | { readonly kind: 'absent' };
+  /**
+   * They are not there now.
+   *
+   * @param data What takes the place of each part's `data`, in their order, once the parts count as not sent: a network
+   *   that does not show its posts notes here that a send was in doubt. Left out: it stays as it is.
+   */
+  | { readonly kind: 'absent'; readonly data?: readonly Json[] };
 
 /**
  * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a
@@ -212,6 +217,11 @@ export class NetworkError extends Error {
   readonly limit: LimitScope;
   /** What it tells of the server; undefined when nothing. */
   readonly server: ServerEvidence | undefined;
+  /**
+   * Of a `send` that was refused because the network has an equal post: that post, where it may be what an earlier send
+   * of the same part made. The ledger takes it unless another part has it.
+   */
+  readonly existing: readonly SentPart[] | undefined;
 
   /**
    * @param message What happened, as a sentence for the user, with the network's own words where it has some, and no
@@ -224,6 +234,7 @@ export class NetworkError extends Error {
     this.retryAtMs = options.retryAtMs;
     this.limit = options.limit ?? 'channel';
     this.server = options.server;
+    this.existing = options.existing;
   }
 }
 
@@ -235,5 +246,6 @@ export type NetworkErrorOptions = {
   readonly retryAtMs?: number | undefined;
   readonly limit?: LimitScope;
   readonly server?: ServerEvidence;
+  readonly existing?: readonly SentPart[];
   readonly cause?: unknown;
 };

@@ -42,12 +42,12 @@ const isConflict = (error: unknown): boolean =>
  *
  * @throws the error itself where nothing is to be written: Temporal tries again by its own policy.
  */
-export function classifyError(
-  deps: ActivityDeps,
-  { postId, channelId }: PublishJob,
-  error: unknown,
-): PublishFailure {
+export function classifyError(deps: ActivityDeps, job: PublishJob, error: unknown): PublishFailure {
   if (error instanceof NetworkError) {
+    if (error.code === 'internal') {
+      logFault(deps, job, error);
+    }
+
     return error;
   }
 
@@ -66,12 +66,16 @@ export function classifyError(
     throw error;
   }
 
+  logFault(deps, job, error);
+  return { code: 'internal', message: internalMessage, limit: 'channel' };
+}
+
+function logFault({ log }: ActivityDeps, { postId, channelId }: PublishJob, error: unknown): void {
   const where = { workflow: activityInfo().workflowExecution?.workflowId, postId, channelId };
-  deps.log.error(
+  log.error(
     { ...where, error: describeError(error) },
     'a fault of our own keeps a channel from its post; it is tried again',
   );
-  return { code: 'internal', message: internalMessage, limit: 'channel' };
 }
 
 const internalMessage =

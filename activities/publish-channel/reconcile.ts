@@ -66,7 +66,8 @@ async function reconcileStep(
   sent: SentPart[],
 ): Promise<void> {
   const { deps, job, network } = attempt;
-  if (await findStep(attempt, step, sent)) {
+  const finding = await network.reconcile(attempt.connection, { parts: step, sent });
+  if (finding.kind === 'found' && (await claimFound(attempt, step, finding.candidates))) {
     return;
   }
 
@@ -82,7 +83,9 @@ async function reconcileStep(
     );
   }
 
-  await markNotTaken(deps.orm.em.fork(), job.workspaceId, step, 'ready', deps.now());
+  const noted = finding.kind === 'absent' ? finding.data : undefined;
+  const unsent = step.map((entry, index) => ({ ...entry, data: noted?.[index] ?? entry.data }));
+  await markNotTaken(deps.orm.em.fork(), job.workspaceId, unsent, 'ready', deps.now());
 }
 
 /** Somebody said that this part is live, and what follows needs its id on the network. Sends nothing. */
@@ -105,15 +108,26 @@ export async function findStep(
   step: readonly Entry[],
   sent: SentPart[],
 ): Promise<boolean> {
-  const { deps, job, network, connection } = attempt;
+  const { network, connection } = attempt;
   const finding = await network.reconcile(connection, { parts: step, sent });
-  if (finding.kind === 'absent') {
-    return false;
-  }
+  return finding.kind === 'found' && claimFound(attempt, step, finding.candidates);
+}
 
+/**
+ * Marks the parts as sent by the first candidate that no other part of ours has.
+ *
+ * @returns whether there is one.
+ * @throws NetworkError while what is there may be another post's.
+ */
+export async function claimFound(
+  attempt: Try,
+  step: readonly Entry[],
+  candidates: readonly (readonly SentPart[])[],
+): Promise<boolean> {
+  const { deps, job } = attempt;
   return deps.orm.em.fork().transactional(async (em) => {
     await lockClaims(em, job.channelId);
-    const possible = await unclaimed(em, job, step, finding.candidates);
+    const possible = await unclaimed(em, job, step, candidates);
     const [ours] = possible;
     if (ours === undefined) {
       return false;

@@ -13,7 +13,14 @@ import { mostTries } from '../../domain/next-try.ts';
 import { NetworkError, type Part, type SentPart, type Step } from '../../networks/network.ts';
 import { StoppedError } from './classify-error.ts';
 import { isDayOver } from './job.ts';
-import { findSettled, findStep, readJobEntries, reconcileOpen, type Try } from './reconcile.ts';
+import {
+  claimFound,
+  findSettled,
+  findStep,
+  readJobEntries,
+  reconcileOpen,
+  type Try,
+} from './reconcile.ts';
 import type { Live } from './record-success.ts';
 
 /**
@@ -193,6 +200,11 @@ async function sendStep(
   } catch (error) {
     if (!(error instanceof NetworkError)) {
       throw error; // The ledger still says "sending", so the next try asks the network first.
+    }
+
+    // The refusal itself says what became of an earlier send.
+    if (error.existing && (await claimFound(attempt, marked, [error.existing]))) {
+      return null;
     }
 
     if (error.taken === 'no') {

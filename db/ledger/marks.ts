@@ -33,9 +33,10 @@ export async function markNotTaken(
 ): Promise<boolean> {
   const marked = await query(
     em,
-    sql`update post_parts pp set state = ${state}, sending_at = null, updated_at = ${now}
-      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt }) => sendingAt)}::timestamptz[])
-        as sent (id, sending_at)
+    sql`update post_parts pp set state = ${state}, sending_at = null, updated_at = ${now},
+        remote_data = sent.remote_data::jsonb
+      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt }) => sendingAt)}::timestamptz[],
+        ${step.map(({ data }) => JSON.stringify(data))}::text[]) as sent (id, sending_at, remote_data)
       where pp.id = sent.id and pp.workspace_id = ${workspaceId} and pp.state <> 'sent'
         and pp.sending_at is not distinct from sent.sending_at
       returning pp.id`,
