@@ -1,15 +1,20 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Ajv } from 'ajv';
-import type { Post } from './post.ts';
+import { Ajv, type SchemaObject } from 'ajv';
+import { isRefused, type Post } from './post.ts';
 
 export type Saved = {
-  /** Signs Bluesky's tokens, so that a session outlives a restart as it does on a real server. */
+  /** Signs tokens, so that a session outlives a restart as it does on a real server. */
   readonly secret: string;
   readonly posts: readonly Post[];
 };
 
-const isSaved = new Ajv({ discriminator: true }).compile<Saved>({
+const ajv = new Ajv({ allowUnionTypes: true });
+
+/** Checks the fields that a network's posts have of their own, by the network's name. */
+export type PostSchemas = Readonly<Record<string, SchemaObject>>;
+
+const isSaved = ajv.compile<Saved>({
   type: 'object',
   required: ['secret', 'posts'],
   properties: {
@@ -19,52 +24,39 @@ const isSaved = new Ajv({ discriminator: true }).compile<Saved>({
       items: {
         type: 'object',
         required: ['network', 'id', 'text', 'createdAt', 'replyTo'],
-        discriminator: { propertyName: 'network' },
         properties: {
+          network: { type: 'string' },
           id: { type: 'string' },
           text: { type: 'string' },
           createdAt: { type: 'string' },
           replyTo: { type: ['string', 'null'] },
         },
-        oneOf: [
-          {
-            required: ['visibility', 'language', 'key'],
-            properties: {
-              network: { const: 'mastodon' },
-              visibility: { type: 'string' },
-              language: { type: ['string', 'null'] },
-              key: { type: ['string', 'null'] },
-              media: {
-                type: 'array',
-                items: {
-                  type: 'object',
-                  required: ['id', 'cid', 'type', 'description'],
-                  properties: {
-                    id: { type: 'string' },
-                    cid: { type: 'string' },
-                    type: { type: 'string' },
-                    description: { type: ['string', 'null'] },
-                  },
-                },
-              },
-            },
-          },
-          {
-            required: ['cid', 'record'],
-            properties: {
-              network: { const: 'bluesky' },
-              cid: { type: 'string' },
-              record: { type: 'object' },
-            },
-          },
-        ],
       },
     },
   },
 });
 
+const fileSchema = {
+  type: 'object',
+  required: ['cid', 'type', 'altText'],
+  properties: {
+    cid: { type: 'string' },
+    type: { type: 'string' },
+    altText: { type: 'string' },
+  },
+};
+
+const isRefusedPost = ajv.compile({
+  type: 'object',
+  properties: {
+    refused: { type: 'string' },
+    title: { type: 'string' },
+    files: { type: 'array', items: fileSchema },
+  },
+});
+
 /** What an earlier run kept, or undefined when there was none. @throws Error when the file is not ours. */
-export async function readDataFile(path: string): Promise<Saved | undefined> {
+export async function readDataFile(path: string, schemas: PostSchemas): Promise<Saved | undefined> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -75,10 +67,20 @@ export async function readDataFile(path: string): Promise<Saved | undefined> {
     throw error;
   }
   const saved = parse(text);
-  if (!isSaved(saved)) {
+  if (!isSaved(saved) || !saved.posts.every(postChecker(schemas))) {
     throw new Error(`${path} holds no sandbox posts. Delete it or choose another file.`);
   }
   return saved;
+}
+
+function postChecker(schemas: PostSchemas): (post: Post) => boolean {
+  const checks = new Map(
+    Object.entries(schemas).map(([network, schema]) => [network, ajv.compile(schema)]),
+  );
+  return (post) => {
+    const check = checks.get(post.network);
+    return check !== undefined && (isRefused(post) ? isRefusedPost : check)(post);
+  };
 }
 
 /**

@@ -1,12 +1,12 @@
-import type { Failures } from './failures.ts';
 import type { Files } from './files.ts';
+import type { Script } from './script.ts';
 import type { Store } from './store.ts';
 
-/** What both networks share. */
+/** What all networks share. */
 export type SandboxDeps = {
   readonly store: Store;
   readonly files: Files;
-  readonly failures: Failures;
+  readonly script: Script;
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
 };

@@ -1,6 +1,6 @@
 import { startSandbox } from './server.ts';
 
-// The sandbox: two pretend networks for a first run, on one port, with a page that shows what was posted.
+// The sandbox: pretend networks for a first run, on one port, with a page that shows what was posted.
 //
 //   node sandbox/main.ts
 //
@@ -12,10 +12,8 @@ import { startSandbox } from './server.ts';
 // Mastodon: <url>/mastodon, access token `demo`.
 // Bluesky: <url>/bluesky, handle `demo.sandbox.test`, app password `demo`.
 //
-// A text that contains one of these is treated badly (`failures.ts`):
-//   #sandbox-refuse   refused: Mastodon 422, Bluesky 400 InvalidRequest
-//   #sandbox-busy     rate limited on the first try, with a reset five seconds ahead
-//   #sandbox-lost     taken, but the connection is cut in place of the first answer
+// A text that contains `#sandbox-<directive>` is treated badly, and so is what a control call names: see `directives.ts`
+// and `control.ts`, and the page.
 
 const { HOST: host = '127.0.0.1', PORT: port = '0', PUNCTUAL_SANDBOX_DATA: dataFile } = process.env;
 

@@ -1,40 +1,31 @@
-import type { AppBskyFeedPost } from '@atproto/api';
-
-type Common = {
+/** What every network's posts have. A network adds what it needs to answer with them. */
+export type Post = {
+  readonly network: string;
   /** Unique within its network: a status id, a record key. */
   readonly id: string;
   readonly text: string;
-  /** ISO 8601. Mastodon's own clock; on Bluesky what the client wrote into the record. */
+  /** ISO 8601. The sandbox's own clock, or what the client wrote into the post. */
   readonly createdAt: string;
-  /** The id of the post that this one answers. It need not be kept any more. */
+  /** The id of the post that this one answers or comments. It need not be kept any more. */
   readonly replyTo: string | null;
 };
 
-/** A file of a status. */
-export type Attachment = {
-  readonly id: string;
+/** A file of a post, by its bytes. */
+export type PostFile = {
   /** Of the stored file. */
   readonly cid: string;
   readonly type: string;
-  readonly description: string | null;
+  readonly altText: string;
 };
 
-export type MastodonPost = Common & {
-  readonly network: 'mastodon';
-  readonly visibility: string;
-  readonly language: string | null;
-  /** The Idempotency-Key that it came with. */
-  readonly key: string | null;
-  /** Absent in posts that were kept before there were any. */
-  readonly media?: readonly Attachment[];
+/** A post that its network refused: kept for the page only, no call of a network's API finds it. */
+export type RefusedPost = Post & {
+  /** Why, in the network's words. */
+  readonly refused: string;
+  readonly title?: string | undefined;
+  readonly files?: readonly PostFile[] | undefined;
 };
 
-export type BlueskyPost = Common & {
-  readonly network: 'bluesky';
-  readonly cid: string;
-  /** As it came over the wire: its CID is computed from every field. */
-  readonly record: AppBskyFeedPost.Record;
-};
-
-export type Post = MastodonPost | BlueskyPost;
-export type NetworkId = Post['network'];
+export function isRefused(post: Post): post is RefusedPost {
+  return 'refused' in post;
+}

@@ -1,15 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa, { type Middleware } from 'koa';
-import { blueskyRoutes } from './bluesky/routes.ts';
-import { createTids } from './bluesky/record.ts';
-import { createTokens } from './bluesky/sessions.ts';
-import { createFailures } from './failures.ts';
+import { controlRoutes } from './control.ts';
 import { openFiles } from './files.ts';
-import { mastodonRoutes } from './mastodon/routes.ts';
 import { loadAssets } from './page/assets.ts';
 import { createEvents } from './page/events.ts';
 import { pageRoutes } from './page/routes.ts';
+import { networks } from './registry.ts';
+import { createScript } from './script.ts';
 import { openStore } from './store.ts';
 
 export type SandboxOptions = {
@@ -32,24 +30,26 @@ export type Sandbox = {
 };
 
 /**
- * Starts both pretend networks and their page.
+ * Starts the pretend networks and their page.
  *
  * @throws Error when the port is taken or the data file is not ours.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { host, port, dataFile, now = Date.now, graceMs = 1000 } = options;
-  const store = await openStore(dataFile);
+  const schemas = Object.fromEntries(networks.map(({ id, postSchema }) => [id, postSchema]));
+  const store = await openStore(dataFile, schemas, now);
   const files = await openFiles(dataFile && `${dataFile}.files`);
   const events = createEvents(store);
-  const shared = { store, files, failures: createFailures(), now };
-  const bluesky = { ...shared, tokens: createTokens(store.secret, now), nextTid: createTids(now) };
+  const script = createScript(now);
 
   const app = new Koa();
   app.use(guardBrowser);
   app.use(acceptBareOrigin);
-  app.use(mastodonRoutes(shared).routes());
-  app.use(blueskyRoutes(bluesky).routes());
-  app.use(pageRoutes({ store, files, events, assets: await loadAssets() }).routes());
+  app.use(controlRoutes(script).routes());
+  for (const network of networks) {
+    app.use(network.routes({ store, files, script, now }).routes());
+  }
+  app.use(pageRoutes({ store, files, events, assets: await loadAssets(networks) }).routes());
 
   const server = createServer(app.callback());
   // Node's own 5 s are hardly longer than its client keeps an idle connection: a slow machine would reuse one that is closed.
@@ -85,12 +85,13 @@ const guardBrowser: Middleware = async (ctx, next) => {
   await next();
 };
 
-/** Many clients know only an origin and drop the path of a base URL, so both APIs answer there as well. */
+/** Many clients know only an origin and drop the path of a base URL, so every API answers there as well. */
 const acceptBareOrigin: Middleware = async (ctx, next) => {
-  if (ctx.path.startsWith('/api/')) {
-    ctx.path = `/mastodon${ctx.path}`;
-  } else if (ctx.path.startsWith('/xrpc/')) {
-    ctx.path = `/bluesky${ctx.path}`;
+  const network = networks.find(({ apiPaths }) =>
+    apiPaths.some((path) => ctx.path === path || (path.endsWith('/') && ctx.path.startsWith(path))),
+  );
+  if (network !== undefined) {
+    ctx.path = `/${network.id}${ctx.path}`;
   }
   await next();
 };

@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { createDataFileWriter, readDataFile } from './data-file.ts';
-import type { NetworkId, Post } from './post.ts';
+import { createDataFileWriter, readDataFile, type PostSchemas } from './data-file.ts';
+import { isRefused, type Post, type RefusedPost } from './post.ts';
 
-/** How many posts are kept, both networks together. The oldest go first. */
+/** How many posts are kept, all networks together. The oldest go first. */
 const maxPosts = 1000;
 
 export type Store = {
-  /** Signs Bluesky's tokens. */
+  /** Signs tokens. */
   readonly secret: string;
   /** In the order in which they came. */
   all(): readonly Post[];
-  find(network: NetworkId, id: string): Post | undefined;
+  find(network: string, id: string): Post | undefined;
+  /** All, and the refused ones among them: what the page shows. */
+  timeline(): readonly Post[];
   /** Takes all of them at once, replaces those whose id is known, and resolves when they are on disk. */
   put(posts: readonly Post[]): Promise<void>;
+  /** Keeps a post that was refused, for the page. A try more of the same replaces the one before. */
+  refuse(post: Omit<RefusedPost, 'id'>): Promise<void>;
+  /** Look-ups of a network do not show these posts before an instant. */
+  hide(posts: readonly Post[], untilMs: number): void;
+  isHidden(post: Post): boolean;
   /** Calls the listener after every change. */
   onChange(listener: () => void): void;
   /** Resolves when everything is on disk. */
@@ -20,41 +27,66 @@ export type Store = {
 };
 
 /**
- * Opens the posts of both networks.
+ * Opens the posts of all networks.
  *
  * @param dataFile Where they survive a restart; without it they live in memory.
+ * @param schemas Check what the file holds.
+ * @param now Milliseconds since 1970.
  * @throws Error when the file is there and is not ours.
  */
-export async function openStore(dataFile: string | undefined): Promise<Store> {
-  const saved = dataFile === undefined ? undefined : await readDataFile(dataFile);
+export async function openStore(
+  dataFile: string | undefined,
+  schemas: PostSchemas,
+  now: () => number,
+): Promise<Store> {
+  const saved = dataFile === undefined ? undefined : await readDataFile(dataFile, schemas);
   const secret = saved?.secret ?? randomBytes(32).toString('base64url');
-  const posts = new Map((saved?.posts ?? []).map((post) => [keyOf(post.network, post.id), post]));
+  const posts = new Map((saved?.posts ?? []).map((post) => [keyOf(post), post]));
+  const hiddenUntilMs = new WeakMap<Post, number>();
   const listeners: (() => void)[] = [];
   const save =
     dataFile === undefined
       ? () => Promise.resolve()
       : createDataFileWriter(dataFile, () => ({ secret, posts: [...posts.values()] }));
   await save(); // A path that cannot be written is found at the start, not at the first post.
+  const put = (added: readonly Post[]): Promise<void> => {
+    for (const post of added) {
+      posts.set(keyOf(post), post);
+    }
+    for (const oldest of posts.keys()) {
+      if (posts.size <= maxPosts) {
+        break;
+      }
+      posts.delete(oldest);
+    }
+    for (const listener of listeners) {
+      listener();
+    }
+    return save();
+  };
 
   return {
     secret,
-    all: () => [...posts.values()],
-    find: (network, id) => posts.get(keyOf(network, id)),
-    put(added) {
-      for (const post of added) {
-        posts.set(keyOf(post.network, post.id), post);
-      }
-      for (const oldest of posts.keys()) {
-        if (posts.size <= maxPosts) {
-          break;
-        }
-        posts.delete(oldest);
-      }
-      for (const listener of listeners) {
-        listener();
-      }
-      return save();
+    all: () => [...posts.values()].filter((post) => !isRefused(post)),
+    find: (network, id) => posts.get(keyOf({ network, id })),
+    timeline: () => [...posts.values()],
+    put,
+    refuse(post) {
+      const same = [...posts.values()]
+        .filter(isRefused)
+        .find(
+          ({ network, text, refused }) =>
+            network === post.network && text === post.text && refused === post.refused,
+        );
+      const id = same?.id ?? `refused-${randomBytes(6).toString('hex')}`;
+      return put([{ ...post, id } as RefusedPost]);
     },
+    hide(hidden, untilMs) {
+      for (const post of hidden) {
+        hiddenUntilMs.set(post, untilMs);
+      }
+    },
+    isHidden: (post) => (hiddenUntilMs.get(post) ?? 0) > now(),
     onChange: (listener) => {
       listeners.push(listener);
     },
@@ -62,6 +94,7 @@ export async function openStore(dataFile: string | undefined): Promise<Store> {
   };
 }
 
-function keyOf(network: NetworkId, id: string): string {
-  return `${network}/${id}`;
+/** A refused post's id has a form of its own, which no network's ids have, so that no look-up finds one. */
+function keyOf(post: { readonly network: string; readonly id: string }): string {
+  return `${'refused' in post ? 'refused/' : ''}${post.network}/${post.id}`;
 }

@@ -1,5 +1,6 @@
 import { Refusal } from '../refusal.ts';
 import { fileTypes, type Files } from '../files.ts';
+import type { PostFile } from '../post.ts';
 
 /** A file as records name it. */
 export type Blob = {
@@ -20,11 +21,20 @@ export async function uploadBlob(files: Files, bytes: Buffer): Promise<{ blob: B
 }
 
 /** The files that a record names, wherever it does. */
-export function blobsIn(value: unknown): Blob[] {
+function blobsIn(value: unknown): Blob[] {
   if (typeof value !== 'object' || value === null) {
     return [];
   }
   return isBlob(value) ? [value] : Object.values(value).flatMap(blobsIn);
+}
+
+/** What the page shows below a record's text. */
+export function filesIn(record: unknown): PostFile[] {
+  return blobsIn(record).map(({ ref, mimeType }) => ({
+    cid: ref.$link,
+    type: mimeType,
+    altText: '',
+  }));
 }
 
 /** @throws Refusal 400 when a record names a file that was not uploaded, or names it wrongly: so a PDS answers. */

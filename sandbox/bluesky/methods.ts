@@ -7,7 +7,7 @@ import type {
   ComAtprotoRepoPutRecord,
   ComAtprotoServerCreateSession,
 } from '@atproto/api';
-import { blueskyAccount } from '../accounts.ts';
+import { account } from './account.ts';
 import { Refusal } from '../refusal.ts';
 import { uploadBlob } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
@@ -30,13 +30,12 @@ export type Method = {
 export const methods: Readonly<Record<string, Method>> = {
   'com.atproto.server.createSession': {
     verb: 'POST',
-    run: ({ tokens }, input) =>
-      createSession(tokens, input as ComAtprotoServerCreateSession.InputSchema),
+    run: (deps, input) => createSession(deps, input as ComAtprotoServerCreateSession.InputSchema),
   },
   'com.atproto.server.refreshSession': {
     verb: 'POST',
     needs: 'refresh',
-    run: ({ tokens }) => newSession(tokens),
+    run: (deps) => newSession(deps),
   },
   'com.atproto.server.getSession': { verb: 'GET', needs: 'access', run: describeSession },
   'com.atproto.identity.resolveHandle': {
@@ -66,11 +65,11 @@ export const methods: Readonly<Record<string, Method>> = {
   },
   'com.atproto.repo.getRecord': {
     verb: 'GET',
-    run: ({ store }, input) => getRecord(store, input as ComAtprotoRepoGetRecord.QueryParams),
+    run: (deps, input) => getRecord(deps, input as ComAtprotoRepoGetRecord.QueryParams),
   },
   'com.atproto.repo.listRecords': {
     verb: 'GET',
-    run: ({ store }, input) => listRecords(store, input as ComAtprotoRepoListRecords.QueryParams),
+    run: (deps, input) => listRecords(deps, input as ComAtprotoRepoListRecords.QueryParams),
   },
 };
 
@@ -78,15 +77,15 @@ function resolveHandle({ handle }: ComAtprotoIdentityResolveHandle.QueryParams) 
   if (!isDemo(handle)) {
     throw new Refusal(400, 'Unable to resolve handle');
   }
-  return { did: blueskyAccount.did };
+  return { did: account.did };
 }
 
 /** How many writes a PDS takes in one call. */
 const maxWrites = 200;
 const createType = 'com.atproto.repo.applyWrites#create';
 
-/** An answer, or `lost` when the caller is to get none. */
-type Answer = object | 'lost';
+/** An answer, or what the caller is to get in its place: nothing, or an error. */
+type Answer = object | 'none' | 'error';
 
 /** Creates several records, all or none. */
 async function applyWrites(
@@ -97,14 +96,14 @@ async function applyWrites(
   if (input.writes.length > maxWrites) {
     throw new Refusal(400, `Too many writes. Max: ${maxWrites}`);
   }
-  const { posts, commit, isLost } = await writeRecords(deps, input.writes.map(toWrite));
+  const { posts, commit, answer } = await writeRecords(deps, input.writes.map(toWrite));
   const results = posts.map(({ id, cid }) => ({
     $type: 'com.atproto.repo.applyWrites#createResult',
     uri: uriOf(id),
     cid,
     validationStatus: 'valid',
   }));
-  return isLost ? 'lost' : { commit, results };
+  return answer === 'normal' ? { commit, results } : answer;
 }
 
 /** Creates one record. */
@@ -128,12 +127,12 @@ async function putRecord(
   return one(await writeRecords(deps, [{ collection, rkey, value: record, over }]));
 }
 
-function one({ posts: [post], commit, isLost }: Written): Answer {
+function one({ posts: [post], commit, answer }: Written): Answer {
   if (post === undefined) {
     throw new Error('Nothing was written.');
   }
   const { id, cid } = post;
-  return isLost ? 'lost' : { uri: uriOf(id), cid, commit, validationStatus: 'valid' };
+  return answer === 'normal' ? { uri: uriOf(id), cid, commit, validationStatus: 'valid' } : answer;
 }
 
 function toWrite(write: ComAtprotoRepoApplyWrites.InputSchema['writes'][number]): Write {

@@ -1,19 +1,25 @@
 import type { ComAtprotoRepoGetRecord, ComAtprotoRepoListRecords } from '@atproto/api';
-import type { BlueskyPost } from '../post.ts';
+import { isBlueskyPost, type BlueskyPost } from './post.ts';
+import type { SandboxDeps } from '../deps.ts';
 import { Refusal } from '../refusal.ts';
-import type { Store } from '../store.ts';
+import type { Script } from '../script.ts';
 import { postCollection, uriOf } from './record.ts';
 import { isDemo } from './sessions.ts';
 
 const defaultLimit = 50;
 
 /** @throws Refusal 400 `RecordNotFound`. */
-export function getRecord(store: Store, query: ComAtprotoRepoGetRecord.QueryParams) {
-  assertRepo(query.repo);
+export function getRecord(
+  { store, script }: SandboxDeps,
+  query: ComAtprotoRepoGetRecord.QueryParams,
+) {
+  assertAnswers(script, query.repo);
   const post = query.collection === postCollection ? store.find('bluesky', query.rkey) : undefined;
   const isWanted =
-    query.cid === undefined || (post?.network === 'bluesky' && post.cid === query.cid);
-  if (post?.network !== 'bluesky' || !isWanted) {
+    isBlueskyPost(post) &&
+    !store.isHidden(post) &&
+    (query.cid === undefined || post.cid === query.cid);
+  if (!isWanted) {
     const message = `Could not locate record: at://${query.repo}/${query.collection}/${query.rkey}`;
     throw new Refusal(400, message, { code: 'RecordNotFound' });
   }
@@ -21,10 +27,16 @@ export function getRecord(store: Store, query: ComAtprotoRepoGetRecord.QueryPara
 }
 
 /** One page of records by their keys, the highest first unless `reverse`. The cursor is the last key of the page. */
-export function listRecords(store: Store, query: ComAtprotoRepoListRecords.QueryParams) {
-  assertRepo(query.repo);
+export function listRecords(
+  { store, script }: SandboxDeps,
+  query: ComAtprotoRepoListRecords.QueryParams,
+) {
+  assertAnswers(script, query.repo);
   const { limit = defaultLimit, cursor, reverse = false } = query;
-  const posts = store.all().filter((post) => post.network === 'bluesky');
+  const posts = store
+    .all()
+    .filter(isBlueskyPost)
+    .filter((post) => !store.isHidden(post));
   const page = (query.collection === postCollection ? posts : [])
     .filter(({ id }) => cursor === undefined || (reverse ? id > cursor : id < cursor))
     .toSorted((a, b) => (a.id < b.id === reverse ? -1 : 1))
@@ -37,7 +49,10 @@ function present(post: BlueskyPost) {
   return { uri: uriOf(post.id), cid: post.cid, value: post.record };
 }
 
-function assertRepo(repo: string): void {
+function assertAnswers(script: Script, repo: string): void {
+  if (script.isBlind('bluesky')) {
+    throw new Refusal(503, 'Service Unavailable', { code: 'ServiceUnavailable' });
+  }
   if (!isDemo(repo)) {
     throw new Refusal(400, `Could not find repo: ${repo}`);
   }

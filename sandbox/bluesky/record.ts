@@ -1,8 +1,8 @@
 import { AppBskyFeedPost, jsonToLex as withBlobs } from '@atproto/api';
 import { cidForLex } from '@atproto/lex-cbor';
 import { jsonToLex, type JsonValue } from '@atproto/lex-json';
-import { blueskyAccount } from '../accounts.ts';
-import type { BlueskyPost } from '../post.ts';
+import { account } from './account.ts';
+import type { BlueskyPost } from './post.ts';
 import { Refusal } from '../refusal.ts';
 
 const alphabet = '234567abcdefghijklmnopqrstuvwxyz';
@@ -30,7 +30,7 @@ export function createTids(now: () => number): () => string {
 }
 
 export const postCollection = 'app.bsky.feed.post';
-const uriPrefix = `at://${blueskyAccount.did}/${postCollection}/`;
+const uriPrefix = `at://${account.did}/${postCollection}/`;
 
 /** The permanent address of a record in the demo account's repository. */
 export function uriOf(rkey: string): string {

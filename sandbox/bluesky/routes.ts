@@ -2,12 +2,22 @@ import { lexicons } from '@atproto/api';
 import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { readBody, readRaw } from '../body.ts';
+import type { SandboxDeps } from '../deps.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import type { BlueskyDeps } from './deps.ts';
 import { methods, type Method } from './methods.ts';
+import { createTids } from './record.ts';
+import { internalError, revoked } from './refusals.ts';
+import { createTokens } from './sessions.ts';
 
 /** As much of a personal data server as it takes to publish and to look at what was published. */
-export function blueskyRoutes(deps: BlueskyDeps): Router {
+export function blueskyRoutes(shared: SandboxDeps): Router {
+  const { store, now, script } = shared;
+  const deps: BlueskyDeps = {
+    ...shared,
+    tokens: createTokens(store.secret, now),
+    nextTid: createTids(now),
+  };
   const router = new Router({ prefix: '/bluesky/xrpc' });
   router.use(answerErrors);
   router.all('/:nsid', async (ctx) => {
@@ -21,10 +31,15 @@ export function blueskyRoutes(deps: BlueskyDeps): Router {
     }
     if (method.needs !== undefined) {
       deps.tokens.check(method.needs, ctx.get('authorization'));
+      if (script.isRevoked('bluesky')) {
+        throw revoked();
+      }
     }
     const answer = await method.run(deps, await inputOf(ctx, nsid, method));
-    if (answer === 'lost') {
+    if (answer === 'none') {
       cutConnection(ctx);
+    } else if (answer === 'error') {
+      throw internalError();
     } else {
       ctx.body = answer;
     }
@@ -66,10 +81,7 @@ const answerErrors: Middleware = async (ctx, next) => {
   try {
     await next();
   } catch (error) {
-    const refusal =
-      error instanceof Refusal
-        ? error
-        : new Refusal(500, 'The sandbox broke.', { code: 'InternalServerError' });
+    const refusal = error instanceof Refusal ? error : internalError('The sandbox broke.');
     if (refusal !== error) {
       ctx.app.emit('error', error, ctx);
     }

@@ -1,6 +1,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { ComAtprotoServerCreateSession } from '@atproto/api';
-import { blueskyAccount } from '../accounts.ts';
+import { account } from './account.ts';
+import type { SandboxDeps } from '../deps.ts';
 import { Refusal } from '../refusal.ts';
 
 /** As long as a PDS lets them live. */
@@ -28,7 +29,7 @@ export function createTokens(secret: string, now: () => number): Tokens {
     issue(kind) {
       const { typ, scope, seconds: life } = lives[kind];
       const iat = seconds();
-      const claims = { scope, sub: blueskyAccount.did, jti: randomUUID(), iat, exp: iat + life };
+      const claims = { scope, sub: account.did, jti: randomUUID(), iat, exp: iat + life };
       const signed = `${encode({ typ, alg: 'HS256' })}.${encode(claims)}`;
       return `${signed}.${sign(signed).toString('base64url')}`;
     },
@@ -63,16 +64,20 @@ function decode(text: string): { scope: string; exp: number } {
   return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
 }
 
-/** @throws Refusal 401 for anything but the demo account and its app password. */
-export function createSession(tokens: Tokens, input: ComAtprotoServerCreateSession.InputSchema) {
-  if (!isDemo(input.identifier) || input.password !== blueskyAccount.appPassword) {
+/** @throws Refusal 401 for anything but the demo account and its app password, and once that is revoked. */
+export function createSession(
+  deps: SandboxDeps & { readonly tokens: Tokens },
+  input: ComAtprotoServerCreateSession.InputSchema,
+) {
+  const isRight = isDemo(input.identifier) && input.password === account.appPassword;
+  if (!isRight || deps.script.isRevoked('bluesky')) {
     throw new Refusal(401, 'Invalid identifier or password', { code: 'AuthenticationRequired' });
   }
-  return newSession(tokens);
+  return newSession(deps);
 }
 
 /** A pair of tokens. The ones before stay good until they expire. */
-export function newSession(tokens: Tokens) {
+export function newSession({ tokens }: { readonly tokens: Tokens }) {
   return {
     ...describeSession(),
     accessJwt: tokens.issue('access'),
@@ -81,11 +86,11 @@ export function newSession(tokens: Tokens) {
 }
 
 export function describeSession() {
-  const { did, handle } = blueskyAccount;
+  const { did, handle } = account;
   return { did, handle, emailConfirmed: true, active: true };
 }
 
 /** Whether a DID or a handle is the demo account's. Handles are read in any case. */
 export function isDemo(actor: string): boolean {
-  return actor === blueskyAccount.did || actor.toLowerCase() === blueskyAccount.handle;
+  return actor === account.did || actor.toLowerCase() === account.handle;
 }

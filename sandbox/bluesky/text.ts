@@ -1,5 +1,5 @@
 import { RichText, type RichTextSegment } from '@atproto/api';
-import type { BlueskyPost } from '../post.ts';
+import type { BlueskyPost } from './post.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
 
 /** Cuts a post's text at its facets: on Bluesky nothing else is a link. @param base Where the sandbox's Bluesky lives. */

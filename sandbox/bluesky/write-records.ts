@@ -1,12 +1,12 @@
 import { cidForLex } from '@atproto/lex-cbor';
-import { blueskyAccount } from '../accounts.ts';
-import type { BlueskyPost } from '../post.ts';
+import { account } from './account.ts';
 import { Refusal } from '../refusal.ts';
-import { assertBlobs } from './blobs.ts';
+import type { Fate } from '../script.ts';
+import { assertBlobs, filesIn } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
+import { isBlueskyPost, type BlueskyPost } from './post.ts';
 import { toPost } from './record.ts';
-
-const busySeconds = 5;
+import { internalError, refusalFor } from './refusals.ts';
 
 /** One record to write. */
 export type Write = {
@@ -22,54 +22,103 @@ export type Written = {
   readonly posts: readonly BlueskyPost[];
   /** Undefined when nothing changed. */
   readonly commit: { readonly cid: string; readonly rev: string } | undefined;
-  /** The caller is to get no answer. */
-  readonly isLost: boolean;
+  /** What the caller is to get: the commit, nothing, or an error. */
+  readonly answer: 'normal' | 'none' | 'error';
 };
 
 /**
  * Writes all records or none.
  *
  * @throws Refusal 400 for a record that is wrong or for one that stands in its way, 429, and 500 for a taken key,
- * because that is how a PDS answers it.
+ * because that is how a PDS answers it. The page shows what was refused for its content.
  */
 export async function writeRecords(deps: BlueskyDeps, writes: readonly Write[]): Promise<Written> {
-  const { store, files, failures, nextTid, now } = deps;
-  const posts = await Promise.all(
-    writes.map(({ collection, rkey, value }) => toPost(collection, rkey ?? nextTid(), value)),
-  );
-  for (const { record } of posts) {
-    await assertBlobs(files, record);
-  }
+  const { store, nextTid } = deps;
+  const posts = await toPosts(deps, writes);
   const commit = await commitOf(posts, nextTid());
 
   // From here to `put` nothing waits, so that no other request comes between the checks and the change.
   const found = posts.map((post) => store.find('bluesky', post.id));
-  const cids = found.map((post) => (post?.network === 'bluesky' ? post.cid : null));
+  const cids = found.map((post) => (isBlueskyPost(post) ? post.cid : null));
   for (const [n, write] of writes.entries()) {
     assertAllowed(write, posts[n]?.cid, cids[n] ?? null);
   }
   if (new Set(posts.map((post) => post.id)).size < posts.length) {
-    throw takenKey();
+    throw internalError();
   }
   if (posts.every((post, n) => post.cid === cids[n])) {
-    return { posts, commit: undefined, isLost: false };
+    return { posts, commit: undefined, answer: 'normal' };
   }
-  const texts = posts.map((post) => post.text);
-  const key = posts.map((post, n) => writes[n]?.rkey ?? post.text).join(' ');
-  if (failures.refuses(texts)) {
-    throw new Refusal(400, 'The text has #sandbox-refuse in it');
+  const fate = fateOf(deps, posts, writes);
+  if (fate.kind !== 'take') {
+    const refusal = refusalFor(fate, deps.now());
+    if (fate.kind === 'refuse' || fate.kind === 'duplicate') {
+      await keepRefused(deps, posts, refusal);
+    }
+    throw refusal;
   }
-  if (failures.isBusy(texts, key)) {
-    throw tooManyRequests(Math.ceil(now() / 1000) + busySeconds);
+  if (fate.hiddenUntilMs !== null) {
+    store.hide(posts, fate.hiddenUntilMs);
   }
   await store.put(posts);
-  return { posts, commit, isLost: failures.loses(texts, key) };
+  return { posts, commit, answer: fate.answer };
+}
+
+/** @throws Refusal 400 for a record that breaks the lexicon, or names a file that is not there. */
+async function toPosts(
+  deps: BlueskyDeps,
+  writes: readonly Write[],
+): Promise<readonly BlueskyPost[]> {
+  try {
+    const posts = await Promise.all(
+      writes.map(({ collection, rkey, value }) =>
+        toPost(collection, rkey ?? deps.nextTid(), value),
+      ),
+    );
+    for (const { record } of posts) {
+      await assertBlobs(deps.files, record);
+    }
+    return posts;
+  } catch (error) {
+    if (error instanceof Refusal) {
+      const createdAt = new Date(deps.now()).toISOString();
+      const texts = writes.flatMap(({ value: { text } }) => (typeof text === 'string' ? text : []));
+      await keepRefused(
+        deps,
+        texts.map((text) => ({ text, createdAt, replyTo: null, record: undefined })),
+        error,
+      );
+    }
+    throw error;
+  }
+}
+
+type Kept = Pick<BlueskyPost, 'text' | 'createdAt' | 'replyTo'> & { readonly record: unknown };
+
+async function keepRefused(
+  { store }: BlueskyDeps,
+  posts: readonly Kept[],
+  { message: refused }: Refusal,
+): Promise<void> {
+  for (const { text, createdAt, replyTo, record } of posts) {
+    const files = filesIn(record);
+    await store.refuse({ network: 'bluesky', text, createdAt, replyTo, refused, files });
+  }
+}
+
+function fateOf(
+  { script }: BlueskyDeps,
+  posts: readonly BlueskyPost[],
+  writes: readonly Write[],
+): Fate {
+  const key = posts.map((post, n) => writes[n]?.rkey ?? post.text).join(' ');
+  return script.fateOf({ network: 'bluesky', texts: posts.map(({ text }) => text), key });
 }
 
 /** @param cid Of what is to be written. @param there Of what stands at the key. */
 function assertAllowed(write: Write, cid: string | undefined, there: string | null): void {
   if (write.over === 'nothing' && there !== null) {
-    throw takenKey();
+    throw internalError();
   }
   // The same record once more is no change, so a PDS does not even look at `swapRecord`.
   if (typeof write.over === 'object' && write.over.cid !== there && cid !== there) {
@@ -81,21 +130,5 @@ function assertAllowed(write: Write, cid: string | undefined, there: string | nu
 /** Stands for a repository's signed commit, which the sandbox does not have: it names what was written. */
 async function commitOf(posts: readonly BlueskyPost[], rev: string) {
   const written = posts.map(({ id, cid }) => `${id} ${cid}`);
-  return { cid: String(await cidForLex({ did: blueskyAccount.did, rev, written })), rev };
-}
-
-function takenKey(): Refusal {
-  return new Refusal(500, 'Internal Server Error', { code: 'InternalServerError' });
-}
-
-function tooManyRequests(resetSeconds: number): Refusal {
-  return new Refusal(429, 'Rate Limit Exceeded', {
-    code: 'RateLimitExceeded',
-    headers: {
-      'ratelimit-limit': '5000',
-      'ratelimit-remaining': '0',
-      'ratelimit-reset': String(resetSeconds),
-      'retry-after': String(busySeconds),
-    },
-  });
+  return { cid: String(await cidForLex({ did: account.did, rev, written })), rev };
 }

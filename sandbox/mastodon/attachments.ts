@@ -1,5 +1,5 @@
 import { fileTypes, type Files } from '../files.ts';
-import type { Attachment } from '../post.ts';
+import type { Attachment } from './post.ts';
 import { Refusal } from '../refusal.ts';
 import { nextStatusId } from './next-status-id.ts';
 

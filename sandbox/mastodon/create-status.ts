@@ -1,45 +1,42 @@
-import type { MastodonPost, Post } from '../post.ts';
+import type { Post } from '../post.ts';
+import { isStatus, type Status } from './post.ts';
 import { Refusal } from '../refusal.ts';
+import type { Fate } from '../script.ts';
 import type { MastodonDeps } from './deps.ts';
 import { nextStatusId } from './next-status-id.ts';
 import { countCharacters, maxCharacters } from './text.ts';
 
 /** How long Mastodon remembers an Idempotency-Key. */
 const keyLifeMs = 60 * 60 * 1000;
-const busyMs = 5000;
 const visibilities = new Set(['public', 'unlisted', 'private', 'direct']);
 const unsupported = ['poll', 'scheduled_at', 'spoiler_text'];
+
+export type Created = {
+  readonly status: Status;
+  /** What the caller is to get: the status, nothing, or an error. */
+  readonly answer: 'normal' | 'none' | 'error';
+};
 
 /**
  * Creates a status from the fields of a request, or finds the one that was created with the same key.
  *
- * @returns `isLost` when the caller is to get no answer.
- * @throws Refusal 404, 422 or 429, as Mastodon answers.
+ * @throws Refusal 401, 404, 422 or 429, as Mastodon answers. The page shows what was refused for its content.
  */
 export async function createStatus(
-  { store, attachments, failures, now }: MastodonDeps,
+  deps: MastodonDeps,
   fields: Readonly<Record<string, unknown>>,
   key: string | null,
-): Promise<{ status: MastodonPost; isLost: boolean }> {
+): Promise<Created> {
+  const { store, attachments, now } = deps;
   const own = statusesOf(store.all());
   const first = key === null ? undefined : own.findLast((status) => status.key === key);
   if (first !== undefined && now() - Date.parse(first.createdAt) < keyLifeMs) {
-    return { status: first, isLost: false };
+    return { status: first, answer: 'normal' };
   }
 
   const media = attachments.choose(listField(fields, 'media_ids'));
-  const content = parseContent(fields, media.length > 0);
-  const { text, replyTo } = content;
-  if (replyTo !== null && store.find('mastodon', replyTo) === undefined) {
-    throw new Refusal(404, 'The status that this one answers does not exist.');
-  }
-  if (failures.refuses([text])) {
-    throw invalid('The text has #sandbox-refuse in it');
-  }
-  if (failures.isBusy([text], key ?? text)) {
-    throw tooManyRequests(now() + busyMs);
-  }
-  const status: MastodonPost = {
+  const content = parseContent(fields);
+  const status: Status = {
     network: 'mastodon',
     id: nextStatusId(now(), own.at(-1)?.id),
     createdAt: new Date(now()).toISOString(),
@@ -47,28 +44,79 @@ export async function createStatus(
     media,
     ...content,
   };
+  if (status.replyTo !== null && store.find('mastodon', status.replyTo) === undefined) {
+    throw new Refusal(404, 'The status that this one answers does not exist.');
+  }
+  const { answer, hiddenUntilMs } = await admit(deps, status);
   attachments.use(media);
+  if (hiddenUntilMs !== null) {
+    store.hide([status], hiddenUntilMs);
+  }
   await store.put([status]);
-  return { status, isLost: failures.loses([text], key ?? text) };
+  return { status, answer };
+}
+
+/** @throws Refusal for what the text breaks, or asks for. */
+async function admit({ store, script }: MastodonDeps, status: Status) {
+  const { network, text, createdAt, replyTo, media = [] } = status;
+  try {
+    assertFits(text, media.length > 0);
+    const fate = script.fateOf({ network, texts: [text], key: status.key ?? text });
+    if (fate.kind !== 'take') {
+      throw refusalFor(fate);
+    }
+    return fate;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 422) {
+      const files = media.map(({ cid, type, description }) => ({
+        cid,
+        type,
+        altText: description ?? '',
+      }));
+      await store.refuse({ network, text, createdAt, replyTo, refused: error.message, files });
+    }
+    throw error;
+  }
+}
+
+/** How Mastodon says what a script decided. */
+function refusalFor(fate: Exclude<Fate, { kind: 'take' }>): Refusal {
+  switch (fate.kind) {
+    case 'refuse':
+      return invalid(fate.reason);
+    case 'duplicate':
+      return invalid('The account has posted this already');
+    case 'busy':
+      return tooManyRequests(fate.resetMs);
+    case 'revoked':
+      return revoked();
+  }
+}
+
+export function revoked(): Refusal {
+  return new Refusal(401, 'The access token was revoked');
 }
 
 /** The kept statuses in the order of their ids. */
-export function statusesOf(posts: readonly Post[]): MastodonPost[] {
-  return posts.filter((post) => post.network === 'mastodon');
+export function statusesOf(posts: readonly Post[]): Status[] {
+  return posts.filter(isStatus);
 }
 
-function parseContent(fields: Readonly<Record<string, unknown>>, hasMedia: boolean) {
-  const extra = unsupported.find((name) => !isBlank(fields[name]));
-  if (extra !== undefined) {
-    throw invalid(`The sandbox has no ${extra}`);
-  }
-  const text = textField(fields, 'status')?.trim() ?? ''; // Mastodon trims too.
+function assertFits(text: string, hasMedia: boolean): void {
   if (text === '' && !hasMedia) {
     throw invalid("Text can't be blank");
   }
   if (countCharacters(text) > maxCharacters) {
     throw invalid(`Text character limit of ${maxCharacters} exceeded`);
   }
+}
+
+function parseContent(fields: Readonly<Record<string, unknown>>) {
+  const extra = unsupported.find((name) => !isBlank(fields[name]));
+  if (extra !== undefined) {
+    throw invalid(`The sandbox has no ${extra}`);
+  }
+  const text = textField(fields, 'status')?.trim() ?? ''; // Mastodon trims too.
   const visibility = textField(fields, 'visibility') ?? 'public';
   if (!visibilities.has(visibility)) {
     throw invalid('Visibility is not included in the list');

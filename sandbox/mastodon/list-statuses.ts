@@ -1,10 +1,10 @@
-import type { MastodonPost } from '../post.ts';
+import type { Status } from './post.ts';
 import { tagsOf } from './text.ts';
 
 const defaultLimit = 20;
 const maxLimit = 40;
 
-export type StatusPage = { readonly statuses: MastodonPost[]; readonly link: string | undefined };
+export type StatusPage = { readonly statuses: Status[]; readonly link: string | undefined };
 
 /**
  * One page of an account's statuses, newest first.
@@ -15,7 +15,7 @@ export type StatusPage = { readonly statuses: MastodonPost[]; readonly link: str
  * @param statuses In the order of their ids.
  * @param url The address asked for, from which the addresses of the next and previous page are made.
  */
-export function listStatuses(statuses: readonly MastodonPost[], url: URL): StatusPage {
+export function listStatuses(statuses: readonly Status[], url: URL): StatusPage {
   const query = url.searchParams;
   if (isTrue(query.get('pinned'))) {
     return { statuses: [], link: undefined };
@@ -40,7 +40,7 @@ export function listStatuses(statuses: readonly MastodonPost[], url: URL): Statu
   return { statuses: newestFirst, link: linkOf(newestFirst, url) };
 }
 
-function linkOf(page: readonly MastodonPost[], url: URL): string | undefined {
+function linkOf(page: readonly Status[], url: URL): string | undefined {
   const [newest, oldest] = [page.at(0), page.at(-1)];
   if (newest === undefined || oldest === undefined) {
     return undefined;

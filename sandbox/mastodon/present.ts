@@ -1,14 +1,14 @@
 import type { Request } from 'koa';
-import { mastodonAccount } from '../accounts.ts';
+import { account as demo } from './account.ts';
 import { fileTypes, maxFileBytes } from '../files.ts';
 import { originOf } from '../origin.ts';
-import type { Attachment, MastodonPost } from '../post.ts';
+import type { Attachment, Status } from './post.ts';
 import { maxPerStatus } from './attachments.ts';
 import { charactersPerUrl, contentOf, maxCharacters, tagsOf } from './text.ts';
 
 /** The demo account as others see it. @param base The address under which the sandbox speaks Mastodon. */
 export function presentAccount(base: string, statusesCount: number) {
-  const { id, username, displayName, createdAt } = mastodonAccount;
+  const { id, username, displayName, createdAt } = demo;
   const picture = new URL('/assets/mastodon.svg', base).href;
   return {
     id,
@@ -38,9 +38,9 @@ export function presentAccount(base: string, statusesCount: number) {
 }
 
 /** Returns a function that presents a status of the account. @param statuses All of them, to count answers. */
-export function statusPresenter(base: string, statuses: readonly MastodonPost[]) {
+export function statusPresenter(base: string, statuses: readonly Status[]) {
   const account = presentAccount(base, statuses.length);
-  return (status: MastodonPost) => ({
+  return (status: Status) => ({
     ...presentContent(status, base),
     account,
     replies_count: statuses.filter((other) => other.replyTo === status.id).length,
@@ -54,8 +54,8 @@ export function baseOf(request: Pick<Request, 'host'>): string {
   return `${originOf(request)}/mastodon`;
 }
 
-function presentContent(status: MastodonPost, base: string) {
-  const url = `${base}/@${mastodonAccount.username}/${status.id}`;
+function presentContent(status: Status, base: string) {
+  const url = `${base}/@${demo.username}/${status.id}`;
   return {
     id: status.id,
     uri: url,
@@ -68,7 +68,7 @@ function presentContent(status: MastodonPost, base: string) {
     spoiler_text: '',
     language: status.language,
     in_reply_to_id: status.replyTo,
-    in_reply_to_account_id: status.replyTo === null ? null : mastodonAccount.id,
+    in_reply_to_account_id: status.replyTo === null ? null : demo.id,
     media_attachments: (status.media ?? []).map((file) => presentAttachment(file, base)),
     mentions: [],
     tags: tagsOf(status.text).map((name) => ({
@@ -102,7 +102,7 @@ export function presentAttachment({ id, cid, type, description }: Attachment, ba
 /** What the server says of itself: its limits, and a version that says what it is. */
 export function presentInstance(base: string) {
   return {
-    domain: mastodonAccount.domain,
+    domain: demo.domain,
     title: 'Sandbox',
     version: '4.5.0 (compatible; sandbox)',
     source_url: '',

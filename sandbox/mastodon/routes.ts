@@ -1,16 +1,16 @@
 import { Router } from '@koa/router';
-import type { Middleware } from 'koa';
-import { mastodonAccount } from '../accounts.ts';
+import type { Context, Middleware } from 'koa';
 import { readBody, readFormFile } from '../body.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import type { SandboxDeps } from '../deps.ts';
-import type { Attachment, MastodonPost } from '../post.ts';
 import { contextOf } from '../threads.ts';
 import { createAttachments } from './attachments.ts';
-import { createStatus, statusesOf } from './create-status.ts';
+import { account as demo } from './account.ts';
+import { createStatus, revoked, statusesOf } from './create-status.ts';
 import type { MastodonDeps } from './deps.ts';
 import { listStatuses } from './list-statuses.ts';
 import { notFound } from './not-found.ts';
+import { isStatus, type Attachment, type Status } from './post.ts';
 import {
   baseOf,
   presentAccount,
@@ -24,19 +24,24 @@ export function mastodonRoutes(shared: SandboxDeps): Router {
   const deps = { ...shared, attachments: createAttachments(shared.files, shared.now) };
   const router = new Router({ prefix: '/mastodon/api' });
   router.use(answerErrors);
+  const guards = guardsOf(shared);
   router.get('/v2/instance', (ctx) => {
     ctx.body = presentInstance(baseOf(ctx));
   });
-  addAccountRoutes(router, deps);
-  addMediaRoutes(router, deps);
-  addStatusRoutes(router, deps);
+  addAccountRoutes(router, deps, guards);
+  addMediaRoutes(router, deps, guards);
+  addStatusRoutes(router, deps, guards);
   router.all('/{*path}', () => {
     throw notFound();
   });
   return router;
 }
 
-function addAccountRoutes(router: Router, { store }: SandboxDeps): void {
+function addAccountRoutes(
+  router: Router,
+  { store }: SandboxDeps,
+  { requireToken, requireTokenIfAny, lookUp }: Guards,
+): void {
   router.get('/v1/accounts/verify_credentials', requireToken, (ctx) => {
     const source = { note: '', fields: [], privacy: 'public', sensitive: false, language: null };
     ctx.body = { ...presentAccount(baseOf(ctx), statusesOf(store.all()).length), source };
@@ -47,10 +52,11 @@ function addAccountRoutes(router: Router, { store }: SandboxDeps): void {
     ctx.body = presentAccount(baseOf(ctx), statusesOf(store.all()).length);
   });
 
-  router.get('/v1/accounts/:id/statuses', requireTokenIfAny, (ctx) => {
+  router.get('/v1/accounts/:id/statuses', requireTokenIfAny, lookUp, (ctx) => {
     assertDemo(ctx.params.id);
     const own = statusesOf(store.all());
-    const { statuses, link } = listStatuses(own, new URL(ctx.href));
+    const shown = own.filter((status) => !store.isHidden(status));
+    const { statuses, link } = listStatuses(shown, new URL(ctx.href));
     if (link !== undefined) {
       ctx.set('link', link);
     }
@@ -59,35 +65,41 @@ function addAccountRoutes(router: Router, { store }: SandboxDeps): void {
 }
 
 function assertDemo(id: string | undefined): void {
-  if (id !== mastodonAccount.id) {
+  if (id !== demo.id) {
     throw notFound();
   }
 }
 
-function addStatusRoutes(router: Router, deps: MastodonDeps): void {
+function addStatusRoutes(
+  router: Router,
+  deps: MastodonDeps,
+  { requireToken, requireTokenIfAny, lookUp }: Guards,
+): void {
   const { store } = deps;
 
   router.post('/v1/statuses', requireToken, async (ctx) => {
     const key = ctx.get('idempotency-key') || null;
-    const { status, isLost } = await createStatus(deps, await readBody(ctx.req), key);
-    if (isLost) {
+    const { status, answer } = await createStatus(deps, await readBody(ctx.req), key);
+    if (answer === 'none') {
       cutConnection(ctx);
+    } else if (answer === 'error') {
+      throw new Refusal(500, 'We are sorry, but something went wrong on our end.');
     } else {
       ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()))(status);
     }
   });
 
-  router.get('/v1/statuses/:id', requireTokenIfAny, (ctx) => {
+  router.get('/v1/statuses/:id', requireTokenIfAny, lookUp, (ctx) => {
     const status = findStatus(deps, ctx.params.id);
     ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()))(status);
   });
 
-  router.get('/v1/statuses/:id/source', requireToken, (ctx) => {
+  router.get('/v1/statuses/:id/source', requireToken, lookUp, (ctx) => {
     const { id, text } = findStatus(deps, ctx.params.id);
     ctx.body = { id, text, spoiler_text: '' };
   });
 
-  router.get('/v1/statuses/:id/context', requireTokenIfAny, (ctx) => {
+  router.get('/v1/statuses/:id/context', requireTokenIfAny, lookUp, (ctx) => {
     const statuses = statusesOf(store.all());
     const { ancestors, descendants } = contextOf(statuses, findStatus(deps, ctx.params.id));
     const present = statusPresenter(baseOf(ctx), statuses);
@@ -98,16 +110,20 @@ function addStatusRoutes(router: Router, deps: MastodonDeps): void {
   });
 }
 
-function findStatus({ store }: MastodonDeps, id: string | undefined): MastodonPost {
+function findStatus({ store }: MastodonDeps, id: string | undefined): Status {
   const post = store.find('mastodon', id ?? '');
-  if (post?.network !== 'mastodon') {
+  if (!isStatus(post) || store.isHidden(post)) {
     throw notFound();
   }
   return post;
 }
 
 /** Files come before their statuses. Both ways to bring one answer as soon as it is there: there is nothing to work on. */
-function addMediaRoutes(router: Router, { attachments }: MastodonDeps): void {
+function addMediaRoutes(
+  router: Router,
+  { attachments }: MastodonDeps,
+  { requireToken }: Guards,
+): void {
   for (const version of ['v1', 'v2']) {
     router.post(`/${version}/media`, requireToken, async (ctx) => {
       const file = await readFormFile(ctx.req);
@@ -143,17 +159,38 @@ const answerErrors: Middleware = async (ctx, next) => {
   }
 };
 
-/** For calls that only the account may make. */
-const requireToken: Middleware = (ctx, next) => {
-  if (tokenOf(ctx.get('authorization')) !== mastodonAccount.accessToken) {
-    throw new Refusal(401, 'The access token is invalid');
-  }
-  return next();
-};
+type Guards = Readonly<Record<'requireToken' | 'requireTokenIfAny' | 'lookUp', Middleware>>;
 
-/** For calls that anybody may make: no token is fine, a wrong one is not. */
-const requireTokenIfAny: Middleware = (ctx, next) =>
-  ctx.get('authorization') === '' ? next() : requireToken(ctx, next);
+function guardsOf({ script }: SandboxDeps): Guards {
+  const assertToken = (ctx: Context): void => {
+    if (tokenOf(ctx.get('authorization')) !== demo.accessToken) {
+      throw new Refusal(401, 'The access token is invalid');
+    }
+    if (script.isRevoked('mastodon')) {
+      throw revoked();
+    }
+  };
+  return {
+    /** For calls that only the account may make. */
+    requireToken: (ctx, next) => {
+      assertToken(ctx);
+      return next();
+    },
+    /** For calls that anybody may make: no token is fine, a wrong one is not. */
+    requireTokenIfAny: (ctx, next) => {
+      if (ctx.get('authorization') !== '') {
+        assertToken(ctx);
+      }
+      return next();
+    },
+    lookUp: (_, next) => {
+      if (script.isBlind('mastodon')) {
+        throw new Refusal(503, 'The server is overloaded.');
+      }
+      return next();
+    },
+  };
+}
 
 function tokenOf(header: string): string | undefined {
   return /^bearer\s+(?<token>\S+)$/iv.exec(header)?.groups?.['token'];

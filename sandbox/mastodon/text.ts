@@ -1,4 +1,4 @@
-import { mastodonAccount } from '../accounts.ts';
+import { account as demo } from './account.ts';
 import { html, type Html } from '../html.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
 
@@ -65,10 +65,8 @@ function addressOf(groups: Record<string, string | undefined>, base: string): st
   if (tag !== undefined) {
     return `${base}/tags/${encodeURIComponent(tag.toLowerCase())}`;
   }
-  if (domain !== undefined && domain !== mastodonAccount.domain) {
+  if (domain !== undefined && domain !== demo.domain) {
     return `https://${domain}/@${user}`;
   }
-  return user?.toLowerCase() === mastodonAccount.username
-    ? `${base}/@${mastodonAccount.username}`
-    : undefined;
+  return user?.toLowerCase() === demo.username ? `${base}/@${demo.username}` : undefined;
 }

@@ -1,7 +1,6 @@
-import { blueskyAccount, mastodonAccount } from '../accounts.ts';
-import { failureTags } from '../failures.ts';
+import { directives } from '../directives.ts';
 import { html, type Html } from '../html.ts';
-import { networkFaces } from './networks.ts';
+import { networks } from '../registry.ts';
 
 export type Page = {
   readonly title: string;
@@ -13,8 +12,7 @@ export type Page = {
 
 const tabs = [
   { path: '/', label: 'All' },
-  { path: networkFaces.mastodon.profile, label: networkFaces.mastodon.label },
-  { path: networkFaces.bluesky.profile, label: networkFaces.bluesky.label },
+  ...networks.map(({ profile, label }) => ({ path: profile, label })),
 ];
 
 /** A whole page. @param path Of the address that was asked for. */
@@ -28,6 +26,7 @@ export function documentOf(page: Page, origin: string, path: string): string {
         <title>${page.title} · Sandbox</title>
         <link rel="icon" href="/assets/icon.svg" />
         <link rel="stylesheet" href="/assets/style.css" />
+        <link rel="stylesheet" href="/assets/networks.css" />
         <script src="/assets/live.js" type="module"></script>
       </head>
       <body>
@@ -57,9 +56,9 @@ function tabView(path: string, label: string, isCurrent: boolean): Html {
 
 /** What stands beside the timeline: how to make a post fail, and how to sign in. @param origin This server's address. */
 function asideView(origin: string): Html {
-  const failures = failureTags.map(
-    ({ tag, effect }) =>
-      html`<dt><code>${tag}</code></dt>
+  const failures = Object.entries(directives).map(
+    ([name, { effect }]) =>
+      html`<dt><code>#sandbox-${name}</code></dt>
         <dd>${effect}</dd>`,
   );
   return html`<aside>
@@ -67,29 +66,25 @@ function asideView(origin: string): Html {
       <h2>Try a failure</h2>
       <p>Write one of these into a post’s text and see what becomes of it.</p>
       <dl>${failures}</dl>
+      <p>
+        Without changing a text: <code>POST ${origin}/control</code> with
+        <code>{"platform": "mastodon", "directive": "lost", "count": 1}</code>.
+        <code>GET</code> shows what is set, <code>DELETE</code> takes it back.
+      </p>
     </section>
     <section class="box">
       <h2>Sign in</h2>
-      <h3 class="mastodon">Mastodon</h3>
-      <dl class="facts">
-        <dt>Server</dt>
-        <dd><code>${origin}</code></dd>
-        <dt>Access token</dt>
-        <dd><code>${mastodonAccount.accessToken}</code></dd>
-      </dl>
-      <h3 class="bluesky">Bluesky</h3>
-      <dl class="facts">
-        <dt>Server</dt>
-        <dd><code>${origin}</code></dd>
-        <dt>Web address</dt>
-        <dd>
-          <code>${origin}<wbr />/bluesky</code>
-        </dd>
-        <dt>Handle</dt>
-        <dd><code>${blueskyAccount.handle}</code></dd>
-        <dt>App password</dt>
-        <dd><code>${blueskyAccount.appPassword}</code></dd>
-      </dl>
+      ${networks.map(({ id, label, signIn }) => signInView(id, label, signIn(origin)))}
     </section>
   </aside>`;
+}
+
+function signInView(id: string, label: string, facts: Readonly<Record<string, string>>): Html {
+  const rows = Object.entries(facts).map(
+    ([term, value]) =>
+      html`<dt>${term}</dt>
+        <dd><code>${value}</code></dd>`,
+  );
+  return html`<h3 class="${id}">${label}</h3>
+    <dl class="facts">${rows}</dl>`;
 }

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { html, type Html } from '../html.ts';
-import type { Post } from '../post.ts';
-import type { Segment } from '../segment.ts';
+import type { Card, Shown } from '../network.ts';
+import { isRefused, type Post, type PostFile, type RefusedPost } from '../post.ts';
+import { networkOf } from '../registry.ts';
+import { isWebAddress, type Segment } from '../segment.ts';
 import { threadsOf } from '../threads.ts';
-import { filesOf, networkFaces, pathOf, segmentsOf, type Shown } from './networks.ts';
 
 const threadsPerPage = 50;
 
@@ -65,34 +67,87 @@ export function threadView(thread: readonly Post[], current: Post | undefined): 
 
 /** `data-v` tells the page's script whether the post that it shows is still the same. */
 function postView(post: Post, isCurrent: boolean): Html {
-  const { label, displayName, handle, profile, avatar } = networkFaces[post.network];
-  const version = post.network === 'bluesky' ? post.cid : post.id;
+  const { id, label, displayName, handle, profile } = networkOf(post);
+  const body = isRefused(post) ? refusedView(post) : contentView(networkOf(post).show(post));
+  const time = timeView(post.createdAt);
+  const when = isRefused(post)
+    ? html`<span class="when">${time}</span>`
+    : html`<a class="when" href="${networkOf(post).pathOf(post)}">${time}</a>`;
   return html`<article
-    class="post ${post.network}"
+    class="post ${id}${isRefused(post) ? ' refused' : ''}"
     id="${elementId(post)}"
-    data-v="${version}"
+    data-v="${versionOf(post, body)}"
     ${isCurrent ? html`aria-current="true"` : ''}
   >
-    <img class="avatar" src="${avatar}" alt="" width="44" height="44" />
+    <img class="avatar" src="/assets/${id}.svg" alt="" width="44" height="44" />
     <header>
       <a class="name" href="${profile}">${displayName}</a>
       <span class="handle">${handle}</span>
-      <a class="when" href="${pathOf(post)}">${timeView(post.createdAt)}</a>
+      ${when}
       <span class="badge">${label}</span>
     </header>
-    <p class="text">${segmentsOf(post).map(segmentView)}</p>
-    ${filesView(filesOf(post))}
+    ${body}
   </article>`;
 }
 
+const versionOf = ({ createdAt }: Post, { markup }: Html): string =>
+  createHash('sha256').update(createdAt).update(markup).digest('hex').slice(0, 16);
+
+function contentView({ title, warning, segments, files, card, notes }: Shown): Html {
+  const text = html`<p class="text">${segments.map(segmentView)}</p>`;
+  const hidden =
+    warning === undefined
+      ? text
+      : html`<details class="warning">
+          <summary>${warning}</summary>
+          ${text}
+        </details>`;
+  return html`<div>
+      ${titleView(title)}${hidden}${filesView(files)}${card ? cardView(card) : ''}
+    </div>
+    ${notesView(notes)}`;
+}
+
+function refusedView({ text, title, files = [], refused }: RefusedPost): Html {
+  return html`<div>
+      ${titleView(title)}
+      <p class="text">${text}</p>
+      ${filesView(files)}
+    </div>
+    <p class="reason">${refused}</p>`;
+}
+
+const titleView = (title: string | undefined): Html =>
+  title === undefined ? html`` : html`<p class="title">${title}</p>`;
+
 /** Every second file makes a row. */
-function filesView(files: readonly Shown[]): Html {
-  const views = files.map(({ path, type, description }) =>
-    type.startsWith('video/')
+function filesView(files: readonly PostFile[]): Html {
+  const views = files.map(({ cid, type, altText }) => {
+    const path = pathOfFile(cid);
+    const view = type.startsWith('video/')
       ? html`<video src="${path}" controls preload="metadata"></video>`
-      : html`<img src="${path}" alt="${description}" loading="lazy" />`,
-  );
+      : html`<img src="${path}" alt="${altText}" loading="lazy" />`;
+    const caption = altText === '' ? '' : html`<figcaption>${altText}</figcaption>`;
+    return html`<figure>${view}${caption}</figure>`;
+  });
   return views.length === 0 ? html`` : html`<div class="files">${views}</div>`;
+}
+
+const pathOfFile = (cid: string): string => `/files/${encodeURIComponent(cid)}`;
+
+function cardView({ href, title, description, cid }: Card): Html {
+  const picture = cid === undefined ? '' : html`<img src="${pathOfFile(cid)}" alt="" />`;
+  return html`<a class="card" href="${isWebAddress(href) ? href : '#'}" rel="nofollow noreferrer"
+    >${picture}<span>${title}</span><span class="about">${description}</span></a
+  >`;
+}
+
+function notesView(notes: readonly string[]): Html {
+  return notes.length === 0
+    ? html``
+    : html`<ul class="notes">
+        ${notes.map((note) => html`<li>${note}</li>`)}
+      </ul>`;
 }
 
 /** The page's script makes the time relative; without it, it is exact. */

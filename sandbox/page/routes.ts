@@ -1,14 +1,14 @@
 import { Router, type RouterContext } from '@koa/router';
-import { isDemo } from '../bluesky/sessions.ts';
 import type { Files } from '../files.ts';
 import { originOf } from '../origin.ts';
-import type { NetworkId, Post } from '../post.ts';
+import type { Place, SandboxNetwork } from '../network.ts';
+import { isRefused, type Post } from '../post.ts';
+import { networks } from '../registry.ts';
 import type { Store } from '../store.ts';
 import { threadsOf } from '../threads.ts';
 import type { Asset } from './assets.ts';
 import { documentOf, type Page } from './document.ts';
 import type { Events } from './events.ts';
-import { networkFaces, segmentsOf, tagPath } from './networks.ts';
 import { missingView, threadView, timelineView } from './post-view.ts';
 
 export type PageDeps = {
@@ -18,24 +18,18 @@ export type PageDeps = {
   readonly assets: ReadonlyMap<string, Asset>;
 };
 
-/** What a person sees: the timeline of both networks, of one, of a tag, and every post at its own address. */
+/** What a person sees: the timeline of all networks, of one, of a tag, and every post at its own address. */
 export function pageRoutes({ store, files, events, assets }: PageDeps): Router {
   const router = new Router();
 
   router.get('/', (ctx) => showTimeline(ctx, store, { title: 'Timeline' }, () => true));
-  router.get('/mastodon', (ctx) => ctx.redirect(networkFaces.mastodon.profile));
-  router.get('/bluesky', (ctx) => ctx.redirect(networkFaces.bluesky.profile));
-  router.get(networkFaces.mastodon.profile, (ctx) => showProfile(ctx, store, 'mastodon'));
-  router.get(`${networkFaces.mastodon.profile}/:id`, (ctx) => showPost(ctx, store, 'mastodon'));
-  router.get('/mastodon/tags/:tag', (ctx) => showTag(ctx, store, 'mastodon'));
-  router.get('/bluesky/hashtag/:tag', (ctx) => showTag(ctx, store, 'bluesky'));
-  router.get('/bluesky/profile/:actor', (ctx, next) =>
-    isDemo(ctx.params.actor ?? '') ? showProfile(ctx, store, 'bluesky') : next(),
-  );
-  router.get('/bluesky/profile/:actor/post/:id', (ctx, next) =>
-    isDemo(ctx.params.actor ?? '') ? showPost(ctx, store, 'bluesky') : next(),
-  );
-
+  for (const network of networks) {
+    router.get(`/${network.id}`, (ctx) => ctx.redirect(network.profile));
+    router.get(`/${network.id}/{*path}`, (ctx, next) => {
+      const place = network.pageAt(piecesOf(ctx.path).slice(1), ctx.URL.searchParams);
+      return place === null ? next() : showPlace(ctx, store, network, place);
+    });
+  }
   router.get('/events', (ctx) => events.listen(ctx));
   router.get('/assets/:name', (ctx, next) => {
     const asset = assets.get(ctx.params.name ?? '');
@@ -67,32 +61,39 @@ function showTimeline(
 ): void {
   const asked = Number(ctx.query['page']);
   const pageNumber = Number.isInteger(asked) && asked > 0 ? asked : 1;
-  show(ctx, { ...head, timeline: timelineView(store.all(), isShown, pageNumber) });
+  show(ctx, { ...head, timeline: timelineView(store.timeline(), isShown, pageNumber) });
 }
 
-function showProfile(ctx: RouterContext, store: Store, network: NetworkId): void {
-  const title = networkFaces[network].label;
-  showTimeline(ctx, store, { title }, (post) => post.network === network);
+function showPlace(ctx: RouterContext, store: Store, network: SandboxNetwork, place: Place): void {
+  const { id, label } = network;
+  if (place.kind === 'post') {
+    showPost(ctx, store, network, place.id);
+  } else if (place.kind === 'profile') {
+    showTimeline(ctx, store, { title: label }, (post) => post.network === id);
+  } else {
+    const title = `#${place.tag} on ${label}`;
+    const path = network.tagPath(place.tag);
+    showTimeline(
+      ctx,
+      store,
+      { title, heading: title },
+      (post) =>
+        post.network === id &&
+        !isRefused(post) &&
+        network.show(post).segments.some(({ href }) => href === path),
+    );
+  }
 }
 
-function showTag(ctx: RouterContext, store: Store, network: NetworkId): void {
-  const tag = ctx.params.tag ?? '';
-  const title = `#${tag} on ${networkFaces[network].label}`;
-  const path = tagPath(network, tag);
-  showTimeline(ctx, store, { title, heading: title }, (post) =>
-    segmentsOf(post).some(({ href }) => href === path),
-  );
-}
-
-function showPost(ctx: RouterContext, store: Store, network: NetworkId): void {
-  const post = store.find(network, ctx.params.id ?? '');
-  const thread = threadsOf(store.all()).find((posts) => posts.some((other) => other === post));
+function showPost(ctx: RouterContext, store: Store, network: SandboxNetwork, id: string): void {
+  const post = store.find(network.id, id);
+  const thread = threadsOf(store.timeline()).find((posts) => posts.some((other) => other === post));
   if (post === undefined || thread === undefined) {
     showMissing(ctx);
     return;
   }
-  const what = post.text === '' ? 'A picture' : `“${post.text}”`;
-  const title = `${what} on ${networkFaces[network].label}`;
+  const what = network.show(post).title ?? post.text;
+  const title = `${what === '' ? 'A picture' : `“${what}”`} on ${network.label}`;
   show(ctx, { title, timeline: threadView(thread, post) });
 }
 
@@ -104,4 +105,14 @@ function showMissing(ctx: RouterContext): void {
 function show(ctx: RouterContext, page: Page): void {
   ctx.type = 'html';
   ctx.body = documentOf(page, originOf(ctx), ctx.path);
+}
+
+/** The pieces of a path, decoded; one that cannot be decoded stays as it is. */
+function piecesOf(path: string): string[] {
+  const pieces = path.split('/').filter((piece) => piece !== '');
+  try {
+    return pieces.map(decodeURIComponent);
+  } catch {
+    return pieces;
+  }
 }

@@ -1,0 +1,49 @@
+import { defineNetwork } from '../network.ts';
+import { account } from './account.ts';
+import { filesIn } from './blobs.ts';
+import { blueskyPostSchema, type BlueskyPost } from './post.ts';
+import { blueskyRoutes } from './routes.ts';
+import { isDemo } from './sessions.ts';
+import { segmentsOf } from './text.ts';
+
+const profile = `/bluesky/profile/${account.did}`;
+
+export const bluesky = defineNetwork<BlueskyPost>({
+  id: 'bluesky',
+  label: 'Bluesky',
+  displayName: account.displayName,
+  handle: `@${account.handle}`,
+  signIn: (origin) => ({
+    Server: origin,
+    'Web address': `${origin}/bluesky`,
+    Handle: account.handle,
+    'App password': account.appPassword,
+  }),
+  colours: { picture: ['#2b8cff', '#0b62d6'], label: ['#0b62d6', '#66adff'] },
+  apiPaths: ['/xrpc/'],
+  profile,
+  postSchema: blueskyPostSchema,
+  routes: blueskyRoutes,
+  pathOf: ({ id }) => `${profile}/post/${id}`,
+  tagPath: (tag) => `/bluesky/hashtag/${encodeURIComponent(tag.toLowerCase())}`,
+  pageAt([first, second, third, id, ...rest]) {
+    if (rest.length > 0 || second === undefined) {
+      return null;
+    }
+    if (first === 'hashtag') {
+      return third === undefined ? { kind: 'tag', tag: second } : null;
+    }
+    if (first !== 'profile' || !isDemo(second)) {
+      return null;
+    }
+    if (third === 'post' && id !== undefined) {
+      return { kind: 'post', id };
+    }
+    return third === undefined ? { kind: 'profile' } : null;
+  },
+  show: (post) => ({
+    segments: segmentsOf(post, '/bluesky'),
+    files: filesIn(post.record),
+    notes: [],
+  }),
+});

@@ -1,0 +1,37 @@
+import { Refusal } from '../refusal.ts';
+import type { Fate } from '../script.ts';
+
+/** What a PDS answers when it breaks, and for a record key that is taken. */
+export function internalError(message = 'Internal Server Error'): Refusal {
+  return new Refusal(500, message, { code: 'InternalServerError' });
+}
+
+export function revoked(): Refusal {
+  return new Refusal(400, 'Token has been revoked', { code: 'ExpiredToken' });
+}
+
+/** How a PDS says what a script decided. */
+export function refusalFor(fate: Exclude<Fate, { kind: 'take' }>, nowMs: number): Refusal {
+  switch (fate.kind) {
+    case 'refuse':
+      return new Refusal(400, fate.reason);
+    case 'duplicate':
+      return new Refusal(400, 'The account has posted this already');
+    case 'busy':
+      return tooManyRequests(Math.ceil(fate.resetMs / 1000), nowMs);
+    case 'revoked':
+      return revoked();
+  }
+}
+
+function tooManyRequests(resetSeconds: number, nowMs: number): Refusal {
+  return new Refusal(429, 'Rate Limit Exceeded', {
+    code: 'RateLimitExceeded',
+    headers: {
+      'ratelimit-limit': '5000',
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': String(resetSeconds),
+      'retry-after': String(Math.ceil(resetSeconds - nowMs / 1000)),
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import type { Post } from '../post.ts';
+
+/** A file of a status. */
+export type Attachment = {
+  readonly id: string;
+  /** Of the stored file. */
+  readonly cid: string;
+  readonly type: string;
+  readonly description: string | null;
+};
+
+export type Status = Post & {
+  readonly visibility: string;
+  readonly language: string | null;
+  /** The Idempotency-Key that it came with. */
+  readonly key: string | null;
+  /** Absent in posts that were kept before there were any. */
+  readonly media?: readonly Attachment[];
+};
+
+export function isStatus(post: Post | undefined): post is Status {
+  return post?.network === 'mastodon';
+}
+
+export const statusSchema = {
+  type: 'object',
+  required: ['visibility', 'language', 'key'],
+  properties: {
+    visibility: { type: 'string' },
+    language: { type: ['string', 'null'] },
+    key: { type: ['string', 'null'] },
+    media: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['id', 'cid', 'type', 'description'],
+        properties: {
+          id: { type: 'string' },
+          cid: { type: 'string' },
+          type: { type: 'string' },
+          description: { type: ['string', 'null'] },
+        },
+      },
+    },
+  },
+};
