@@ -5,7 +5,7 @@ import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../db/sealing-purposes.ts';
 import { quotaExceeded } from '../domain/quotas.ts';
-import type { Account } from '../networks/network.ts';
+import type { Account, Connector } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import { UsageError, type Command, type CommandAnswer, type CommandDeps } from './command.ts';
@@ -29,18 +29,13 @@ export const channelCommands: Readonly<Record<`channel add-${string}`, Command>>
   );
 
 /** @throws UsageError for what is no address; NetworkError when the network does not accept the secret. Then nothing is stored. */
-export async function addChannel(
+async function addChannel(
   deps: CommandDeps,
   platform: string,
   values: Values,
 ): Promise<CommandAnswer> {
   const { WORKSPACE_ID: workspaceId = '', url } = values;
-  const connector = Object.entries(deps.networks.connectors).find(
-    ([name]) => name === platform,
-  )?.[1];
-  if (!connector) {
-    throw new UsageError(`There is no network "${platform}" to connect accounts of.`);
-  }
+  const connector = connectorOf(deps, platform);
 
   if (url !== undefined && !/^https?:$/v.test(URL.parse(url)?.protocol ?? '')) {
     const example = connector.options['url']?.placeholder;
@@ -49,6 +44,28 @@ export async function addChannel(
 
   await assertWorkspaceExists(deps.em, workspaceId);
   return connect(deps, workspaceId, platform, await connector.connect(deps.egress, values));
+}
+
+/** @throws UsageError without a sandbox; NetworkError when it does not answer. Then nothing is stored. */
+export async function addSandboxChannel(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
+  const { platform = '', url = deps.sandboxUrl ?? undefined } = values;
+  if (url === undefined) {
+    throw new UsageError('--url is missing: the address of the sandbox, which "npm start" prints.');
+  }
+
+  const { sandbox } = connectorOf(deps, platform);
+  return addChannel(deps, platform, { ...values, ...sandbox(url.replace(/\/+$/v, '')) });
+}
+
+function connectorOf({ networks }: CommandDeps, platform: string): Connector {
+  const known = Object.entries(networks.connectors);
+  const [, connector] = known.find(([name]) => name === platform) ?? [];
+  if (!connector) {
+    const names = known.map(([name]) => name).join(', ');
+    throw new UsageError(`Accounts can be connected of ${names}; not of "${platform}".`);
+  }
+
+  return connector;
 }
 
 async function connect(

@@ -16,6 +16,8 @@ export type CommandDeps = {
   readonly publicUrl: string;
   /** Where Temporal's Web UI shows a workflow; null when no setting says where that is. */
   readonly workflowLink: (workflowId: string) => string | null;
+  /** Of the sandbox; null when no setting says so. */
+  readonly sandboxUrl: string | null;
   /** What a workspace may have, where nothing else was set for it. */
   readonly quotas: Quotas;
   readonly now: () => Date;

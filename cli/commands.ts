@@ -1,6 +1,7 @@
 import { quotaNames } from '../domain/quotas.ts';
+import { platforms } from '../networks/registry.ts';
 import type { Command } from './command.ts';
-import { channelCommands } from './channels.ts';
+import { addSandboxChannel, channelCommands } from './channels.ts';
 import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
 import { setQuota, showQuotas } from './quotas.ts';
@@ -66,6 +67,16 @@ export const commands: Readonly<Record<string, Command>> = {
     run: adoptSecretKey,
   },
   ...channelCommands,
+  'channel add-sandbox': {
+    summary:
+      'Connects a test account of the sandbox, which plays every network with its failures. With "npm start" it knows where that is.',
+    positionals: ['WORKSPACE_ID'],
+    options: {
+      platform: { placeholder: platforms.join('|'), required: true },
+      url: { placeholder: 'http://127.0.0.1:PORT', required: false },
+    },
+    run: addSandboxChannel,
+  },
   ...postCommands,
   'workflow replay': {
     summary:

@@ -56,13 +56,24 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
       await assertSealedBy(orm, sealer.keyId);
     }
 
-    const { publicUrl, temporalUiUrl, quotas } = config;
+    const { publicUrl, temporalUiUrl, sandboxUrl, quotas } = config;
     const now = () => new Date();
     const { namespace } = temporalOptions();
     const workflowLink = (id: string) =>
       temporalUiUrl && `${temporalUiUrl}/namespaces/${namespace}/workflows/${id}`;
     const em = orm.em.fork();
-    const deps = { orm, em, networks, egress, sealer, publicUrl, workflowLink, quotas, now };
+    const deps = {
+      orm,
+      em,
+      networks,
+      egress,
+      sealer,
+      publicUrl,
+      sandboxUrl,
+      workflowLink,
+      quotas,
+      now,
+    };
     return await command.run(deps, values);
   } finally {
     await Promise.all([orm.close(), egress.close()]);

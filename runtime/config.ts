@@ -34,6 +34,8 @@ export type Config = {
   readonly retentionDays: RetentionDays;
   /** Where people find Temporal's Web UI, without a slash at the end; null when it is not set. */
   readonly temporalUiUrl: string | null;
+  /** Where a sandbox plays the networks, without a slash at the end; null when no setting says so. */
+  readonly sandboxUrl: string | null;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
   readonly trustedProxies: number;
 };
@@ -56,6 +58,7 @@ export function readConfig(env: Env = process.env): Config {
     quotas: quotas(env, problems),
     retentionDays: retentionDays(env, problems),
     temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', '').replace(/\/+$/v, '') || null,
+    sandboxUrl: text(env, 'PUNCTUAL_SANDBOX_URL', '').replace(/\/+$/v, '') || null,
     trustedProxies: trustedProxies(env, problems),
   };
   if (problems.length > 0) {

@@ -59,6 +59,7 @@ async function databaseOf(data: DataFolder, ports: Ports): Promise<NodeJS.Proces
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: [allowed, `127.0.0.1/32:${ports['sandbox']}`]
       .filter(Boolean)
       .join(','),
+    PUNCTUAL_SANDBOX_URL: `http://127.0.0.1:${ports['sandbox']}`,
     ...(opensAddresses(process.env) ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
     // The links to files in an event begin with it, unless PUNCTUAL_PUBLIC_URL is set.
     PORT: apiPort ?? String(ports['api'] ?? 3000),

@@ -92,7 +92,18 @@ export function adminOf({
         `${uiUrl}/namespaces/${temporal.namespace}/workflows/${id}`;
       const quotas = usualQuotas;
       const networks = openNetworks({});
-      const its = { orm, em, networks, egress, sealer, publicUrl, workflowLink, quotas, now };
+      const its = {
+        orm,
+        em,
+        networks,
+        egress,
+        sealer,
+        publicUrl,
+        sandboxUrl: null,
+        workflowLink,
+        quotas,
+        now,
+      };
       return command.run(its, values);
     },
   };

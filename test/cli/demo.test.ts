@@ -1,12 +1,14 @@
 import test from 'ava';
-import { connectChannel } from '../../cli/channels.ts';
+import { addSandboxChannel, connectChannel } from '../../cli/channels.ts';
 import type { CommandDeps } from '../../cli/command.ts';
 import { createDemo } from '../../cli/create-demo.ts';
+import { createWorkspace } from '../../cli/workspaces.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { createSealer } from '../../runtime/secrets.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { egressTo } from '../networks/connection.ts';
 import { freshDatabase } from '../support/database.ts';
+import { usualQuotas } from '../support/punctual.ts';
 
 type Row = { id: string; base_url: string; remote_id: string };
 
@@ -23,7 +25,7 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
   const [first, second] = [await openSandbox(t), await openSandbox(t)];
   const { data } = await demoAt(first.url);
   const made = await channels();
-  t.is(made.length, 2);
+  t.is(made.length, Object.keys(networks.connectors).length);
 
   const real = {
     baseUrl: 'https://social.example',
@@ -47,4 +49,26 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
   const nowhere = 'http://127.0.0.1:1';
   await t.throwsAsync(demoAt(nowhere));
   t.deepEqual(await channels(), all, 'a sandbox that is not there moves nothing');
+});
+
+test('one command gives a workspace a test channel of each network, and the same one when it is repeated', async (t) => {
+  const { orm } = await freshDatabase(t);
+  const { url } = await openSandbox(t);
+  const networks = openNetworks({});
+  const sealer = createSealer('0'.repeat(64));
+  const shared = { networks, egress: egressTo(t, url), sealer, quotas: usualQuotas };
+  const WORKSPACE_ID = await createWorkspace(orm.em.fork(), 'Test');
+  const add = async (platform: string, sandboxUrl: string | null, given: object = {}) => {
+    const deps = { ...shared, em: orm.em.fork(), sandboxUrl } as CommandDeps;
+    const { data } = await addSandboxChannel(deps, { WORKSPACE_ID, platform, ...given });
+    return (data as { channel: { id: string; platform: string } }).channel;
+  };
+  for (const platform of Object.keys(networks.connectors)) {
+    const channel = await add(platform, url);
+    t.is(channel.platform, platform);
+    t.deepEqual(await add(platform, null, { url: `${url}/` }), channel, platform);
+  }
+
+  await t.throwsAsync(add('mastodon', null), { name: 'UsageError', message: /--url is missing/ });
+  await t.throwsAsync(add('myspace', url), { name: 'UsageError', message: /not of "myspace"/ });
 });

@@ -43,6 +43,7 @@ test('two settings are enough, and the others have defaults', (t) => {
     quotas: quotas({}, []), // room.test.ts has the numbers.
     retentionDays: retentionDays({}, []),
     temporalUiUrl: null,
+    sandboxUrl: null,
     trustedProxies: 0,
   });
 });
