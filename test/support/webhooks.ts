@@ -96,8 +96,8 @@ export async function startWebhooks(
     allowPorts: [receivers.port, ...allowPorts],
   });
   if (workers) {
-    const egress = patient(punctual.deps.egress);
-    await startWorkers(scope, { ...punctual, deps: { ...punctual.deps, egress } });
+    const webhooks = patient(punctual.deps.webhooks);
+    await startWorkers(scope, { ...punctual, deps: { ...punctual.deps, webhooks } });
   }
 
   return {
@@ -123,7 +123,7 @@ async function subscribe(
     ...punctual.deps,
     now: clock.now,
     orm: clock.orm(),
-    egress: patient(punctual.deps.egress),
+    webhooks: patient(punctual.deps.webhooks),
   });
   return {
     client,
