@@ -56,10 +56,16 @@ export function embedOf(media: readonly PartMedia[], blobs: readonly Blob[]): Js
   const videos: Json[] = [];
   for (const [index, file] of media.entries()) {
     const blob = { ...blobs[index] };
+    const alt = file.altText?.trim() ?? '';
     if (file.type.startsWith('video/')) {
-      videos.push({ $type: 'app.bsky.embed.video', video: blob, ...shapeOf(file) });
+      videos.push({
+        $type: 'app.bsky.embed.video',
+        video: blob,
+        ...(alt !== '' && { alt }),
+        ...shapeOf(file),
+      });
     } else {
-      images.push({ image: blob, alt: '', ...shapeOf(file) });
+      images.push({ image: blob, alt, ...shapeOf(file) });
     }
   }
 

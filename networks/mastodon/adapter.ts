@@ -8,7 +8,9 @@ import type {
   SentPart,
   Step,
 } from '../network.ts';
+import { isBlank } from '../validation/texts.ts';
 import { accessWith } from './client.ts';
+import { choiceOf } from './options.ts';
 import { rules } from './rules.ts';
 import { statusesWithText } from './status-has-text.ts';
 import { createStatus, newestOwnStatusId, ownStatusesSince, sentPartOf } from './statuses.ts';
@@ -77,11 +79,23 @@ export const mastodon: Network = {
       const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
       return inPlace && hasFiles;
     });
-    const found = await statusesWithText(access, possible, part.text);
-    const candidates = found.map((status) => [sentPartOf(status)]);
+    const found = new Map<string, SentPart>();
+    for (const text of textsOf(part)) {
+      for (const status of await statusesWithText(access, possible, text)) {
+        found.set(status.id, sentPartOf(status));
+      }
+    }
+
+    const candidates = [...found.values()].map((post) => [post]);
     return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
   },
 };
+
+/** What the status says. Without a text, Mastodon makes one of the content warning. */
+function textsOf({ text, options }: Part): string[] {
+  const { spoilerText } = choiceOf(options);
+  return isBlank(text) && spoilerText !== undefined ? [text, spoilerText] : [text];
+}
 
 function onlyPart({ parts }: Step): PreparedPart {
   const [part, ...more] = parts;

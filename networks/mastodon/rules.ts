@@ -1,16 +1,11 @@
-import {
-  noOptions,
-  type Content,
-  type MediaFacts,
-  type Rules,
-  type ValidationResult,
-} from '../content-rules.ts';
+import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { nameOf } from '../validation/files.ts';
 import type { Limits } from '../validation/limits.ts';
 import { countGraphemes } from '../validation/texts.ts';
+import { choiceOf, choiceWarnings, optionsSchema } from './options.ts';
 import { mastodonSettings, type MastodonSettings } from './settings.ts';
 
 /** Of Mastodon itself, for GIFs alone; no server tells it. */
@@ -25,18 +20,21 @@ const ourNames: Readonly<Record<string, string>> = {
 /** The limits are those that the account's server told when it was connected, or else Mastodon's own. */
 export const rules: Rules = {
   threads: true,
-  options: noOptions,
+  options: optionsSchema,
   // No rule bounds how long a server works on a request whose client is gone. 60 s is what proxies give it
   // (nginx' default for an answer); a status takes a second even on a busy one.
   appearsWithinMs: 60_000,
   limits: (settings: Json): Limits => limitsOf(mastodonSettings(settings)),
-  validate: (content: Content, settings: Json): ValidationResult =>
-    validateByLimits(content, limitsOf(mastodonSettings(settings)), {
-      fileWarnings: gifWarnings,
-    }),
+  validate(content: Content, settings: Json): ValidationResult {
+    const { spoilerText = '' } = choiceOf(content.options);
+    const limits = limitsOf(mastodonSettings(settings), countGraphemes(spoilerText));
+    const result = validateByLimits(content, limits, { fileWarnings: gifWarnings });
+    return { ...result, warnings: [...result.warnings, ...choiceWarnings(content)] };
+  },
 };
 
-const limitsOf = (server: MastodonSettings): Limits => ({
+/** @param warningLength Of a content warning, which counts as if it stood in the text. */
+const limitsOf = (server: MastodonSettings, warningLength = 0): Limits => ({
   name: 'this Mastodon server',
   text: [
     {
@@ -45,8 +43,8 @@ const limitsOf = (server: MastodonSettings): Limits => ({
       linkLength: server.charactersReservedPerUrl,
       emoji: null,
       counting:
-        'Grapheme clusters: characters as people see them. Of a mention only what stands before the second @ counts.',
-      measure: (text) => statusLength(text, server.charactersReservedPerUrl),
+        'Grapheme clusters: characters as people see them. Of a mention only what stands before the second @ counts. A content warning counts too.',
+      measure: (text) => statusLength(text, server.charactersReservedPerUrl) + warningLength,
     },
   ],
   files: filesOf(server),

@@ -1,6 +1,7 @@
 import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
 import { create, getAs, idSchema, refusal, unreadable, type Access } from './client.ts';
+import { choiceOf } from './options.ts';
 
 /** What ends up as a link in a user's page must be one. */
 const addressSchema = { type: 'string', pattern: '^https?://' };
@@ -114,9 +115,13 @@ export async function createStatus(
   parent: SentPart | undefined,
   mediaIds: readonly string[],
 ): Promise<SentPart> {
+  const { visibility, spoilerText, isSensitive, language } = choiceOf(part.options);
   const response = await create(access, '/api/v1/statuses', part.key, {
     status: part.text,
-    visibility: 'public',
+    visibility,
+    ...(spoilerText !== undefined && { spoiler_text: spoilerText }),
+    ...(isSensitive !== undefined && { sensitive: isSensitive }),
+    ...(language !== undefined && { language }),
     ...(mediaIds.length > 0 && { media_ids: mediaIds }),
     ...(parent && { in_reply_to_id: parent.remoteId }),
   });

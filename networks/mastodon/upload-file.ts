@@ -71,7 +71,8 @@ function idIn(response: EgressResponse, access: Access, { name }: PartMedia): st
 }
 
 /**
- * A form with one field `file`, written by hand so that it is sent as it is read, with a length known before.
+ * A form with the field `file`, and `description` for what is to be seen on it, written by hand so that it is sent as it
+ * is read, with a length known before.
  *
  * The file's own name stays here: it may say more than its owner means to publish.
  *
@@ -79,8 +80,13 @@ function idIn(response: EgressResponse, access: Access, { name }: PartMedia): st
  */
 function multipart(file: PartMedia): { type: string; body: StreamedBody } {
   const boundary = `punctual-${crypto.randomUUID()}`;
+  const altText = file.altText?.trim() ?? '';
+  const description =
+    altText === ''
+      ? ''
+      : `--${boundary}\r\nContent-Disposition: form-data; name="description"\r\n\r\n${altText}\r\n`;
   const head = Buffer.from(
-    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="file.${endingOf(file.type)}"\r\n` +
+    `${description}--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="file.${endingOf(file.type)}"\r\n` +
       `Content-Type: ${file.type}\r\n\r\n`,
   );
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { Json } from '../../domain/json-schema.ts';
+import type { Options } from '../../networks/content-rules.ts';
 import type { Account, Network } from '../../networks/network.ts';
 import type { Target } from '../support/lossy-proxy.ts';
 
@@ -19,6 +20,10 @@ export type TestAccount = {
   textAt(url: string): Promise<string>;
   /** The files of a post, as they are handed out, in order. */
   filesOf(remoteId: string): Promise<Buffer[]>;
+  /** The alt texts of its files, in order; empty for one without. */
+  altTextsOf(remoteId: string): Promise<string[]>;
+  /** What became of the options that its owner chose: holds what the cases of `options` name. */
+  choicesOf(remoteId: string): Promise<object>;
 };
 
 /** What the suite has to know of a network. */
@@ -33,6 +38,8 @@ export type Bench = {
   readonly tooLong: string;
   /** Of the right form, and of no account. */
   readonly wrongCredentials: Json;
+  /** What an owner may choose, and how the network then shows it: each option of the rules in one case at least. */
+  readonly options: readonly { readonly chosen: Options; readonly shown: object }[];
   /** How the network says when it takes requests again. */
   resetHeaders(resetAtMs: number): Record<string, string>;
 };

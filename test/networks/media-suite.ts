@@ -40,15 +40,19 @@ function publishesPictures(testIt: TestFn, { network, makeAccount }: Bench): voi
     await shows(t, server, sent[0], files);
   });
 
-  testIt('a thread has its picture on the first post alone', async (t) => {
+  testIt('each part of a thread has its own pictures', async (t) => {
     const server = await makeAccount(t);
-    const files = [await pictureFile()];
-    const parts = partsWith(files, 'With', 'Without');
+    const first = [await pictureFile('a.png')];
+    const last = [await pictureFile('b.png', 20, 40), await pictureFile('c.png')];
+    const parts = partsWith(first, 'With', 'Without', '').map((part, index) =>
+      Object.assign(part, index === 2 ? { media: last } : {}),
+    );
     const { sent } = await publish(network, openConnection(t, server.account), parts);
 
-    t.is((await server.posts()).length, 2);
-    await shows(t, server, sent[0], files);
+    t.is((await server.posts()).length, 3);
+    await shows(t, server, sent[0], first);
     await shows(t, server, sent[1], []);
+    await shows(t, server, sent[2], last);
   });
 }
 

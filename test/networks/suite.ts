@@ -5,6 +5,7 @@ import { lossyProxy, type Mishap } from '../support/lossy-proxy.ts';
 import type { Bench } from './bench.ts';
 import { openConnection } from './connection.ts';
 import { carriesMedia } from './media-suite.ts';
+import { keepsChoices } from './options-suite.ts';
 import { nextStep, partsOf, publish, sendStep, throughDatabase } from './publish.ts';
 
 /** The common suite: what every network does, seen from its own other clients. */
@@ -13,6 +14,7 @@ export function passesAsNetwork(testIt: TestFn, bench: Bench): void {
   settlesLostAnswers(testIt, bench);
   namesFailures(testIt, bench);
   carriesMedia(testIt, bench);
+  keepsChoices(testIt, bench);
 }
 
 function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {

@@ -25,6 +25,7 @@ export const bench: Bench = {
   uploads: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.uploadBlob$/ },
   tooLong: 'x'.repeat(301),
   wrongCredentials: { identifier: 'nobody.test', appPassword: 'aaaa-bbbb-cccc-dddd' },
+  options: [],
   resetHeaders: (resetAtMs) => ({ 'ratelimit-reset': String(resetAtMs / 1000) }),
 
   async makeAccount(t) {
@@ -46,6 +47,11 @@ export const bench: Bench = {
         const { data } = await agent.com.atproto.repo.getRecord(key);
         return AppBskyFeedPost.isRecord(data.value) ? String(data.value['text']) : '';
       },
+      altTextsOf: async (uri) => {
+        const { embed } = (await records()).find((record) => record.uri === uri)?.record ?? {};
+        return AppBskyEmbedImages.isMain(embed) ? embed.images.map(({ alt }) => alt) : [];
+      },
+      choicesOf: async (uri) => (await records()).find((found) => found.uri === uri)?.record ?? {},
       filesOf: async (uri) => {
         const { embed } = (await records()).find((record) => record.uri === uri)?.record ?? {};
         const images = AppBskyEmbedImages.isMain(embed) ? embed.images : [];

@@ -20,6 +20,18 @@ export const bench: Bench = {
   uploads: { method: 'POST', path: /^\/api\/v2\/media$/ },
   tooLong: 'x'.repeat(5001),
   wrongCredentials: { accessToken: 'a-token-that-nobody-granted' },
+  options: [
+    {
+      chosen: { visibility: 'unlisted', language: 'de' },
+      shown: { visibility: 'unlisted', language: 'de', sensitive: false, spoilerText: '' },
+    },
+    { chosen: { visibility: 'private' }, shown: { visibility: 'private' } },
+    { chosen: { sensitive: true }, shown: { visibility: 'public', sensitive: true } },
+    {
+      chosen: { spoiler_text: 'The end of the film' },
+      shown: { spoilerText: 'The end of the film' },
+    },
+  ],
   resetHeaders: (resetAtMs) => ({ 'x-ratelimit-reset': new Date(resetAtMs).toISOString() }),
 
   async makeAccount(t) {
@@ -36,6 +48,11 @@ export const bench: Bench = {
         );
         return posts.toReversed();
       },
+      altTextsOf: async (id) => {
+        const { mediaAttachments } = await client.v1.statuses.$select(id).fetch();
+        return mediaAttachments.map(({ description }) => description ?? '');
+      },
+      choicesOf: (id) => client.v1.statuses.$select(id).fetch(),
       textAt: async (url) => {
         const response = await fetch(url, { headers: { accept: 'text/html' } });
         return response.text();

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { mastodon } from '../../../networks/mastodon/adapter.ts';
+import type { Options } from '../../../networks/content-rules.ts';
 import type { Account, Finding, PreparedPart } from '../../../networks/network.ts';
 import type { Egress, EgressResponse } from '../../../runtime/egress/egress.ts';
 import { openConnection } from '../connection.ts';
@@ -71,8 +72,13 @@ const answer = (status: number, body: object): EgressResponse => ({
   truncated: false,
 });
 
-const lookFor = (t: Parameters<typeof openConnection>[0], http: Egress, text: string) => {
-  const part: PreparedPart = { key: 'k', text, media: [], options: {}, data: { sinceId: '1000' } };
+const lookFor = (
+  t: Parameters<typeof openConnection>[0],
+  http: Egress,
+  text: string,
+  options: Options = {},
+) => {
+  const part: PreparedPart = { key: 'k', text, media: [], options, data: { sinceId: '1000' } };
   return mastodon.reconcile(openConnection(t, account, { http }), { parts: [part], sent: [] });
 };
 
@@ -107,6 +113,13 @@ test('a post is found by its source although its page says it in other words', a
   t.deepEqual(idsOf(await lookFor(t, server, '[Read](https://a.example/x) it **today**')), [
     '1002',
   ]);
+});
+
+test('a status without a text is found when the server made its content warning the text', async (t) => {
+  const options = { spoiler_text: 'Spiders ahead' };
+  const statuses = [{ html: 'Spiders ahead' }, { html: 'Something else' }, { html: '' }];
+  t.deepEqual(idsOf(await lookFor(t, serverWith(statuses), '', options)), ['1003', '1001']);
+  t.deepEqual(idsOf(await lookFor(t, serverWith(statuses), '')), ['1003']);
 });
 
 test('a source that a server has touched up is the text that was sent; one that is exact comes first', async (t) => {

@@ -45,6 +45,7 @@ test('a token is connected with the account behind it and the limits of its serv
       maxImagePixels: 2_147_483_647,
       maxVideoBytes: 40 * 1024 * 1024,
       maxVideoPixels: 2_147_483_647,
+      maxDescription: 1500,
     },
   });
 });

@@ -1,0 +1,39 @@
+import test from 'ava';
+import { choiceOf } from '../../../networks/mastodon/options.ts';
+import { rules } from '../../../networks/mastodon/rules.ts';
+import { against, contentOf, image } from '../content.ts';
+
+const mastodon = against(rules);
+
+test('a content warning counts as if it stood in the text', (t) => {
+  const with10 = (length: number) =>
+    contentOf({ texts: ['x'.repeat(length)], options: { spoiler_text: '0123456789' } });
+  mastodon.takes(t, with10(490));
+  mastodon.refuses(
+    t,
+    with10(491),
+    'The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 501.',
+  );
+});
+
+test('a content warning without a text, and a direct post to nobody, are warned of', (t) => {
+  const options = { spoiler_text: 'Spiders' };
+  mastodon.warns(t, contentOf({ texts: ['Look'], media: [image()], options }));
+  mastodon.warns(
+    t,
+    contentOf({ texts: [''], media: [image()], options }),
+    'Without a text, Mastodon shows the content warning as the text, and hides nothing behind it.',
+  );
+  const direct = { visibility: 'direct' };
+  mastodon.warns(t, contentOf({ texts: ['Hi @alice@a.example'], options: direct }));
+  mastodon.warns(
+    t,
+    contentOf({ texts: ['Write to me@a.example'], options: direct }),
+    'A direct post is seen by those whom it mentions, and here is a text that mentions nobody.',
+  );
+});
+
+test('an option of another shape than the schema says counts as left out', (t) => {
+  const options = { visibility: 'everybody', spoiler_text: 5, sensitive: 'yes', language: null };
+  t.deepEqual(choiceOf(options), { visibility: 'public' });
+});

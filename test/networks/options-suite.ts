@@ -1,0 +1,63 @@
+import type { TestFn } from 'ava';
+import type { Bench } from './bench.ts';
+import { openConnection } from './connection.ts';
+import { pictureFile } from './files.ts';
+import { partsWith, publish } from './publish.ts';
+
+/** The part of the common suite that is about alt texts, and about what an owner chooses for a channel. */
+export function keepsChoices(testIt: TestFn, bench: Bench): void {
+  publishesAltTexts(testIt, bench);
+  publishesOptions(testIt, bench);
+}
+
+function publishesAltTexts(testIt: TestFn, { network, makeAccount }: Bench): void {
+  testIt('pictures have their alt texts, and one without has none', async (t) => {
+    const { account, posts, altTextsOf } = await makeAccount(t);
+    const altText = 'A "red" fox\r\nand — 👩‍👩‍👧‍👦 beside it; filename="x"';
+    const files = [
+      { ...(await pictureFile('a.png')), altText },
+      await pictureFile('b.png'),
+      { ...(await pictureFile('c.png')), altText: 'Third' },
+    ];
+    const { sent } = await publish(network, openConnection(t, account), partsWith(files, 'Three'));
+
+    t.is((await posts()).length, 1);
+    const live = await altTextsOf(sent[0]?.remoteId ?? '');
+    t.deepEqual(
+      live.map((text) => text.replaceAll(/\s+/gv, ' ')),
+      [altText.replaceAll(/\s+/gv, ' '), '', 'Third'],
+    );
+  });
+}
+
+function publishesOptions(testIt: TestFn, { network, makeAccount, options }: Bench): void {
+  testIt('each option has a description, and a case in this suite', (t) => {
+    const { properties } = network.rules.options;
+    for (const [name, schema] of Object.entries(properties)) {
+      t.regex(String(Object(schema)['description']), /^[A-Z].+\.$/v, name);
+    }
+    t.deepEqual(
+      [...new Set(options.flatMap(({ chosen }) => Object.keys(chosen)))].toSorted(),
+      Object.keys(properties).toSorted(),
+    );
+  });
+
+  for (const { chosen, shown } of options) {
+    testIt(`a post is live with ${JSON.stringify(chosen)}, every part of it`, async (t) => {
+      const { account, choicesOf } = await makeAccount(t);
+      const parts = partsWith([await pictureFile()], 'Chosen', 'And on').map((part) =>
+        Object.assign(part, { options: chosen }),
+      );
+      const content = { texts: parts.map(({ text }) => text), media: [], video: null };
+      t.deepEqual(
+        network.rules.validate({ ...content, options: chosen }, account.settings).errors,
+        [],
+      );
+      const { sent } = await publish(network, openConnection(t, account), parts);
+
+      for (const { remoteId } of sent) {
+        t.like(await choicesOf(remoteId), shown);
+      }
+    });
+  }
+}
