@@ -9,7 +9,7 @@ const slowPolls = 3;
 const maxKeys = 1000;
 
 /** A request that would create posts. */
-type Attempt = {
+export type Attempt = {
   readonly network: string;
   /** All texts in which a directive may stand. */
   readonly texts: readonly string[];

@@ -1,20 +1,28 @@
-import { fileTypes, type Files } from '../files.ts';
+import type { SandboxDeps } from '../deps.ts';
+import { fileTypes } from '../files.ts';
 import type { Attachment } from './post.ts';
+import { createProcessing } from '../processing.ts';
 import { Refusal } from '../refusal.ts';
 import { nextStatusId } from './next-status-id.ts';
 
 /** How many files wait for their status at one time. The oldest are forgotten, as a server forgets them after a day. */
 const maxWaiting = 100;
 export const maxPerStatus = 4;
+/** In characters. */
+export const maxDescription = 1500;
 
 export type Attachments = {
   /** Keeps a file for a status that is to come. @throws Refusal 422 for what no browser can show. */
   add(bytes: Buffer, description: string | null): Promise<Attachment>;
   find(id: string): Attachment | undefined;
+  /** Whether a status may use it. */
+  isReady(id: string): boolean;
+  /** The same, for a client that asks: work on a file goes on with every look. @throws Refusal 422 when it failed. */
+  poll(id: string): boolean;
   /**
    * The files with these ids, for one status.
    *
-   * @throws Refusal 422 when one is unknown or has its status, or when they are too many or do not go together.
+   * @throws Refusal 422 when one is unknown, is not ready or has its status, or when they are too many or do not go together.
    */
   choose(ids: readonly string[]): Attachment[];
   /** A status has them: no other may. */
@@ -22,11 +30,17 @@ export type Attachments = {
 };
 
 /** Files that were uploaded and have no status yet. A restart forgets them. */
-export function createAttachments(files: Files, now: () => number): Attachments {
+export function createAttachments({ files, script, now }: SandboxDeps): Attachments {
   const waiting = new Map<string, Attachment>();
+  const processing = createProcessing(script);
+  const isReady = (id: string): boolean => processing.stateOf(id) === 'ready';
   let lastId: string | undefined;
   return {
     async add(bytes, description) {
+      if ((description ?? '').length > maxDescription) {
+        const message = `Validation failed: Description is too long (maximum is ${maxDescription} characters)`;
+        throw new Refusal(422, message);
+      }
       const stored = await files.put(bytes);
       if (stored === null) {
         throw new Refusal(422, `Validation failed: The sandbox keeps ${fileTypes.join(', ')}`);
@@ -35,28 +49,35 @@ export function createAttachments(files: Files, now: () => number): Attachments 
       const { cid, type } = stored;
       const attachment = { id: lastId, cid, type, description };
       waiting.set(lastId, attachment);
+      const texts = [description ?? ''];
+      processing.begin(lastId, { network: 'mastodon', texts, key: cid });
       for (const oldest of waiting.keys()) {
         if (waiting.size <= maxWaiting) {
           break;
         }
         waiting.delete(oldest);
+        processing.forget(oldest);
       }
       return attachment;
     },
     find: (id) => waiting.get(id),
-    choose(ids) {
-      const chosen = [...new Set(ids)].map((id) => waiting.get(id));
-      const known = chosen.filter((attachment) => attachment !== undefined);
-      if (known.length < chosen.length) {
-        throw new Refusal(422, 'Validation failed: A media attachment was not found');
+    isReady,
+    poll(id) {
+      const state = processing.poll(id);
+      if (state === 'failed') {
+        throw new Refusal(422, 'Error processing thumbnail for uploaded media');
       }
-      const hasVideo = known.some(({ type }) => type.startsWith('video/'));
-      if (known.length > (hasVideo ? 1 : maxPerStatus)) {
+      return state === 'ready';
+    },
+    choose(ids) {
+      const known = [...new Set(ids)].map((id) => waiting.get(id) ?? notThere());
+      if (!known.every(({ id }) => isReady(id))) {
         throw new Refusal(
           422,
-          `Validation failed: A status has up to ${maxPerStatus} images or one video`,
+          'Cannot attach files that have not finished processing. Try again in a moment!',
         );
       }
+      assertTogether(known);
       return known;
     },
     use(attachments) {
@@ -65,4 +86,18 @@ export function createAttachments(files: Files, now: () => number): Attachments 
       }
     },
   };
+}
+
+function notThere(): never {
+  throw new Refusal(422, 'Validation failed: A media attachment was not found');
+}
+
+function assertTogether(files: readonly Attachment[]): void {
+  const hasVideo = files.some(({ type }) => type.startsWith('video/'));
+  if (files.length > (hasVideo ? 1 : maxPerStatus)) {
+    throw new Refusal(
+      422,
+      `Validation failed: A status has up to ${maxPerStatus} images or one video`,
+    );
+  }
 }

@@ -4,12 +4,21 @@ import { Refusal } from '../refusal.ts';
 import type { Fate } from '../script.ts';
 import type { MastodonDeps } from './deps.ts';
 import { nextStatusId } from './next-status-id.ts';
-import { countCharacters, maxCharacters } from './text.ts';
+import { countCharacters, countGraphemes, maxCharacters } from './text.ts';
 
 /** How long Mastodon remembers an Idempotency-Key. */
 const keyLifeMs = 60 * 60 * 1000;
 const visibilities = new Set(['public', 'unlisted', 'private', 'direct']);
-const unsupported = ['poll', 'scheduled_at', 'spoiler_text'];
+/** All that a status may be created from. Others are refused, where Mastodon would ignore them or do what we cannot. */
+const known = new Set([
+  'status',
+  'media_ids',
+  'in_reply_to_id',
+  'visibility',
+  'spoiler_text',
+  'sensitive',
+  'language',
+]);
 
 export type Created = {
   readonly status: Status;
@@ -58,10 +67,10 @@ export async function createStatus(
 
 /** @throws Refusal for what the text breaks, or asks for. */
 async function admit({ store, script }: MastodonDeps, status: Status) {
-  const { network, text, createdAt, replyTo, media = [] } = status;
+  const { network, text, spoilerText = '', createdAt, replyTo, media = [] } = status;
   try {
-    assertFits(text, media.length > 0);
-    const fate = script.fateOf({ network, texts: [text], key: status.key ?? text });
+    assertFits(text, spoilerText, media.length > 0);
+    const fate = script.fateOf({ network, texts: [text, spoilerText], key: status.key ?? text });
     if (fate.kind !== 'take') {
       throw refusalFor(fate);
     }
@@ -102,27 +111,48 @@ export function statusesOf(posts: readonly Post[]): Status[] {
   return posts.filter(isStatus);
 }
 
-function assertFits(text: string, hasMedia: boolean): void {
+function assertFits(text: string, spoilerText: string, hasMedia: boolean): void {
   if (text === '' && !hasMedia) {
     throw invalid("Text can't be blank");
   }
-  if (countCharacters(text) > maxCharacters) {
+  if (countCharacters(text) + countGraphemes(spoilerText) > maxCharacters) {
     throw invalid(`Text character limit of ${maxCharacters} exceeded`);
   }
 }
 
 function parseContent(fields: Readonly<Record<string, unknown>>) {
-  const extra = unsupported.find((name) => !isBlank(fields[name]));
+  const extra = Object.keys(fields).find((name) => !known.has(name) && !isBlank(fields[name]));
   if (extra !== undefined) {
     throw invalid(`The sandbox has no ${extra}`);
   }
   const text = textField(fields, 'status')?.trim() ?? ''; // Mastodon trims too.
+  const warning = textField(fields, 'spoiler_text')?.trim() ?? '';
   const visibility = textField(fields, 'visibility') ?? 'public';
   if (!visibilities.has(visibility)) {
     throw invalid('Visibility is not included in the list');
   }
-  const replyTo = textField(fields, 'in_reply_to_id') ?? null;
-  return { text, replyTo, visibility, language: textField(fields, 'language') ?? null };
+  const language = textField(fields, 'language') ?? null;
+  if (language !== null && !/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/v.test(language)) {
+    throw invalid('Language is invalid');
+  }
+  return {
+    // As Mastodon has it: a warning with nothing behind it is the text.
+    text: text === '' ? warning : text,
+    spoilerText: text === '' ? '' : warning,
+    sensitive: flagField(fields, 'sensitive') || warning !== '',
+    replyTo: textField(fields, 'in_reply_to_id') ?? null,
+    visibility,
+    language,
+  };
+}
+
+/** A form says it in words. */
+function flagField(fields: Readonly<Record<string, unknown>>, name: string): boolean {
+  const value = fields[name];
+  if (!isBlank(value) && ![true, false, 'true', 'false', '1', '0'].includes(value as string)) {
+    throw invalid(`${name} must be a boolean`);
+  }
+  return value === true || value === 'true' || value === '1';
 }
 
 function textField(fields: Readonly<Record<string, unknown>>, name: string): string | undefined {

@@ -33,9 +33,14 @@ export const mastodon = defineNetwork<Status>({
         : { kind: 'post', id: second }
       : null;
   },
-  show: ({ text, media = [], visibility }) => ({
+  show: ({ text, spoilerText = '', sensitive = false, media = [], visibility, language }) => ({
+    warning: spoilerText === '' ? undefined : spoilerText,
     segments: segmentsOf(text, '/mastodon'),
     files: media.map(({ cid, type, description }) => ({ cid, type, altText: description ?? '' })),
-    notes: visibility === 'public' ? [] : [visibility],
+    notes: [
+      ...(visibility === 'public' ? [] : [visibility]),
+      ...(sensitive ? ['sensitive'] : []),
+      ...(language === null ? [] : [language]),
+    ],
   }),
 });

@@ -14,7 +14,9 @@ export type Status = Post & {
   readonly language: string | null;
   /** The Idempotency-Key that it came with. */
   readonly key: string | null;
-  /** Absent in posts that were kept before there were any. */
+  /** These are absent in posts that were kept before there were any. */
+  readonly spoilerText?: string;
+  readonly sensitive?: boolean;
   readonly media?: readonly Attachment[];
 };
 
@@ -29,6 +31,8 @@ export const statusSchema = {
     visibility: { type: 'string' },
     language: { type: ['string', 'null'] },
     key: { type: ['string', 'null'] },
+    spoilerText: { type: 'string' },
+    sensitive: { type: 'boolean' },
     media: {
       type: 'array',
       items: {

@@ -3,7 +3,7 @@ import { account as demo } from './account.ts';
 import { fileTypes, maxFileBytes } from '../files.ts';
 import { originOf } from '../origin.ts';
 import type { Attachment, Status } from './post.ts';
-import { maxPerStatus } from './attachments.ts';
+import { maxDescription, maxPerStatus } from './attachments.ts';
 import { charactersPerUrl, contentOf, maxCharacters, tagsOf } from './text.ts';
 
 /** The demo account as others see it. @param base The address under which the sandbox speaks Mastodon. */
@@ -64,8 +64,8 @@ function presentContent(status: Status, base: string) {
     edited_at: null,
     content: contentOf(status.text, base).markup,
     visibility: status.visibility,
-    sensitive: false,
-    spoiler_text: '',
+    sensitive: status.sensitive ?? false,
+    spoiler_text: status.spoilerText ?? '',
     language: status.language,
     in_reply_to_id: status.replyTo,
     in_reply_to_account_id: status.replyTo === null ? null : demo.id,
@@ -83,15 +83,19 @@ function presentContent(status: Status, base: string) {
   };
 }
 
-/** A file of a status, or one that is to come. */
-export function presentAttachment({ id, cid, type, description }: Attachment, base: string) {
+/** A file of a status, or one that is to come: without an address while there is work on it. */
+export function presentAttachment(
+  { id, cid, type, description }: Attachment,
+  base: string,
+  isReady = true,
+) {
   const url = new URL(`/files/${cid}`, base).href;
   const [kind] = type.split('/');
   return {
     id,
     type: kind,
-    url,
-    preview_url: kind === 'image' ? url : null,
+    url: isReady ? url : null,
+    preview_url: isReady && kind === 'image' ? url : null,
     remote_url: null,
     meta: {},
     description,
@@ -120,6 +124,7 @@ export function presentInstance(base: string) {
         supported_mime_types: fileTypes,
         image_size_limit: maxFileBytes,
         video_size_limit: maxFileBytes,
+        description_limit: maxDescription,
       },
     },
     registrations: { enabled: false, approval_required: false, message: null },

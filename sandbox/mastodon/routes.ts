@@ -10,7 +10,7 @@ import { createStatus, revoked, statusesOf } from './create-status.ts';
 import type { MastodonDeps } from './deps.ts';
 import { listStatuses } from './list-statuses.ts';
 import { notFound } from './not-found.ts';
-import { isStatus, type Attachment, type Status } from './post.ts';
+import { isStatus, type Status } from './post.ts';
 import {
   baseOf,
   presentAccount,
@@ -21,7 +21,7 @@ import {
 
 /** As much of Mastodon's API as it takes to publish and to look at what was published. */
 export function mastodonRoutes(shared: SandboxDeps): Router {
-  const deps = { ...shared, attachments: createAttachments(shared.files, shared.now) };
+  const deps = { ...shared, attachments: createAttachments(shared) };
   const router = new Router({ prefix: '/mastodon/api' });
   router.use(answerErrors);
   const guards = guardsOf(shared);
@@ -95,8 +95,8 @@ function addStatusRoutes(
   });
 
   router.get('/v1/statuses/:id/source', requireToken, lookUp, (ctx) => {
-    const { id, text } = findStatus(deps, ctx.params.id);
-    ctx.body = { id, text, spoiler_text: '' };
+    const { id, text, spoilerText = '' } = findStatus(deps, ctx.params.id);
+    ctx.body = { id, text, spoiler_text: spoilerText };
   });
 
   router.get('/v1/statuses/:id/context', requireTokenIfAny, lookUp, (ctx) => {
@@ -118,7 +118,7 @@ function findStatus({ store }: MastodonDeps, id: string | undefined): Status {
   return post;
 }
 
-/** Files come before their statuses. Both ways to bring one answer as soon as it is there: there is nothing to work on. */
+/** Files come before their statuses. */
 function addMediaRoutes(
   router: Router,
   { attachments }: MastodonDeps,
@@ -131,16 +131,20 @@ function addMediaRoutes(
         throw new Refusal(422, "Validation failed: File can't be blank");
       }
       const attachment = await attachments.add(file.bytes, file.description);
-      ctx.body = presentAttachment(attachment, baseOf(ctx));
+      const isReady = attachments.isReady(attachment.id);
+      ctx.status = isReady ? 200 : 202;
+      ctx.body = presentAttachment(attachment, baseOf(ctx), isReady);
     });
   }
 
   router.get('/v1/media/:id', requireToken, (ctx) => {
-    const attachment: Attachment | undefined = attachments.find(ctx.params.id ?? '');
+    const attachment = attachments.find(ctx.params.id ?? '');
     if (attachment === undefined) {
       throw notFound();
     }
-    ctx.body = presentAttachment(attachment, baseOf(ctx));
+    const isReady = attachments.poll(attachment.id);
+    ctx.status = isReady ? 200 : 206;
+    ctx.body = presentAttachment(attachment, baseOf(ctx), isReady);
   });
 }
 

@@ -22,7 +22,11 @@ export function countCharacters(text: string): number {
     }
     return user === undefined ? match : `@${user}`;
   });
-  return [...graphemes.segment(counted)].length;
+  return countGraphemes(counted);
+}
+
+export function countGraphemes(text: string): number {
+  return [...graphemes.segment(text)].length;
 }
 
 /** Finds what Mastodon makes a link. @param base The address under which the sandbox speaks Mastodon. */
