@@ -54,7 +54,8 @@ function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
   };
 }
 
-function clientSignalOf(response: RouterContext['res']): AbortSignal {
+/** Aborts when the client hangs up before its answer is sent. */
+export function clientSignalOf(response: RouterContext['res']): AbortSignal {
   const left = new AbortController();
   const onClose = (): void => {
     if (!response.writableFinished) {

@@ -3,8 +3,11 @@ import { Router, type RouterContext } from '@koa/router';
 import { MediaFile } from '../../db/entities/media-file.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
+import { createKeyedSemaphore, type KeyedSemaphore } from '../../runtime/keyed-semaphore.ts';
 import type { ByteRange } from '../../runtime/storage/media-storage.ts';
 import type { ApiDeps } from '../deps.ts';
+import { clientSignalOf } from '../http/mount.ts';
+import { clientAddress } from '../rate-limits/crowd.ts';
 
 /**
  * Whatever a file holds, a browser shows it as its type says or not at all: it runs nothing and asks for nothing. The
@@ -13,13 +16,23 @@ import type { ApiDeps } from '../deps.ts';
 const policy =
   "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
-/** Serves the links to files (see `linkOf`). They need no key: the token in them is one. */
-export const filesRouter = (deps: ApiDeps): Router =>
-  new Router().get('/files/:token/:name', (ctx) => serveFile(deps, ctx));
+/** How many links one client address has looked up at the same time. It needs no key to ask for any, right or wrong. */
+const lookUpsPerAddress = 2;
 
-async function serveFile({ orm, media, gate }: ApiDeps, ctx: RouterContext): Promise<void> {
+/** Serves the links to files (see `linkOf`). They need no key: the token in them is one. */
+export function filesRouter(deps: ApiDeps): Router {
+  const lookUps = createKeyedSemaphore(lookUpsPerAddress);
+  return new Router().get('/files/:token/:name', (ctx) => serveFile(deps, lookUps, ctx));
+}
+
+async function serveFile(
+  { orm, media, gate }: ApiDeps,
+  lookUps: KeyedSemaphore,
+  ctx: RouterContext,
+): Promise<void> {
   gate.assertOpen();
-  const file = await findFile(orm.em.fork(), ctx.params['token'] ?? '');
+  const done = await lookUps(clientAddress(ctx.ip), clientSignalOf(ctx.res));
+  const file = await findFile(orm.em.fork(), ctx.params['token'] ?? '').finally(done);
   const etag = `"${file.id}"`;
   const isRanged = ctx.method === 'GET' && ['', etag].includes(ctx.get('if-range'));
   const range = isRanged ? byteRange(ctx.get('range'), file.sizeBytes) : 'whole';

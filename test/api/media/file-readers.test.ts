@@ -4,6 +4,7 @@ import { diskStorage } from '../../../runtime/storage/disk-storage.ts';
 import type { MediaStorage } from '../../../runtime/storage/media-storage.ts';
 import { newClient } from '../../support/client.ts';
 import { picture } from '../../support/media-files.ts';
+import { ownPool } from '../../support/kit.ts';
 import { linkTo, startLibrary, upload } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
 import { poll } from '../../support/poll.ts';
@@ -42,4 +43,29 @@ test('a reader of a link that reads nothing keeps no file open', async (t) => {
 
   const whole = await fetch(linkTo(punctual, body.media.url));
   t.true(bytes.equals(Buffer.from(await whole.arrayBuffer())));
+});
+
+test('a crowd that asks for links which do not exist leaves connections to the database for everybody else', async (t) => {
+  const punctual = await startLibrary(t);
+  const client = await newClient(punctual);
+  const blocked = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const holding = ownPool(t, punctual.databaseUrl)
+    .em.fork()
+    .transactional(async (em) => {
+      await em.execute('lock table media_files in access exclusive mode');
+      held.resolve();
+      await blocked.promise;
+    });
+  await held.promise;
+  // More than the API has connections.
+  const crowd = Array.from({ length: 40 }, (_, index) =>
+    fetch(`${punctual.url}/files/${String(index).padStart(32, '0')}/x.png`),
+  );
+
+  t.is((await client.get('/me')).status, 200);
+  t.is((await client.get('/posts')).status, 200);
+  blocked.resolve();
+  await holding;
+  t.deepEqual(new Set((await Promise.all(crowd)).map(({ status }) => status)), new Set([404]));
 });
