@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { AppError } from '../../domain/errors.ts';
 import { createFairQueue } from './fair-queue.ts';
 import type { MediaFacts, Refusal } from './media-facts.ts';
+import { runBounded } from './run-bounded.ts';
 
 /** Looks at files that strangers sent. */
 export type Inspector = {
@@ -79,25 +78,8 @@ const tooLate = (): AppError =>
     { retryAfter },
   );
 
-const run = promisify(execFile);
-
 /** The program that looks at a file. */
 export const probe = fileURLToPath(new URL('probe.ts', import.meta.url));
-
-/**
- * In KB, of memory that it may write to. Node sets 600 MB of that aside and uses 50; a file gets the rest, or less of
- * it where it becomes JavaScript's. Systems that know no such bound (macOS) have the second alone, in MB.
- */
-const [dataKb, heapMb] = [1024 * 1024, 128];
-
-/** A crash leaves no copy of the memory on the disk. A bound that is stricter already stays as it is. */
-const limited = (cpuSeconds: number): string =>
-  [
-    'ulimit -c 0 2>/dev/null',
-    `ulimit -d ${dataKb} 2>/dev/null`,
-    `ulimit -S -t ${cpuSeconds}`,
-    'exec "$0" "$@"',
-  ].join('; ');
 
 type ProbeBounds = {
   /** Of the processor. It takes a fifth of one; a file that takes many is made to take them. */
@@ -108,23 +90,8 @@ type ProbeBounds = {
   readonly program: string;
 };
 
-/** One thread for each of its pools: it has one thing to do, and each sets memory aside. */
-const env = { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1', VIPS_CONCURRENCY: '1' };
-
-/** How it ends when the bounds are reached, or what reads the file comes to grief over it. */
-const ownEnds: ReadonlySet<unknown> = new Set([
-  'SIGXCPU',
-  'SIGABRT',
-  'SIGSEGV',
-  'SIGTRAP',
-  'SIGBUS',
-  'SIGILL',
-  'SIGFPE',
-] satisfies NodeJS.Signals[]);
-
 /**
- * Looks at a file in a process of its own: one may be made so that reading it takes a great deal of time or memory, and
- * that must stop neither the other requests nor this process.
+ * Looks at a file in a process of its own.
  *
  * @throws AppError `unavailable` when the process was ended by another process, is stuck or cannot begin: that is not the
  * file's fault. The signal's reason when that aborts.
@@ -134,33 +101,18 @@ async function runProbe(
   { program, cpuSeconds, timeoutMs }: ProbeBounds,
   signal: AbortSignal,
 ): Promise<MediaFacts | Refusal> {
-  const node = [process.execPath, `--max-old-space-size=${heapMb}`, program, filePath];
-  signal.throwIfAborted();
-  const ended = run('/bin/sh', ['-c', limited(cpuSeconds), ...node], {
-    env,
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-  });
-  const kill = (): void => void ended.child.kill('SIGKILL'); // By its own means execFile sends SIGTERM.
-  signal.addEventListener('abort', kill);
+  const bounds = { cpuSeconds, timeoutMs, dataMb: 1024, heapMb: 128 };
+  let written: string | null;
   try {
-    const { stdout } = await ended;
-    return JSON.parse(stdout) as MediaFacts | Refusal; // As our own program wrote it.
+    written = await runBounded(program, [filePath], bounds, signal);
   } catch (error) {
     signal.throwIfAborted();
-    const { signal: end, killed } = error as Ended;
-    if (!killed && ownEnds.has(end)) {
-      return {
-        refusal: 'The file takes too much time or memory to be looked at, or breaks what does.',
-      };
-    }
-
     throw new AppError('unavailable', 'The file could not be looked at just now. Try again.', {
       cause: error,
     });
-  } finally {
-    signal.removeEventListener('abort', kill);
   }
-}
 
-type Ended = { readonly signal?: NodeJS.Signals; readonly killed?: boolean };
+  return written === null
+    ? { refusal: 'The file takes too much time or memory to be looked at, or breaks what does.' }
+    : (JSON.parse(written) as MediaFacts | Refusal); // As our own program wrote it.
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import test from 'ava';
+import sharp from 'sharp';
+import { shrinkImage } from '../../runtime/media/shrink-image.ts';
+import { animation, turnedPicture } from '../support/media-files.ts';
+
+const never = new AbortController().signal;
+const shrink = (bytes: Buffer, maxBytes: number, maxSide?: number) =>
+  shrinkImage(Readable.from([bytes]), maxSide ? { maxBytes, maxSide } : { maxBytes }, never);
+
+/** Hard to make small: no pixel says anything of the next. */
+const noise = (width: number, height: number, channels: 3 | 4 = 3) =>
+  sharp(randomBytes(width * height * channels), { raw: { width, height, channels } });
+
+test('a picture comes out under the limit, with as many pixels as fit, and the same each time', async (t) => {
+  const bytes = await noise(1600, 1200).png().toBuffer();
+  const made = await shrink(bytes, 400_000);
+  const again = await shrink(bytes, 400_000);
+
+  t.true(made !== null && made.bytes.length <= 400_000 && bytes.length > 5_000_000);
+  t.deepEqual(made, again);
+  const { width, height, format } = await sharp(made?.bytes).metadata();
+  t.like(made, { width, height, type: 'image/jpeg' });
+  t.is(format, 'jpeg');
+  t.is((made?.width ?? 0) / (made?.height ?? 1), 4 / 3);
+  t.true((made?.width ?? 0) >= 600);
+});
+
+test('transparency is kept, and a picture stands upright without its metadata', async (t) => {
+  const clear = await shrink(await noise(300, 200, 4).png().toBuffer(), 100_000);
+  t.like(clear, { type: 'image/webp', width: 300, height: 200 });
+  t.true((await sharp(clear?.bytes).metadata()).hasAlpha);
+
+  const turned = await shrink(await turnedPicture({ width: 300, height: 200 }), 100_000);
+  t.like(turned, { type: 'image/jpeg', width: 200, height: 300 });
+  t.is((await sharp(turned?.bytes).metadata()).exif, undefined);
+});
+
+test('of an animation there is its first frame, and no side is longer than was asked', async (t) => {
+  t.like(await shrink(await animation('gif', [100, 100]), 100_000), { width: 30, height: 20 });
+  const wide = await noise(900, 300).jpeg().toBuffer();
+  t.like(await shrink(wide, 1_000_000, 600), { width: 600, height: 200 });
+});
+
+test('what is no picture, or cannot be made so small, is none', async (t) => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>';
+  for (const bytes of [Buffer.from('no picture'), Buffer.from(svg), Buffer.alloc(0)]) {
+    t.is(await shrink(bytes, 1_000_000), null);
+  }
+  t.is(await shrink(await noise(800, 800).png().toBuffer(), 100), null);
+});
+
+test('a stream that breaks, and a caller who is gone, are told as such', async (t) => {
+  async function* breaking() {
+    yield Buffer.from('GIF89a');
+    throw new Error('The disk broke.');
+  }
+  await t.throwsAsync(shrinkImage(Readable.from(breaking()), { maxBytes: 9 }, never), {
+    message: 'The disk broke.',
+  });
+  const gone = AbortSignal.abort(new Error('Gone.'));
+  await t.throwsAsync(shrinkImage(Readable.from(['GIF']), { maxBytes: 9 }, gone), {
+    message: 'Gone.',
+  });
+});
