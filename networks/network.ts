@@ -98,8 +98,10 @@ export type Finding =
    *
    * @param data What takes the place of each part's `data`, in their order, once the parts count as not sent: a network
    *   that does not show its posts notes here that a send was in doubt. Left out: it stays as it is.
+   * @param isHidden The network shows no posts to this app, so nothing proves that they are not there. Only the same part
+   *   sent again can tell, as the network refuses what it has. Where it is not sent again, it stays in doubt.
    */
-  | { readonly kind: 'absent'; readonly data?: readonly Json[] };
+  | { readonly kind: 'absent'; readonly data?: readonly Json[]; readonly isHidden?: boolean };
 
 /**
  * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a

@@ -10,9 +10,10 @@ import { markNotTaken, markSent } from '../../db/ledger/marks.ts';
 import { isOpen } from '../../db/ledger/part-states.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import { mostTries } from '../../domain/next-try.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { Intent } from './connection.ts';
-import type { PublishJob } from './job.ts';
+import { isDayOver, type PublishJob } from './job.ts';
 import type { KeptUploads } from './kept-uploads.ts';
 
 /** What a try works with. */
@@ -83,10 +84,25 @@ async function reconcileStep(
     );
   }
 
+  if (finding.kind === 'absent' && finding.isHidden && !isSentAgain(attempt, step)) {
+    throw new NetworkError(
+      'unconfirmed',
+      'The network does not show its posts to this service, and this one is not to be sent again as it was.',
+      { taken: 'unknown' },
+    );
+  }
+
   const noted = finding.kind === 'absent' ? finding.data : undefined;
   const unsent = step.map((entry, index) => ({ ...entry, data: noted?.[index] ?? entry.data }));
   await markNotTaken(deps.orm.em.fork(), job.workspaceId, unsent, 'ready', deps.now());
 }
+
+/** Whether a part that counts as not sent goes out next as it was: the same text, under the same key. */
+const isSentAgain = ({ deps, job }: Try, step: readonly Entry[]): boolean =>
+  !job.isFinishing &&
+  !isDayOver(deps, job) &&
+  job.tries < mostTries &&
+  step.every(({ run, part, text }) => run === job.run && text === job.texts[part]);
 
 /** Somebody said that this part is live, and what follows needs its id on the network. Sends nothing. */
 export async function findSettled(attempt: Try, settled: Entry, sent: SentPart[]): Promise<void> {

@@ -4,7 +4,7 @@ import { NetworkError, type PreparedPart } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fakeNetwork, liveTexts } from '../support/networks.ts';
-import { postSteps } from '../support/post-steps.ts';
+import { type PostSteps, postSteps } from '../support/post-steps.ts';
 
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
@@ -36,7 +36,11 @@ function blindNetwork() {
 
       return send(...args);
     },
-    reconcile: async () => ({ kind: 'absent' as const, data: [{ isDoubted: true }] }),
+    reconcile: async () => ({
+      kind: 'absent' as const,
+      data: [{ isDoubted: true }],
+      isHidden: true,
+    }),
   });
 }
 
@@ -118,5 +122,38 @@ test('a refusal for a text that was never in doubt is a refusal', async (t) => {
   const [channel] = (await steps.show(second.post)).channels;
   t.like(channel, { status: 'failed', error_code: 'duplicate' });
 });
+
+const endings: readonly {
+  readonly when: string;
+  readonly act: (steps: PostSteps, post: string) => Promise<unknown>;
+}[] = [
+  { when: 'was cancelled', act: (steps, post) => steps.cancel(post) },
+  {
+    when: 'was cancelled, edited and scheduled anew',
+    act: async (steps, post) => {
+      await steps.cancel(post);
+      await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
+      await steps.claimOrThrow(post);
+    },
+  },
+  { when: 'has had its day', act: async (steps) => steps.pass(25 * 60 * minute) },
+];
+for (const { when, act } of endings) {
+  test(`a post in doubt that ${when} is not sent again, and nobody says that it is not there`, async (t) => {
+    const network = blindNetwork();
+    const { steps, make } = await scheduled(t, network);
+    const { post, id } = await make();
+    network.fates.push({ kind: 'lost' });
+    await steps.attempt(post, id);
+    await act(steps, post);
+    steps.pass(2 * minute);
+
+    t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });
+    t.deepEqual(liveTexts(network), ['Hello']);
+    t.is(network.sends.length, 1);
+    const [channel] = (await steps.show(post)).channels;
+    t.like(channel, { status: 'unconfirmed', error_code: 'unconfirmed' });
+  });
+}
 
 const lost = { taken: 'unknown' } as const;
