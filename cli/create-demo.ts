@@ -19,11 +19,11 @@ export async function createDemo(
   const known = await em.findOne(Workspace, { name: demoName }, { orderBy: { createdAt: 'asc' } });
   const workspaceId = known?.id ?? (await createWorkspace(em, demoName));
   const apiKey = known ? null : await createApiKey(em, workspaceId);
-  const channels: Pick<Channel, 'id' | 'platform' | 'handle'>[] = [];
+  const channels: (Pick<Channel, 'id' | 'platform' | 'handle'> & { takes_text: boolean })[] = [];
   for (const [platform, connector] of Object.entries(networks.connectors)) {
     const account = await connector.connect(egress, connector.sandbox(sandboxUrl));
     const { id, handle } = await connect(em, sealer, workspaceId, platform, account);
-    channels.push({ id, platform, handle });
+    channels.push({ id, platform, handle, takes_text: takesText(networks, platform) });
   }
 
   const lines = channels.map(({ id, platform, handle }) => `  ${id}  ${platform} ${handle}`);
@@ -35,6 +35,13 @@ export async function createDemo(
     ].join('\n'),
     data: { workspace_id: workspaceId, api_key: apiKey, channels },
   };
+}
+
+/** Whether a network publishes a text that has no file with it, and nothing else said of it. */
+function takesText({ rules }: CommandDeps['networks'], platform: string): boolean {
+  const known = Object.entries(rules).find(([name]) => name === platform)?.[1];
+  const content = { texts: ['Hello'], media: [[]], video: null, options: {} };
+  return known?.validate(content, {}).errors.length === 0;
 }
 
 /**

@@ -34,6 +34,10 @@ export const directives = {
     once: false,
     effect: 'Work on a file fails. For networks that get files before the text: in the alt text.',
   },
+  locked: {
+    once: false,
+    effect: 'YouTube makes the video private, as it does for apps that it has not audited.',
+  },
 } as const satisfies Record<string, { readonly once: boolean; readonly effect: string }>;
 
 export type Directive = keyof typeof directives;

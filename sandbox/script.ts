@@ -48,6 +48,8 @@ export type Script = {
   fateOf(attempt: Attempt): Fate;
   /** How the work on a file goes: how often it is not ready when asked, and whether it fails in the end. */
   processingOf(attempt: Attempt): { readonly polls: number; readonly fails: boolean };
+  /** Whether a post is made private, whatever was asked for. */
+  locks(attempt: Attempt): boolean;
   /** Whether the network's tokens are refused. */
   isRevoked(network: string): boolean;
   /** Whether the network's look-ups are to fail (503). */
@@ -103,6 +105,7 @@ export function createScript(now: () => number): Script {
       polls: take('slow', attempt) ? slowPolls : 0,
       fails: take('broken', attempt) !== null,
     }),
+    locks: (attempt) => take('locked', attempt) !== null,
     isRevoked,
     isBlind: (network) => (blindUntilMs.get(network) ?? 0) > now(),
     set,

@@ -23,7 +23,7 @@ export function banner(addresses: Addresses, demo: Demo, seconds: number, logs: 
   return [
     `\nPunctual is ready (${seconds.toFixed(1)} s).\n`,
     table,
-    '\nSchedule a post to the demo channels, six seconds ahead:\n',
+    '\nSchedule a post to the demo channels that take a text, six seconds ahead:\n',
     curl(api, demo),
     `\nLogs are in ${logs}. Ctrl-C stops everything; "npm start" goes on from there.\n`,
   ].join('\n');
@@ -38,7 +38,8 @@ function keyText({ apiKey, workspaceId }: Demo): string {
 /** Ready to paste, but for the key once that is no longer known. */
 function curl(api: string, { apiKey, channels }: Demo): string {
   const key = apiKey ?? 'YOUR_API_KEY';
-  const ids = channels.map(({ id }) => `"${id}"`).join(', ');
+  const texts = channels.filter(({ takesText }) => takesText);
+  const ids = texts.map(({ id }) => `"${id}"`).join(', ');
   const body = `{"body": "Hello from Punctual", "channel_ids": [${ids}], "schedule_in_minutes": 0.1}`;
   return [
     `curl -X POST ${api}/api/v1/posts \\`,

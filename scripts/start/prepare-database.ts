@@ -44,7 +44,14 @@ export type Demo = {
   readonly workspaceId: string;
   /** Only when it was made just now; afterwards only its owner knows it. */
   readonly apiKey: string | undefined;
-  readonly channels: readonly { readonly id: string; readonly platform: string }[];
+  readonly channels: readonly DemoChannel[];
+};
+
+type DemoChannel = {
+  readonly id: string;
+  readonly platform: string;
+  /** Whether a text is enough for a post there. */
+  readonly takesText: boolean;
 };
 
 /** A database that is away or refuses is what is wrong then, and no fault of the demo's. */
@@ -78,9 +85,10 @@ function readDemo({ workspace_id, api_key, channels }: Record<string, unknown>):
   return {
     workspaceId: workspace_id,
     apiKey: typeof api_key === 'string' ? api_key : undefined,
-    channels: channels.map(({ id, platform }) => ({
+    channels: channels.map(({ id, platform, takes_text }) => ({
       id: String(id),
       platform: String(platform),
+      takesText: takes_text === true,
     })),
   };
 }

@@ -43,7 +43,11 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
   t.is(all.find(({ id }) => id === own.id)?.base_url, 'https://social.example');
   t.deepEqual(
     all.filter(({ id }) => id !== own.id),
-    made.map(({ id, remote_id }) => ({ id, base_url: second.url, remote_id })),
+    made.map(({ id, base_url, remote_id }) => ({
+      id,
+      base_url: base_url.replace(first.url, second.url),
+      remote_id,
+    })),
   );
 
   const nowhere = 'http://127.0.0.1:1';

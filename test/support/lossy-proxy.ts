@@ -76,8 +76,18 @@ export async function lossyProxy(t: ExecutionContext, serverUrl: string): Promis
     } else if (mishap?.kind === 'overruled') {
       give(response, mishap.answer);
     } else {
-      response.writeHead(answer.status, answer.headers).end(answer.body);
+      response.writeHead(answer.status, ownAddresses(answer.headers)).end(answer.body);
     }
+  }
+
+  /** An address that the server gives out leads through the proxy, as reverse proxies make it. */
+  function ownAddresses(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+    const { location } = headers;
+    const { port } = proxy.address() as AddressInfo;
+    const own = `http://127.0.0.1:${port}`;
+    return location === undefined
+      ? headers
+      : { ...headers, location: location.replace(new URL(serverUrl).origin, own) };
   }
 
   proxy.listen(0, '127.0.0.1');

@@ -1,0 +1,155 @@
+import { answerReader } from '../answer.ts';
+import type {
+  Connection,
+  Finding,
+  Network,
+  Part,
+  PreparedPart,
+  Readiness,
+  SentPart,
+  Step,
+} from '../network.ts';
+import { accessWith, type Access } from './client.ts';
+import { createComment, findComments } from './comments.ts';
+import { findVideos } from './find-video.ts';
+import { choiceOf } from './options.ts';
+import { readinessOf } from './readiness.ts';
+import { rules } from './rules.ts';
+import { settingsOf, type YoutubeSettings } from './settings.ts';
+import { finishVideo } from './upload/finish-video.ts';
+import { askSession } from './upload/session.ts';
+import { keptSession, uploadVideo, type Upload } from './upload/upload-video.ts';
+import { sentVideo } from './videos.ts';
+
+type Prepared = {
+  readonly kind: 'video' | 'comment';
+  /** When it was prepared, in milliseconds since 1970: what was uploaded before is another's. */
+  readonly sinceMs: number;
+};
+
+const readPrepared = answerReader<Prepared>({
+  type: 'object',
+  required: ['kind', 'sinceMs'],
+  properties: {
+    kind: { type: 'string', enum: ['video', 'comment'] },
+    sinceMs: { type: 'integer' },
+  },
+});
+
+/**
+ * YouTube: a post is one video, and its second part the first comment under it.
+ *
+ * All of a video but its last chunk is uploaded before the send is written down: nothing can come of it. The last chunk
+ * makes the video. What became of it the upload's session tells, and where that is gone, the channel's uploads, by a
+ * mark in the video's tags.
+ */
+export const youtube: Network = {
+  id: 'youtube',
+  rules,
+  threads: 'sequential',
+
+  async prepare(
+    _connection: Connection,
+    parts: readonly Part[],
+    nowMs: number,
+    before: readonly PreparedPart[] = [],
+  ): Promise<PreparedPart[]> {
+    return parts.map((part, index) => {
+      const kind = index === 0 && before.length === 0 ? 'video' : 'comment';
+      const data: Prepared = { kind, sinceMs: nowMs };
+      return { ...part, data };
+    });
+  },
+
+  async upload(connection: Connection, step: Step): Promise<readonly string[]> {
+    const part = onlyPart(step);
+    if (step.sent.length > 0) {
+      return [];
+    }
+
+    const access = accessWith(connection, connection.credentials, 'upload');
+    return [JSON.stringify(await uploadVideo(connection, access, part))];
+  },
+
+  async send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]> {
+    const access = accessWith(connection, connection.credentials, 'create');
+    const settings = ownSettings(connection);
+    const part = onlyPart(step);
+    const [video] = step.sent;
+    if (video) {
+      return [await createComment(access, part, video, settings)];
+    }
+
+    const made = await finishVideo(access, part, uploadIn(files));
+    return [sentVideo(made, settings)];
+  },
+
+  async reconcile(connection: Connection, step: Step): Promise<Finding> {
+    const access = accessWith(connection, connection.credentials, 'reconcile');
+    const settings = ownSettings(connection);
+    const part = onlyPart(step);
+    const [video] = step.sent;
+    if (video) {
+      const author = { remoteId: connection.remoteId, settings };
+      return findingOf(await findComments(access, part, video, author));
+    }
+
+    const known = await askKept(connection, access, part);
+    if (known !== null) {
+      return known;
+    }
+
+    const sinceMs = readPrepared(part.data)?.sinceMs ?? 0;
+    const videos = await findVideos(access, part, sinceMs, settings);
+    return findingOf(videos.map((one) => sentVideo(one, settings)));
+  },
+
+  async readiness(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness> {
+    if (readPrepared(part.data)?.kind === 'comment') {
+      return { kind: 'ready' };
+    }
+
+    const access = accessWith(connection, connection.credentials, 'reconcile');
+    return readinessOf(access, sent, choiceOf(part.options).privacy);
+  },
+};
+
+/** Asks the session that was kept. Null when there is none, or it is gone. */
+async function askKept(
+  connection: Connection,
+  access: Access,
+  part: PreparedPart,
+): Promise<Finding | null> {
+  const session = keptSession(connection, part);
+  if (session === null) {
+    return null;
+  }
+
+  const progress = await askSession(access, session, 'reconcile');
+  if (progress.kind === 'gone') {
+    return null;
+  }
+  return progress.kind === 'finished'
+    ? findingOf([sentVideo(progress.video, ownSettings(connection))])
+    : { kind: 'absent' };
+}
+
+const findingOf = (posts: readonly SentPart[]): Finding =>
+  posts.length > 0
+    ? { kind: 'found', candidates: posts.map((post) => [post]) }
+    : { kind: 'absent' };
+
+const ownSettings = ({ settings, remoteId }: Connection): YoutubeSettings =>
+  settingsOf(settings, remoteId);
+
+/** What `upload` returned just now in the place of the file's name. */
+const uploadIn = ([file = '']: readonly string[]): Upload => JSON.parse(file) as Upload;
+
+function onlyPart({ parts }: Step): PreparedPart {
+  const [part, ...more] = parts;
+  if (!part || more.length > 0) {
+    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
+  }
+
+  return part;
+}

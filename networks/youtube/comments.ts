@@ -1,0 +1,146 @@
+import type { youtube_v3 } from '@googleapis/youtube';
+import { answerReader } from '../answer.ts';
+import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
+import { answerOf, call, get, idSchema, type Access } from './client.ts';
+import { sentVideo } from './videos.ts';
+import type { YoutubeSettings } from './settings.ts';
+
+type Thread = {
+  readonly id: string;
+  readonly snippet?: {
+    readonly topLevelComment?: {
+      readonly snippet?: {
+        readonly textOriginal?: string;
+        readonly authorChannelId?: { readonly value?: string };
+      };
+    };
+  };
+};
+
+const threadSchema = {
+  type: 'object',
+  required: ['id'],
+  properties: {
+    id: idSchema,
+    snippet: {
+      type: 'object',
+      properties: {
+        topLevelComment: {
+          type: 'object',
+          properties: {
+            snippet: {
+              type: 'object',
+              properties: {
+                textOriginal: { type: 'string' },
+                authorChannelId: { type: 'object', properties: { value: { type: 'string' } } },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+};
+
+const readThread = answerReader<Thread>(threadSchema);
+
+type Page = { readonly items?: readonly Thread[]; readonly nextPageToken?: string };
+
+const readPage = answerReader<Page>({
+  type: 'object',
+  properties: {
+    items: { type: 'array', maxItems: 100, items: threadSchema },
+    nextPageToken: { type: 'string', maxLength: 2000 },
+  },
+});
+
+/** Our comment is the first: who comes before it has been faster than a minute. */
+const maxPages = 5;
+
+/**
+ * Writes a comment under a video, as the channel. Must not be repeated on its own. Needs the scope `youtube.force-ssl`.
+ *
+ * Source: https://developers.google.com/youtube/v3/docs/commentThreads/insert
+ */
+export async function createComment(
+  access: Access,
+  { text }: PreparedPart,
+  video: SentPart,
+  settings: YoutubeSettings,
+): Promise<SentPart> {
+  const body: youtube_v3.Schema$CommentThread = {
+    snippet: {
+      videoId: video.remoteId,
+      topLevelComment: { snippet: { textOriginal: text } },
+    },
+  };
+  const response = await call(access, {
+    method: 'POST',
+    path: '/youtube/v3/commentThreads?part=snippet',
+    body,
+    purpose: 'create',
+  });
+  const { accessToken } = access;
+  const thread = answerOf(
+    response,
+    { purpose: 'create', accessToken, about: 'comment' },
+    readThread,
+  );
+  return sentComment(thread, video, settings);
+}
+
+/**
+ * The channel's own comments under a video that say a text, oldest first.
+ *
+ * @throws NetworkError `unconfirmed` when there are too many comments to see them all.
+ */
+export async function findComments(
+  access: Access,
+  { text }: PreparedPart,
+  video: SentPart,
+  author: { readonly remoteId: string; readonly settings: YoutubeSettings },
+): Promise<SentPart[]> {
+  const found: SentPart[] = [];
+  let pageToken: string | undefined;
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const page = await pageOf(access, video, pageToken);
+    for (const thread of page.items ?? []) {
+      const { textOriginal, authorChannelId } = thread.snippet?.topLevelComment?.snippet ?? {};
+      if (authorChannelId?.value === author.remoteId && isSame(textOriginal ?? '', text)) {
+        found.unshift(sentComment(thread, video, author.settings));
+      }
+    }
+
+    pageToken = page.nextPageToken;
+    if (pageToken === undefined) {
+      return found;
+    }
+  }
+
+  const message = `The video has over ${maxPages * 100} comments, too many to look through.`;
+  throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+}
+
+async function pageOf(access: Access, video: SentPart, pageToken?: string): Promise<Page> {
+  const query = {
+    part: 'snippet',
+    videoId: video.remoteId,
+    order: 'time',
+    maxResults: '100',
+    textFormat: 'plainText',
+    ...(pageToken !== undefined && { pageToken }),
+  };
+  const response = await get(access, { path: 'commentThreads', query }, 'reconcile');
+  const { accessToken } = access;
+  return answerOf(response, { purpose: 'reconcile', accessToken, about: 'comment' }, readPage);
+}
+
+/** YouTube trims a comment, and writes its line ends its own way. */
+const isSame = (said: string, text: string): boolean => plain(said) === plain(text);
+
+const plain = (text: string): string => text.normalize('NFC').replaceAll(/\r\n?/gu, '\n').trim();
+
+function sentComment({ id }: Thread, video: SentPart, settings: YoutubeSettings): SentPart {
+  const { url } = sentVideo({ id: video.remoteId }, settings);
+  return { remoteId: id, url: `${url}&lc=${encodeURIComponent(id)}` };
+}

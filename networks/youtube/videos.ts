@@ -1,0 +1,93 @@
+import { answerReader } from '../answer.ts';
+import type { SentPart } from '../network.ts';
+import { answerOf, get, idSchema, type Access } from './client.ts';
+import type { Purpose } from '../send-request.ts';
+import type { YoutubeSettings } from './settings.ts';
+
+/** What we read of a video. Each part of it is there only if it was asked for, and may be read by this account. */
+export type Video = {
+  readonly id: string;
+  readonly snippet?: {
+    readonly title?: string;
+    readonly description?: string;
+    readonly tags?: readonly string[];
+  };
+  readonly status?: {
+    readonly uploadStatus?: string;
+    readonly failureReason?: string;
+    readonly rejectionReason?: string;
+    readonly privacyStatus?: string;
+  };
+  readonly processingDetails?: {
+    readonly processingStatus?: string;
+    readonly processingFailureReason?: string;
+    /** The time is a decimal string. */
+    readonly processingProgress?: { readonly timeLeftMs?: string | number };
+  };
+};
+
+const word = { type: 'string', maxLength: 100 };
+
+const videoSchema = {
+  type: 'object',
+  required: ['id'],
+  properties: {
+    id: idSchema,
+    snippet: {
+      type: 'object',
+      properties: {
+        title: { type: 'string' },
+        description: { type: 'string' },
+        tags: { type: 'array', maxItems: 1000, items: { type: 'string' } },
+      },
+    },
+    status: {
+      type: 'object',
+      properties: {
+        uploadStatus: word,
+        failureReason: word,
+        rejectionReason: word,
+        privacyStatus: word,
+      },
+    },
+    processingDetails: {
+      type: 'object',
+      properties: {
+        processingStatus: word,
+        processingFailureReason: word,
+        processingProgress: {
+          type: 'object',
+          properties: { timeLeftMs: { type: ['string', 'number'] } },
+        },
+      },
+    },
+  },
+};
+
+export const readVideo = answerReader<Video>(videoSchema);
+
+const readVideos = answerReader<{ readonly items?: readonly Video[] }>({
+  type: 'object',
+  properties: { items: { type: 'array', maxItems: 50, items: videoSchema } },
+});
+
+/** As many as may be asked for at once. */
+export const mostVideos = 50;
+
+/** Of those that are there, in no order. Costs 1 unit of the quota. @param parts Of a video: `snippet,status`. */
+export async function videosWith(
+  access: Access,
+  ids: readonly string[],
+  parts: string,
+  purpose: Purpose,
+): Promise<readonly Video[]> {
+  const query = { part: parts, id: ids.join(','), maxResults: String(mostVideos) };
+  const response = await get(access, { path: 'videos', query }, purpose);
+  const { accessToken } = access;
+  return answerOf(response, { purpose, accessToken, about: 'video' }, readVideos).items ?? [];
+}
+
+export const sentVideo = ({ id }: Video, { webUrl }: YoutubeSettings): SentPart => ({
+  remoteId: id,
+  url: `${webUrl}/watch?v=${encodeURIComponent(id)}`,
+});

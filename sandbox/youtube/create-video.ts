@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import type { SandboxDeps } from '../deps.ts';
+import { Refusal } from '../refusal.ts';
+import type { Fate } from '../script.ts';
+import type { Video } from './post.ts';
+import { badRequest, refusalFor } from './refusals.ts';
+import type { VideoRequest } from './requests.ts';
+import type { Session } from './sessions.ts';
+
+const maxTitle = 100;
+const maxDescriptionBytes = 5000;
+const maxTags = 500;
+
+/** What names a video for the script: the mark that its client gave it, or its title. */
+const attemptOf = ({ snippet }: VideoRequest) => ({
+  network: 'youtube',
+  texts: [snippet.title, snippet.description ?? ''],
+  key: snippet.tags?.find((tag) => tag.startsWith('punctual-')) ?? snippet.title,
+});
+
+/**
+ * Looks at what is said of a video before its first byte.
+ *
+ * @returns what is to become of it.
+ * @throws Refusal 400, 401 or 429, as YouTube answers. The page shows what was refused for its content.
+ */
+export async function admitVideo(
+  { store, script, now }: SandboxDeps,
+  request: VideoRequest,
+): Promise<Extract<Fate, { kind: 'take' | 'duplicate' }>> {
+  try {
+    assertFits(request);
+    const fate = script.fateOf(attemptOf(request));
+    if (fate.kind !== 'take' && fate.kind !== 'duplicate') {
+      throw refusalFor(fate, 'invalidVideoMetadata', now());
+    }
+    return fate;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 400) {
+      const { title, description: text = '' } = request.snippet;
+      const createdAt = new Date(now()).toISOString();
+      const refused = error.message;
+      await store.refuse({ network: 'youtube', text, title, createdAt, replyTo: null, refused });
+    }
+    throw error;
+  }
+}
+
+function assertFits({ snippet }: VideoRequest): void {
+  const { title, description = '', tags = [] } = snippet;
+  if (title.trim() === '' || title.length > maxTitle || /[<>]/v.test(title)) {
+    throw badRequest(
+      'invalidTitle',
+      'The request metadata specifies an invalid or empty video title.',
+    );
+  }
+  if (Buffer.byteLength(description) > maxDescriptionBytes || /[<>]/v.test(description)) {
+    throw badRequest(
+      'invalidDescription',
+      'The request metadata specifies an invalid video description.',
+    );
+  }
+  const counted = tags.map((tag) => (/\s/v.test(tag) ? `"${tag}"` : tag)).join(',');
+  if (counted.length > maxTags || tags.some((tag) => tag.trim() === '' || /[<>]/v.test(tag))) {
+    throw badRequest('invalidTags', 'The request metadata specifies invalid video keywords.');
+  }
+}
+
+/** Makes the video of an upload that has its last byte. */
+export async function createVideo(
+  { store, files, script, now }: SandboxDeps,
+  session: Session,
+): Promise<Video> {
+  const { request, fate } = session;
+  const { snippet, status = {} } = request;
+  const attempt = attemptOf(request);
+  const { polls, fails } = script.processingOf(attempt);
+  const stored = await files.put(Buffer.concat(session.chunks));
+  const isFilm = stored?.type.startsWith('video/') ?? false;
+  const endsAs = fails || !isFilm ? 'failed' : 'processed';
+  const isDuplicate = fate.kind === 'duplicate';
+  const video: Video = {
+    network: 'youtube',
+    kind: 'video',
+    id: randomBytes(8).toString('base64url'),
+    text: snippet.description ?? '',
+    createdAt: new Date(now()).toISOString(),
+    replyTo: null,
+    title: snippet.title,
+    tags: snippet.tags ?? [],
+    categoryId: snippet.categoryId ?? '22',
+    privacy: script.locks(attempt) ? 'private' : (status.privacyStatus ?? 'public'),
+    madeForKids: status.selfDeclaredMadeForKids ?? null,
+    isSynthetic: status.containsSyntheticMedia ?? false,
+    file: stored && isFilm ? { cid: stored.cid, type: stored.type } : null,
+    thumbnail: null,
+    uploadStatus: isDuplicate ? 'rejected' : polls > 0 ? 'uploaded' : endsAs,
+    reason: reasonOf({ isDuplicate, isFilm, fails }),
+    pollsLeft: polls,
+    endsAs,
+  };
+  if (fate.kind === 'take' && fate.hiddenUntilMs !== null) {
+    store.hide([video], fate.hiddenUntilMs);
+  }
+  await store.put([video]);
+  session.chunks.length = 0;
+  session.videoId = video.id;
+  return video;
+}
+
+function reasonOf(
+  of: Readonly<Record<'isDuplicate' | 'isFilm' | 'fails', boolean>>,
+): string | null {
+  if (of.isDuplicate) {
+    return 'duplicate';
+  }
+  if (of.fails) {
+    return 'codec';
+  }
+  return of.isFilm ? null : 'invalidFile';
+}
+
+/** A look at a video moves its processing on. */
+export async function lookedAt({ store }: SandboxDeps, video: Video): Promise<void> {
+  if (video.uploadStatus !== 'uploaded') {
+    return;
+  }
+  const pollsLeft = video.pollsLeft - 1;
+  const uploadStatus = pollsLeft > 0 ? 'uploaded' : video.endsAs;
+  await store.put([{ ...video, pollsLeft, uploadStatus } as Video]);
+}

@@ -1,0 +1,129 @@
+import type { youtube_v3 } from '@googleapis/youtube';
+import { account } from './account.ts';
+import type { Comment, Video } from './post.ts';
+
+/** Where the list of types names a field null or undefined, we leave it out. */
+type Present<T> = { [K in keyof T]?: NonNullable<T[K]> };
+
+/** A video, in the parts that were asked for. */
+export function presentVideo(
+  video: Video,
+  parts: readonly string[],
+): Present<youtube_v3.Schema$Video> {
+  const { id } = video;
+  return {
+    kind: 'youtube#video',
+    etag: `"${id}"`,
+    id,
+    ...(parts.includes('snippet') && { snippet: snippetOf(video) }),
+    ...(parts.includes('status') && { status: statusOf(video) }),
+    ...(parts.includes('processingDetails') && { processingDetails: processingOf(video) }),
+  };
+}
+
+const snippetOf = (video: Video): Present<youtube_v3.Schema$VideoSnippet> => ({
+  publishedAt: video.createdAt,
+  channelId: account.id,
+  channelTitle: account.title,
+  title: video.title,
+  description: video.text,
+  categoryId: video.categoryId,
+  liveBroadcastContent: 'none',
+  localized: { title: video.title, description: video.text },
+  ...(video.tags.length > 0 && { tags: [...video.tags] }),
+});
+
+function statusOf(video: Video): Present<youtube_v3.Schema$VideoStatus> {
+  const { uploadStatus, reason, privacy, madeForKids, isSynthetic } = video;
+  return {
+    uploadStatus,
+    ...(uploadStatus === 'failed' && { failureReason: reason ?? 'conversion' }),
+    ...(uploadStatus === 'rejected' && { rejectionReason: reason ?? 'termsOfUse' }),
+    privacyStatus: privacy,
+    license: 'youtube',
+    embeddable: true,
+    publicStatsViewable: true,
+    madeForKids: madeForKids ?? false,
+    ...(madeForKids !== null && { selfDeclaredMadeForKids: madeForKids }),
+    ...(isSynthetic && { containsSyntheticMedia: true }),
+  };
+}
+
+const processingStatuses = {
+  uploaded: 'processing',
+  processed: 'succeeded',
+  failed: 'failed',
+  rejected: 'terminated',
+} as const;
+
+const processingOf = ({
+  uploadStatus,
+  pollsLeft,
+}: Video): Present<youtube_v3.Schema$VideoProcessingDetails> => ({
+  processingStatus: processingStatuses[uploadStatus],
+  ...(uploadStatus === 'uploaded' && {
+    processingProgress: {
+      partsTotal: '10',
+      partsProcessed: String(Math.max(0, 10 - pollsLeft)),
+      timeLeftMs: '1000',
+    },
+  }),
+  ...(uploadStatus === 'failed' && { processingFailureReason: 'transcodeFailed' }),
+});
+
+export const presentUpload = (
+  { id, title, text, createdAt }: Video,
+  position: number,
+): Present<youtube_v3.Schema$PlaylistItem> => ({
+  kind: 'youtube#playlistItem',
+  etag: `"${id}"`,
+  id: Buffer.from(`${account.uploads}.${id}`).toString('base64url'),
+  snippet: {
+    publishedAt: createdAt,
+    channelId: account.id,
+    title,
+    description: text,
+    channelTitle: account.title,
+    playlistId: account.uploads,
+    position,
+    resourceId: { kind: 'youtube#video', videoId: id },
+    videoOwnerChannelTitle: account.title,
+    videoOwnerChannelId: account.id,
+  },
+});
+
+export const presentThread = ({
+  id,
+  text,
+  createdAt,
+  replyTo,
+}: Comment): Present<youtube_v3.Schema$CommentThread> => ({
+  kind: 'youtube#commentThread',
+  etag: `"${id}"`,
+  id,
+  snippet: {
+    channelId: account.id,
+    videoId: replyTo,
+    canReply: true,
+    totalReplyCount: 0,
+    isPublic: true,
+    topLevelComment: {
+      kind: 'youtube#comment',
+      etag: `"${id}"`,
+      id,
+      snippet: {
+        channelId: account.id,
+        videoId: replyTo,
+        textDisplay: text,
+        textOriginal: text,
+        authorDisplayName: account.handle,
+        authorChannelId: { value: account.id },
+        canRate: true,
+        viewerRating: 'none',
+        likeCount: 0,
+        publishedAt: createdAt,
+        updatedAt: createdAt,
+      },
+    },
+  },
+});

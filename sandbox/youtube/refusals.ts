@@ -1,0 +1,73 @@
+import type { Context, Middleware } from 'koa';
+import { Refusal } from '../refusal.ts';
+import type { Fate } from '../script.ts';
+
+/** A refusal with the reason that YouTube gives it. */
+export const refused = (
+  status: number,
+  reason: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Refusal => new Refusal(status, message, { code: reason, headers });
+
+export const badRequest = (reason: string, message: string): Refusal =>
+  refused(400, reason, message);
+
+export const notFound = (what: string): Refusal =>
+  refused(404, `${what}NotFound`, `The ${what} that you asked for cannot be found.`);
+
+export const unauthenticated = (): Refusal =>
+  refused(401, 'authError', 'Request had invalid authentication credentials.', {
+    'www-authenticate': 'Bearer realm="https://accounts.google.com/", error="invalid_token"',
+  });
+
+export const backendError = (): Refusal => refused(503, 'backendError', 'Backend Error');
+
+/** How YouTube says what a script decided about a post that is to come. A duplicate is told when it is there. */
+export function refusalFor(
+  fate: Exclude<Fate, { kind: 'take' | 'duplicate' }>,
+  reason: string,
+  nowMs: number,
+): Refusal {
+  if (fate.kind === 'revoked') {
+    return unauthenticated();
+  }
+  if (fate.kind === 'refuse') {
+    return badRequest(reason, fate.reason);
+  }
+  const message =
+    "Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service 'youtube.googleapis.com'.";
+  const seconds = Math.max(1, Math.ceil((fate.resetMs - nowMs) / 1000));
+  return refused(429, 'rateLimitExceeded', message, { 'retry-after': String(seconds) });
+}
+
+/** Answers in the shape of Google's APIs. */
+export const answerErrors: Middleware = async (ctx, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const refusal =
+      error instanceof Refusal ? error : refused(500, 'internalError', 'The sandbox broke.');
+    if (refusal !== error) {
+      ctx.app.emit('error', error, ctx);
+    }
+    answerWith(ctx, refusal);
+  }
+};
+
+/** What other parts of the sandbox refuse has a code of another network. */
+const reasonOf = ({ code, status }: Refusal): string =>
+  code === 'InvalidRequest' ? (status === 400 ? 'badRequest' : 'uploadTooLarge') : code;
+
+function answerWith(ctx: Context, refusal: Refusal): void {
+  const { status: code, message } = refusal;
+  ctx.status = code;
+  ctx.set(refusal.headers);
+  ctx.body = {
+    error: {
+      code,
+      message,
+      errors: [{ message, domain: 'youtube.sandbox', reason: reasonOf(refusal) }],
+    },
+  };
+}

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import { Router, type RouterContext } from '@koa/router';
+import type { SandboxDeps } from '../deps.ts';
+import { cutConnection, Refusal } from '../refusal.ts';
+import { account } from './account.ts';
+import { lookedAt } from './create-video.ts';
+import { assertSighted, assertToken, findVideo } from './guards.ts';
+import { isComment, isVideo, type Comment } from './post.ts';
+import { presentThread, presentUpload, presentVideo } from './present.ts';
+import { answerErrors, badRequest, notFound, refusalFor, refused } from './refusals.ts';
+import { pageOf, partsOf, readCommentRequest, takesOnly } from './requests.ts';
+import { addUploadRoutes } from './upload-routes.ts';
+
+const maxComment = 10_000;
+
+/** As much of the YouTube Data API as it takes to publish a video, and to look at what was published. */
+export function youtubeRoutes(deps: SandboxDeps): Router {
+  const router = new Router({ prefix: '/youtube' });
+  const api = new Router();
+  api.use(answerErrors);
+  addUploadRoutes(api, deps);
+  api.get('/youtube/v3/channels', (ctx) => listChannels(ctx, deps));
+  api.get('/youtube/v3/videos', (ctx) => listVideos(ctx, deps));
+  api.get('/youtube/v3/playlistItems', (ctx) => listUploads(ctx, deps));
+  api.get('/youtube/v3/commentThreads', (ctx) => listComments(ctx, deps));
+  api.post('/youtube/v3/commentThreads', (ctx) => createComment(ctx, deps));
+  for (const path of ['/youtube/v3/{*path}', '/upload/{*path}']) {
+    api.all(path, () => {
+      throw notFound('method');
+    });
+  }
+  router.use(api.routes());
+  return router;
+}
+
+function listChannels(ctx: RouterContext, deps: SandboxDeps): void {
+  assertToken(ctx, deps);
+  const asked = partsOf(ctx, ['id', 'snippet', 'contentDetails'], ['mine', 'maxResults']);
+  if (ctx.URL.searchParams.get('mine') !== 'true') {
+    throw badRequest('missingRequiredParameter', 'No filter selected.');
+  }
+  const { id, title, handle: customUrl, createdAt: publishedAt, uploads } = account;
+  ctx.body = {
+    kind: 'youtube#channelListResponse',
+    etag: '"channels"',
+    pageInfo: { totalResults: 1, resultsPerPage: 5 },
+    items: [
+      {
+        kind: 'youtube#channel',
+        etag: '"channel"',
+        id,
+        ...(asked.includes('snippet') && {
+          snippet: { title, description: '', customUrl, publishedAt },
+        }),
+        ...(asked.includes('contentDetails') && {
+          contentDetails: { relatedPlaylists: { likes: '', uploads } },
+        }),
+      },
+    ],
+  };
+}
+
+async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> {
+  assertToken(ctx, deps);
+  assertSighted(deps);
+  const parts = ['id', 'snippet', 'status', 'processingDetails'];
+  const asked = partsOf(ctx, parts, ['id', 'maxResults']);
+  const ids = (ctx.URL.searchParams.get('id') ?? '').split(',');
+  if (ids.length > 50 || ids.includes('')) {
+    throw badRequest('invalidParameter', 'The parameter id takes from 1 to 50 ids.');
+  }
+  const videos = ids.flatMap((id) => findVideo(deps, id) ?? []);
+  ctx.body = {
+    kind: 'youtube#videoListResponse',
+    etag: '"videos"',
+    items: videos.map((video) => presentVideo(video, asked)),
+    pageInfo: { totalResults: videos.length, resultsPerPage: videos.length },
+  };
+  if (asked.includes('status')) {
+    await Promise.all(videos.map((video) => lookedAt(deps, video)));
+  }
+}
+
+function listUploads(ctx: RouterContext, deps: SandboxDeps): void {
+  assertToken(ctx, deps);
+  assertSighted(deps);
+  partsOf(ctx, ['id', 'snippet'], ['playlistId', 'maxResults', 'pageToken']);
+  const { store } = deps;
+  const videos = store.all().filter((post) => isVideo(post) && !store.isHidden(post));
+  const newestFirst = videos.filter(isVideo).toReversed();
+  // A channel without a video has no such playlist.
+  if (ctx.URL.searchParams.get('playlistId') !== account.uploads || newestFirst.length === 0) {
+    throw notFound('playlist');
+  }
+  const { items, more } = pageOf(ctx, newestFirst, 50, 5);
+  ctx.body = {
+    kind: 'youtube#playlistItemListResponse',
+    etag: '"uploads"',
+    items: items.map((video) => presentUpload(video, newestFirst.indexOf(video))),
+    ...more,
+  };
+}
+
+function listComments(ctx: RouterContext, deps: SandboxDeps): void {
+  assertToken(ctx, deps);
+  assertSighted(deps);
+  const others = ['videoId', 'order', 'maxResults', 'pageToken', 'textFormat'];
+  partsOf(ctx, ['id', 'snippet'], others);
+  const videoId = ctx.URL.searchParams.get('videoId') ?? '';
+  if (findVideo(deps, videoId) === undefined) {
+    throw notFound('video');
+  }
+  const { store } = deps;
+  const comments = store
+    .all()
+    .filter(isComment)
+    .filter((comment) => comment.replyTo === videoId && !store.isHidden(comment));
+  const { items, more } = pageOf(ctx, comments.toReversed(), 100, 20);
+  ctx.body = {
+    kind: 'youtube#commentThreadListResponse',
+    etag: '"comments"',
+    items: items.map(presentThread),
+    ...more,
+  };
+}
+
+async function createComment(ctx: RouterContext, deps: SandboxDeps): Promise<void> {
+  assertToken(ctx, deps);
+  takesOnly(ctx, ['part']);
+  partsOf(ctx, ['id', 'snippet']);
+  const { videoId, topLevelComment } = (await readCommentRequest(ctx)).snippet;
+  const comment: Comment = {
+    network: 'youtube',
+    kind: 'comment',
+    id: `Ug${randomBytes(18).toString('base64url')}`,
+    text: topLevelComment.snippet.textOriginal.trim(),
+    createdAt: new Date(deps.now()).toISOString(),
+    replyTo: videoId,
+  };
+  const { answer, hiddenUntilMs } = await admitComment(deps, comment);
+  if (hiddenUntilMs !== null) {
+    deps.store.hide([comment], hiddenUntilMs);
+  }
+  await deps.store.put([comment]);
+  if (answer === 'none') {
+    cutConnection(ctx);
+  } else if (answer === 'error') {
+    throw refused(500, 'backendError', 'Backend Error');
+  } else {
+    ctx.body = presentThread(comment);
+  }
+}
+
+/** @throws Refusal as YouTube answers. The page shows what was refused for its content. */
+async function admitComment(deps: SandboxDeps, comment: Comment) {
+  const { store, script, now } = deps;
+  const { network, text, createdAt, replyTo } = comment;
+  try {
+    assertFits(deps, comment);
+    const fate = script.fateOf({ network, texts: [text], key: `${replyTo} ${text}` });
+    if (fate.kind === 'duplicate') {
+      throw badRequest('badContent', 'The same comment is there already.');
+    }
+    if (fate.kind !== 'take') {
+      throw refusalFor(fate, 'invalidCommentThreadMetadata', now());
+    }
+    return fate;
+  } catch (error) {
+    if (error instanceof Refusal && (error.status === 400 || error.status === 403)) {
+      await store.refuse({ network, text, createdAt, replyTo, refused: error.message });
+    }
+    throw error;
+  }
+}
+
+function assertFits(deps: SandboxDeps, { text, replyTo }: Comment): void {
+  const video = findVideo(deps, replyTo);
+  if (video === undefined) {
+    throw notFound('video');
+  }
+  if (text === '') {
+    throw badRequest('commentTextRequired', 'The comment has no text.');
+  }
+  if (text.length > maxComment) {
+    throw badRequest('commentTextTooLong', 'The comment has too many characters.');
+  }
+  if (video.privacy === 'private' || video.madeForKids === true) {
+    throw refused(403, 'commentsDisabled', 'The video has disabled comments.');
+  }
+}
