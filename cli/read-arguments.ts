@@ -24,7 +24,7 @@ export function readArguments(args: readonly string[]): Call {
   const name = commandNamed(twoWords) ? twoWords : (args[0] ?? '');
   const command = commandNamed(name);
   if (!command) {
-    throw new UsageError(`There is no command "${twoWords}".\n\n${usage()}`);
+    throw new UsageError(`There is no command "${twoWords}". ${allCommands}`);
   }
 
   const { positionals: names, options, oneOf = [], secret } = command;
@@ -34,11 +34,11 @@ export function readArguments(args: readonly string[]): Call {
     );
   }
 
-  const { values, positionals } = parse(args.slice(name.split(' ').length), options);
+  const { values, positionals } = parse(name, args.slice(name.split(' ').length), options);
   for (const [index, argument] of names.entries()) {
     const given = positionals[index];
     if (given === undefined) {
-      throw new UsageError(`${name}: ${argument} is missing.\n\n${usage()}`);
+      throw new UsageError(`${name}: ${argument} is missing.\n\n${usageOf(name, command)}`);
     }
 
     values[argument] = given;
@@ -50,20 +50,20 @@ export function readArguments(args: readonly string[]): Call {
 
   for (const [option, { required }] of Object.entries(options)) {
     if (required && !values[option]) {
-      throw new UsageError(`${name}: --${option} is missing.\n\n${usage()}`);
+      throw new UsageError(`${name}: --${option} is missing.\n\n${usageOf(name, command)}`);
     }
   }
 
   const chosen = oneOf.filter((option) => values[option] !== undefined);
   if (oneOf.length > 0 && chosen.length !== 1) {
     const all = oneOf.map((option) => `--${option}`).join(', ');
-    throw new UsageError(`${name}: one of ${all} is wanted.\n\n${usage()}`);
+    throw new UsageError(`${name}: one of ${all} is wanted.\n\n${usageOf(name, command)}`);
   }
 
   return { command: name, values };
 }
 
-function parse(args: string[], options: Readonly<Record<string, Option>>) {
+function parse(name: string, args: string[], options: Readonly<Record<string, Option>>) {
   const types = Object.entries(options).map(([option, { placeholder }]) => [
     option,
     { type: placeholder === undefined ? ('boolean' as const) : ('string' as const) },
@@ -80,18 +80,21 @@ function parse(args: string[], options: Readonly<Record<string, Option>>) {
     ]);
     return { values: Object.fromEntries(texts) as Record<string, string>, positionals };
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
+const allCommands = '"npm run admin -- help" lists all.';
+
 /** What `npm run admin` can do, a line per command. */
 export function usage(): string {
-  const lines = Object.entries(commands).map(([name, command]) => {
-    const { positionals, summary }: Command = command;
-    return `  ${[name, ...positionals, ...optionsOf(command)].join(' ')}\n      ${summary}`;
-  });
+  const lines = Object.entries(commands).map(([name, command]) => usageOf(name, command));
   return `npm run admin -- COMMAND …   (--json for programs)\n\n${lines.join('\n')}`;
 }
+
+/** How one command is called, and what it does. */
+const usageOf = (name: string, command: Command): string =>
+  `  ${[name, ...command.positionals, ...optionsOf(command)].join(' ')}\n      ${command.summary}`;
 
 function optionsOf({ options, oneOf = [] }: Command): string[] {
   const spelled = (option: string): string =>

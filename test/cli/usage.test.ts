@@ -36,6 +36,20 @@ test('an unknown command ends with 2, for people and for programs', async (t) =>
   t.regex(JSON.parse(json.stdout).error, /no command "nope"/v);
 });
 
+test('what is wrong with a call is the end of what is shown but for how that command is called', (t) => {
+  const said = (...args: string[]): string =>
+    t.throws(() => readArguments(args), { instanceOf: UsageError })?.message ?? '';
+  t.regex(
+    said('channel', 'add-mastodon', 'w'),
+    /^channel add-mastodon: --url is missing\.\n\n {2}channel add-mastodon WORKSPACE_ID [^\n]+\n {6}[^\n]+$/v,
+  );
+  t.is(
+    said('workspace', 'delete'),
+    'There is no command "workspace delete". "npm run admin -- help" lists all.',
+  );
+  t.regex(said('post', 'list', '--failed', '--limit', '-1'), /^post list: /v);
+});
+
 test('a missing word or option is named', (t) => {
   const wrong: [string[], RegExp][] = [
     [['nope'], /no command "nope"/v],
