@@ -1,7 +1,12 @@
-import { noOptions, type Content, type Rules, type ValidationResult } from '../content-rules.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import { numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
+import { isVideo, nameOf } from '../validation/files.ts';
 import type { Limits } from '../validation/limits.ts';
-import { asOnePost } from '../validation/texts.ts';
+import { asOnePost, isBlank } from '../validation/texts.ts';
+import { linkedinSettings } from './settings.ts';
+import { choiceOf, maxCommentLength, optionsSchema, type Choice } from './options.ts';
 
 const limits: Limits = {
   name: 'LinkedIn',
@@ -39,9 +44,44 @@ const limits: Limits = {
 
 export const rules: Rules = {
   threads: false,
-  options: noOptions,
-  // Until there is an adapter: what proxies give a server for an answer (nginx' default).
+  comments: true,
+  options: optionsSchema,
+  // The request is written within 10 s of its intent and given up after 30 s; the rest is LinkedIn's own.
   appearsWithinMs: 60_000,
   limits: () => limits,
-  validate: (content: Content): ValidationResult => validateByLimits(asOnePost(content), limits),
+  validate(content: Content, settings: Json): ValidationResult {
+    const post = asOnePost(content);
+    const result = validateByLimits(post, limits, { fileWarnings: altTextWarnings });
+    const choice = choiceOf(post.options);
+    const isPage = linkedinSettings(settings).isOrganization;
+    return {
+      ...result,
+      errors: [...result.errors, ...visibilityFaults(choice, isPage), ...commentFaults(choice)],
+    };
+  },
 };
+
+const visibilityFaults = ({ visibility }: Choice, isPage: boolean): string[] =>
+  isPage && visibility !== 'PUBLIC'
+    ? [
+        `The page of an organisation has no connections: its visibility on LinkedIn is PUBLIC, and this is ${visibility}.`,
+      ]
+    : [];
+
+function commentFaults({ firstComment }: Choice): string[] {
+  if (firstComment === undefined) {
+    return [];
+  }
+
+  const { length } = firstComment;
+  const tooLong = `The first comment is too long for LinkedIn: it takes ${numberOf(maxCommentLength)} characters, and this is ${length}.`;
+  return [
+    ...(length > maxCommentLength ? [tooLong] : []),
+    ...(isBlank(firstComment) ? ['There is no text in the first comment.'] : []),
+  ];
+}
+
+const altTextWarnings = (file: MediaFacts): string[] =>
+  isVideo(file) && file.altText !== null
+    ? [`LinkedIn has no alt text for videos: that of ${nameOf(file)} is left out.`]
+    : [];

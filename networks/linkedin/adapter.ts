@@ -1,0 +1,121 @@
+import {
+  NetworkError,
+  type Connection,
+  type Finding,
+  type Network,
+  type Part,
+  type PreparedPart,
+  type SentPart,
+  type Step,
+} from '../network.ts';
+import type { Purpose } from '../send-request.ts';
+import { linkedinSettings } from './settings.ts';
+import { accessWith, type Access } from './client.ts';
+import { createComment, findComments } from './comments.ts';
+import { openKeepers } from './uploads/kept-files.ts';
+import { createPost, findPosts, type Author } from './posts.ts';
+import { preparedOf, type Prepared } from './prepared.ts';
+import { rules } from './rules.ts';
+import { uploadImage } from './uploads/upload-image.ts';
+import { uploadVideo } from './uploads/upload-video.ts';
+
+/**
+ * LinkedIn's members and organisations. The first part is a post, a second one its first comment.
+ *
+ * Few apps may read posts, so the outcome of a lost send is mostly told by the next one: LinkedIn refuses a post that it
+ * has, and names it.
+ *
+ * @param version Of the API: `YYYYMM`.
+ */
+export function createLinkedin(version: string): Network {
+  const open = (connection: Connection, purpose: Purpose) =>
+    accessWith(connection, connection.credentials, version, purpose);
+
+  return {
+    id: 'linkedin',
+    rules,
+    threads: 'sequential',
+    prepare: async (_connection, parts: readonly Part[], nowMs): Promise<PreparedPart[]> =>
+      parts.map((part) => {
+        const data: Prepared = { preparedAtMs: nowMs, mediaCount: part.media.length };
+        return { ...part, data };
+      }),
+    upload: (connection: Connection, step: Step): Promise<readonly string[]> =>
+      upload(open(connection, 'upload'), connection, placeOf(step)),
+    send: async (connection, step, files: readonly string[]): Promise<SentPart[]> => {
+      const { part, post } = placeOf(step);
+      const access = open(connection, 'create');
+      const author = authorOf(connection);
+      const sent = post
+        ? await createComment(access, author, part, post)
+        : await createPost(access, author, part, files);
+      return [sent];
+    },
+    reconcile: async (connection: Connection, step: Step): Promise<Finding> => {
+      const { part, post } = placeOf(step);
+      const access = open(connection, 'reconcile');
+      const author = authorOf(connection);
+      const found = post
+        ? await findComments(access, author, part, post)
+        : await findPosts(access, author, part);
+      return findingOf(found, part);
+    },
+  };
+}
+
+/** @throws NetworkError with `taken: 'no'`. */
+async function upload(
+  access: Access,
+  connection: Connection,
+  { part, post }: Place,
+): Promise<readonly string[]> {
+  if (post && part.media.length > 0) {
+    const message = 'A comment on LinkedIn goes out without files.';
+    throw new NetworkError('media_refused', message, { taken: 'no' });
+  }
+
+  const keepers = openKeepers(connection, part);
+  const urns: string[] = [];
+  for (const { file, keeper } of keepers) {
+    const bring = file.type.startsWith('video/') ? uploadVideo : uploadImage;
+    urns.push(await bring(access, connection.remoteId, file, keeper));
+  }
+
+  return urns;
+}
+
+const authorOf = ({ remoteId: urn, settings }: Connection): Author => ({
+  urn,
+  webUrl: linkedinSettings(settings).webUrl,
+});
+
+/**
+ * Before a part that may be there is sent again, it says so: then a duplicate of it may be itself.
+ *
+ * @param found Null when LinkedIn does not show it.
+ * @throws NetworkError `unconfirmed` where LinkedIn may not know the second one for a duplicate either.
+ */
+function findingOf(found: readonly SentPart[] | null, { text, data }: PreparedPart): Finding {
+  if (found === null && text.trim() === '') {
+    const message =
+      'LinkedIn does not show posts to this app, and a post without a text may not be known again when it is sent a second time.';
+    throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+  }
+
+  const noted: Prepared = { ...preparedOf(data), isDoubted: true };
+  return found && found.length > 0
+    ? { kind: 'found', candidates: found.map((sent) => [sent]) }
+    : { kind: 'absent', data: [noted] };
+}
+
+/** @param post What the part is a comment on, if it is one. */
+type Place = { readonly part: PreparedPart; readonly post: SentPart | undefined };
+
+function placeOf({ parts, sent }: Step): Place {
+  const [part, ...more] = parts;
+  if (!part || more.length > 0) {
+    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
+  }
+
+  return { part, post: sent[0] };
+}

@@ -1,0 +1,138 @@
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
+import type { NetworkRequest } from '../send-request.ts';
+import { call, type Access } from './client.ts';
+import type { Author } from './posts.ts';
+import { mayBeOf, preparedOf } from './prepared.ts';
+import { refusal, unreadable } from './refusal.ts';
+import { commentPage, commentUrnPattern } from './urns.ts';
+
+const needs =
+  'the Community Management API and its permission to comment (w_member_social_feed, for pages w_organization_social_feed)';
+
+const commentSchema = {
+  type: 'object',
+  required: ['$URN'],
+  properties: {
+    $URN: { type: 'string', pattern: commentUrnPattern },
+    actor: { type: 'string' },
+    message: { type: 'object', properties: { text: { type: 'string' } } },
+    created: { type: 'object', properties: { time: { type: 'integer' } } },
+  },
+};
+
+type Comment = {
+  readonly $URN: string;
+  readonly actor?: string;
+  readonly message?: { readonly text?: string };
+  readonly created?: { readonly time?: number };
+};
+
+const readComment = answerReader<Comment>(commentSchema);
+
+const readComments = answerReader<{ readonly elements: readonly Comment[] }>({
+  type: 'object',
+  required: ['elements'],
+  properties: { elements: { type: 'array', items: commentSchema } },
+});
+
+/**
+ * Writes a comment below a post. Must not be repeated: LinkedIn takes a second one. Its text is plain, unlike a post's.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/comments-api
+ */
+export async function createComment(
+  access: Access,
+  author: Author,
+  { text }: PreparedPart,
+  post: SentPart,
+): Promise<SentPart> {
+  const response = await ask(access, post, {
+    method: 'POST',
+    path: '',
+    body: { actor: author.urn, object: post.remoteId, message: { text } },
+    purpose: 'create',
+  });
+  if (response.status === 404) {
+    const message = 'LinkedIn cannot find the post that the comment is for (HTTP 404).';
+    throw new NetworkError('content_refused', message, { taken: 'no', server: 'answered' });
+  }
+  if (response.status !== 200 && response.status !== 201) {
+    throw refusal(response, { ...access, purpose: 'create', needs });
+  }
+
+  const comment = readComment(jsonOf(response));
+  if (!comment) {
+    throw unreadable('create');
+  }
+  return sentPartOf(author, post, comment);
+}
+
+const pageSize = 100;
+
+/**
+ * The comments of the author below a post that may be a part, oldest first. The first page has them: a first comment is
+ * looked for within minutes of its post.
+ *
+ * @throws NetworkError `unconfirmed` when LinkedIn does not show comments to this app.
+ */
+export async function findComments(
+  access: Access,
+  author: Author,
+  part: PreparedPart,
+  post: SentPart,
+): Promise<readonly SentPart[]> {
+  const path = `?start=0&count=${pageSize}`;
+  const response = await ask(access, post, { method: 'GET', path, purpose: 'reconcile' });
+  if (response.status === 403) {
+    const message = 'LinkedIn does not show comments to this app, and took or lost the first one.';
+    throw new NetworkError('unconfirmed', message, { taken: 'unknown', server: 'answered' });
+  }
+  if (response.status === 404) {
+    return []; // Nor is the post there any more.
+  }
+  if (response.status !== 200) {
+    throw refusal(response, { ...access, purpose: 'reconcile' });
+  }
+
+  const comments = readComments(jsonOf(response));
+  if (!comments) {
+    throw unreadable('reconcile');
+  }
+  const prepared = preparedOf(part.data);
+  return comments.elements
+    .filter(
+      ({ actor, message, created }) =>
+        actor === author.urn &&
+        message?.text === part.text &&
+        mayBeOf(prepared, created?.time ?? Infinity),
+    )
+    .map((comment) => sentPartOf(author, post, comment));
+}
+
+/**
+ * The versioned API of comments is for apps of the Community Management API alone, whatever the token may do; the older
+ * one still takes those of some others.
+ *
+ * @param request Its path begins behind that of a post's comments.
+ */
+async function ask(
+  access: Access,
+  { remoteId }: SentPart,
+  request: NetworkRequest,
+): Promise<EgressResponse> {
+  const path = `/socialActions/${encodeURIComponent(remoteId)}/comments${request.path}`;
+  const response = await call(access, { ...request, path: `/rest${path}` });
+  if (response.status !== 403) {
+    return response;
+  }
+
+  const older = await call(access, { ...request, path: `/v2${path}` });
+  return older.status === 404 ? response : older;
+}
+
+const sentPartOf = ({ webUrl }: Author, post: SentPart, { $URN }: Comment): SentPart => ({
+  remoteId: $URN,
+  url: commentPage(webUrl, post.remoteId, $URN),
+});

@@ -1,0 +1,42 @@
+import type { Options, OptionsSchema } from '../content-rules.ts';
+
+/** Of a comment: in UTF-16 code units, the most careful reading of "characters". */
+export const maxCommentLength = 1250;
+
+const visibilities = ['PUBLIC', 'CONNECTIONS'] as const;
+export type Visibility = (typeof visibilities)[number];
+
+/**
+ * Sources: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api,
+ * https://learn.microsoft.com/linkedin/marketing/community-management/shares/comments-api
+ */
+export const optionsSchema: OptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    visibility: {
+      type: 'string',
+      enum: visibilities,
+      description:
+        "Who may see the post: everybody, or the member's connections. `PUBLIC` when left out; the page of an organisation takes no other.",
+    },
+    first_comment: {
+      type: 'string',
+      minLength: 1,
+      maxLength: maxCommentLength,
+      description:
+        "Written below the post by the same account once it is published. LinkedIn lets only apps of its Community Management API write comments; with any other's token the post is published and the comment fails.",
+    },
+  },
+};
+
+/** What was chosen for a post. */
+export type Choice = { readonly visibility: Visibility; readonly firstComment?: string };
+
+/** Reads what may be of any shape: the API has checked it, and the rules are asked by others too. */
+export function choiceOf({ visibility, first_comment: firstComment }: Options): Choice {
+  return {
+    visibility: visibilities.find((one) => one === visibility) ?? 'PUBLIC',
+    ...(typeof firstComment === 'string' && { firstComment }),
+  };
+}

@@ -1,0 +1,202 @@
+import { answerReader, jsonOf } from '../answer.ts';
+import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
+import { call, type Access } from './client.ts';
+import { littleText } from './little-text.ts';
+import { choiceOf } from './options.ts';
+import { mayBeOf, mayBeOurs, preparedOf, type Prepared } from './prepared.ts';
+import { isDuplicate, refusal, refusedBy, unreadable } from './refusal.ts';
+import { postPage, postUrnIn, postUrnOf, postUrnPattern } from './urns.ts';
+
+/** Who posts, and where people read it. */
+export type Author = { readonly urn: string; readonly webUrl: string };
+
+/**
+ * Creates one post. A second time LinkedIn refuses it, for as long as it knows the first.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
+ *
+ * @param files The URNs of the part's files, in their order.
+ * @throws NetworkError `duplicate` with the post that is there in `existing`, where that may be of an earlier send.
+ */
+export async function createPost(
+  access: Access,
+  author: Author,
+  part: PreparedPart,
+  files: readonly string[],
+): Promise<SentPart> {
+  const response = await call(access, {
+    method: 'POST',
+    path: '/rest/posts',
+    body: {
+      author: author.urn,
+      commentary: littleText(part.text),
+      visibility: choiceOf(part.options).visibility,
+      distribution: {
+        feedDistribution: 'MAIN_FEED',
+        targetEntities: [],
+        thirdPartyDistributionChannels: [],
+      },
+      lifecycleState: 'PUBLISHED',
+      isReshareDisabledByAuthor: false,
+      ...contentOf(part, files),
+    },
+    purpose: 'create',
+  });
+  const urn = postUrnOf(response.headers['x-restli-id']);
+  if (response.status >= 200 && response.status < 300) {
+    if (urn === null) {
+      throw unreadable('create');
+    }
+    return sentPartOf(author, urn);
+  }
+
+  const error = refusal(response, { ...access, purpose: 'create' });
+  const refused = refusedBy(response);
+  const known = isDuplicate(response.status, refused) ? postUrnIn(refused.message ?? '') : null;
+  throw known !== null && mayBeOurs(preparedOf(part.data), known)
+    ? withExisting(error, sentPartOf(author, known))
+    : error;
+}
+
+const sentPartOf = ({ webUrl }: Author, urn: string): SentPart => ({
+  remoteId: urn,
+  url: postPage(webUrl, urn),
+});
+
+const withExisting = ({ code, message, taken }: NetworkError, existing: SentPart): NetworkError =>
+  new NetworkError(code, message, { taken, server: 'answered', existing: [existing] });
+
+/** Videos have no alt text. */
+function contentOf({ media }: PreparedPart, files: readonly string[]): object {
+  const named = files.map((id, index) => {
+    const { altText, type } = media[index] ?? { altText: null, type: '' };
+    return { id, ...(altText !== null && type.startsWith('image/') && { altText }) };
+  });
+  const [only] = named;
+  if (!only) {
+    return {};
+  }
+  return { content: named.length === 1 ? { media: only } : { multiImage: { images: named } } };
+}
+
+type ListedPost = {
+  readonly id: string;
+  readonly commentary?: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt?: number;
+  readonly publishedAt?: number;
+  readonly content?: {
+    readonly media?: object;
+    readonly multiImage?: { readonly images?: readonly object[] };
+  };
+};
+
+const readPosts = answerReader<{ readonly elements: readonly ListedPost[] }>({
+  type: 'object',
+  required: ['elements'],
+  properties: {
+    elements: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['id'],
+        properties: {
+          id: { type: 'string', pattern: postUrnPattern },
+          commentary: { type: 'string' },
+          createdAt: { type: 'integer' },
+          publishedAt: { type: 'integer' },
+          content: {
+            type: 'object',
+            properties: {
+              media: { type: 'object' },
+              multiImage: {
+                type: 'object',
+                properties: { images: { type: 'array', items: { type: 'object' } } },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+});
+
+const pageSize = 100;
+/** 1000 posts since a post began is far more than an account makes, and a server that pages in a circle ends here. */
+const maxPages = 10;
+
+/**
+ * The posts of an author that may be a part, oldest first.
+ *
+ * @returns null when LinkedIn does not show the author's posts to this app: those of members only to apps with
+ *   `r_member_social`, which it gives to few.
+ * @throws NetworkError `unconfirmed` when there are too many to see them all.
+ */
+export async function findPosts(
+  access: Access,
+  author: Author,
+  part: PreparedPart,
+): Promise<readonly SentPart[] | null> {
+  const prepared = preparedOf(part.data);
+  const found: SentPart[] = [];
+  for (let page = 0; page < maxPages; page += 1) {
+    const posts = await listPosts(access, author.urn, page * pageSize);
+    if (posts === null) {
+      return null;
+    }
+
+    const fitting = posts.filter((post) => fits(post, part, prepared));
+    found.push(...fitting.map(({ id }) => sentPartOf(author, id)));
+    const isOver = posts.some((post) => !mayBeOf(prepared, timeOf(post)));
+    if (posts.length < pageSize || isOver) {
+      return found.toReversed();
+    }
+  }
+
+  const message = `The account has over ${maxPages * pageSize} newer posts, too many to look through.`;
+  throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+}
+
+/** A page of an author's posts, newest first. @returns null when LinkedIn does not show them to this app. */
+async function listPosts(
+  access: Access,
+  author: string,
+  start: number,
+): Promise<readonly ListedPost[] | null> {
+  const search = new URLSearchParams({
+    q: 'author',
+    author,
+    count: String(pageSize),
+    start: String(start),
+    sortBy: 'CREATED',
+  });
+  const response = await call(access, {
+    method: 'GET',
+    path: `/rest/posts?${search}`,
+    headers: { 'x-restli-method': 'FINDER' },
+    purpose: 'reconcile',
+  });
+  if (response.status === 403) {
+    return null;
+  }
+  if (response.status !== 200) {
+    throw refusal(response, { ...access, purpose: 'reconcile' });
+  }
+
+  const posts = readPosts(jsonOf(response));
+  if (!posts) {
+    throw unreadable('reconcile');
+  }
+  return posts.elements;
+}
+
+function fits(post: ListedPost, { text }: PreparedPart, prepared: Prepared): boolean {
+  const { media, multiImage } = post.content ?? {};
+  const mediaCount = multiImage?.images?.length ?? (media ? 1 : 0);
+  const hasText = [littleText(text), text].includes(post.commentary ?? '');
+  return hasText && mediaCount === prepared.mediaCount && mayBeOf(prepared, timeOf(post));
+}
+
+/** One that says none counts as of now. */
+const timeOf = ({ createdAt, publishedAt }: ListedPost): number =>
+  createdAt ?? publishedAt ?? Infinity;

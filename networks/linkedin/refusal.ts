@@ -1,0 +1,169 @@
+import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
+import { NetworkError } from '../network.ts';
+import { takenAfter, type Purpose } from '../send-request.ts';
+
+/** How every refusal reads; newer ones have no `serviceErrorCode`, some only a message. */
+export type Refused = {
+  readonly serviceErrorCode?: number;
+  readonly code?: string;
+  readonly message?: string;
+  readonly errorDetails?: { readonly inputErrors?: readonly { readonly code?: string }[] };
+};
+
+const readRefused = answerReader<Refused>({
+  type: 'object',
+  properties: {
+    serviceErrorCode: { type: 'integer' },
+    code: { type: 'string' },
+    message: { type: 'string' },
+    errorDetails: {
+      type: 'object',
+      properties: {
+        inputErrors: {
+          type: 'array',
+          items: { type: 'object', properties: { code: { type: 'string' } } },
+        },
+      },
+    },
+  },
+});
+
+/** What a refusal says; nothing when it is none of LinkedIn's. */
+export const refusedBy = (response: EgressResponse): Refused => readRefused(jsonOf(response)) ?? {};
+
+type RefusedRequest = {
+  readonly purpose: Purpose;
+  /** Not to be repeated in the message. */
+  readonly accessToken: string;
+  /** Of the API. */
+  readonly version: string;
+  /** Of the file that was brought, for the message. */
+  readonly fileName?: string | undefined;
+  /** What is missing where LinkedIn forbids the request, as the end of a sentence. */
+  readonly needs?: string;
+};
+
+/** Casts an answer that is not a success to what it means for the post. */
+export function refusal(
+  response: EgressResponse,
+  request: RefusedRequest,
+  nowMs: number = Date.now(),
+): NetworkError {
+  const { status } = response;
+  const refused = refusedBy(response);
+  const { code, saying } = meaning(status, refused, request);
+  const certainlyNot = status >= 300 && status < 500 && status !== 408;
+  const words = quote(refused.message ?? refused.code, [request.accessToken]);
+  return new NetworkError(code, `LinkedIn ${saying} (HTTP ${status})${words && `: ${words}`}.`, {
+    taken: takenAfter(request.purpose, certainlyNot),
+    limit: limitIn(refused),
+    server: 'answered',
+    ...(code === 'rate_limited' && {
+      retryAtMs: retryAtMs(response, nowMs) ?? nextMidnightMs(nowMs),
+    }),
+  });
+}
+
+/** Whether an address for an upload has had its time: the upload begins anew. */
+export const hasExpired = (response: EgressResponse): boolean =>
+  [401, 403, 404, 410].includes(response.status) ||
+  refusedBy(response).code === 'EXPIRED_UPLOAD_URL';
+
+/** Casts the refusal of bytes. What an address for an upload forbids says nothing about the account. */
+export const putRefusal = (
+  response: EgressResponse,
+  access: Pick<RefusedRequest, 'accessToken' | 'version'>,
+  fileName: string,
+): NetworkError =>
+  hasExpired(response)
+    ? new NetworkError(
+        'network_unavailable',
+        `LinkedIn does not take the file "${fileName}" at the address that it gave for it any more (HTTP ${response.status}).`,
+        { taken: 'no', server: 'answered' },
+      )
+    : refusal(response, { ...access, purpose: 'upload', fileName });
+
+/** An answer of success that is none of LinkedIn's: the post may be there all the same. */
+export const unreadable = (purpose: Purpose): NetworkError =>
+  new NetworkError('network_unavailable', 'LinkedIn gave an answer that does not read as one.', {
+    taken: takenAfter(purpose, false),
+    server: 'answered',
+  });
+
+/** No header names a reset: all limits are per day, and end at midnight UTC. */
+const nextMidnightMs = (nowMs: number): number => new Date(nowMs).setUTCHours(24, 0, 0, 0);
+
+/** `Resource level throttle APPLICATION DAY limit …`: the app is the same for all our channels. */
+const limitIn = ({ message = '' }: Refused): LimitScope =>
+  /\bAPPLICATION\b/v.test(message) ? 'network' : 'channel';
+
+const tokenFailures = new Set<number | string>([
+  65_600,
+  65_601,
+  65_602,
+  'INVALID_ACCESS_TOKEN',
+  'REVOKED_ACCESS_TOKEN',
+  'EXPIRED_ACCESS_TOKEN',
+]);
+
+type Meaning = { readonly code: ChannelErrorCode; readonly saying: string };
+
+/**
+ * Sources: https://learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling,
+ * https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
+ */
+function meaning(status: number, refused: Refused, request: RefusedRequest): Meaning {
+  const { serviceErrorCode = 0, code: name = '' } = refused;
+  if (status === 401 && (tokenFailures.has(serviceErrorCode) || tokenFailures.has(name))) {
+    return { code: 'access_lost', saying: 'does not accept the access token' };
+  }
+  if (status === 403) {
+    const needs = request.needs === undefined ? '' : ` without ${request.needs}`;
+    return { code: 'permission_missing', saying: `does not permit this${needs}` };
+  }
+  if (status === 426) {
+    const setting = 'Whoever runs this service sets PUNCTUAL_LINKEDIN_VERSION to a newer one';
+    return {
+      code: 'internal',
+      saying: `no longer serves version ${request.version} of its API. ${setting}`,
+    };
+  }
+  if (status === 429) {
+    return { code: 'rate_limited', saying: takesNoMore[limitIn(refused)] };
+  }
+  if (isDuplicate(status, refused)) {
+    return { code: 'duplicate', saying: 'has this post already' };
+  }
+  return aboutContent(status, refused, request) ?? unavailable(status);
+}
+
+export const isDuplicate = (status: number, { code, errorDetails }: Refused): boolean =>
+  (status === 422 || status === 409) &&
+  [code, ...(errorDetails?.inputErrors ?? []).map((error) => error.code)].includes(
+    'DUPLICATE_POST',
+  );
+
+function aboutContent(
+  status: number,
+  { code = '' }: Refused,
+  { purpose, fileName }: RefusedRequest,
+): Meaning | null {
+  const isContent = status >= 400 && status < 500 && ![401, 404, 405, 408, 410].includes(status);
+  if (purpose === 'create' && code.startsWith('MEDIA_ASSET_')) {
+    return { code: 'media_refused', saying: 'cannot use a file of the post' };
+  }
+  if (purpose === 'create' && isContent) {
+    return { code: 'content_refused', saying: 'refused the post' };
+  }
+  return purpose === 'upload' && isContent && code !== 'EXPIRED_UPLOAD_URL'
+    ? { code: 'media_refused', saying: `refused the file "${fileName}"` }
+    : null;
+}
+
+const unavailable = (status: number): Meaning => ({
+  code: 'network_unavailable',
+  saying:
+    status >= 500 ? 'could not do it at the moment' : 'gave an answer that was not to be expected',
+});

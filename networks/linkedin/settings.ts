@@ -1,0 +1,32 @@
+import type { Json } from '../../domain/json-schema.ts';
+import { answerReader } from '../answer.ts';
+
+export const linkedinApiUrl = 'https://api.linkedin.com';
+
+/** Where people read what is posted by an API: a sandbox's posts are on the sandbox. */
+export const linkedinWebUrl = (apiUrl: string): string =>
+  apiUrl === linkedinApiUrl ? defaults.webUrl : apiUrl;
+
+/** What holds for one account: kept in the channel's settings. */
+export type LinkedinSettings = {
+  /** Whether the account is the page of an organisation. */
+  readonly isOrganization: boolean;
+  /** Where people read posts, without a trailing slash. */
+  readonly webUrl: string;
+};
+
+const defaults: LinkedinSettings = { isOrganization: false, webUrl: 'https://www.linkedin.com' };
+
+const read = answerReader<Partial<LinkedinSettings>>({
+  type: 'object',
+  properties: {
+    isOrganization: { type: 'boolean' },
+    webUrl: { type: 'string', pattern: '^https?://' },
+  },
+});
+
+/** The settings of a channel; what is missing or malformed is that of a member on LinkedIn itself. */
+export const linkedinSettings = (settings: Json): LinkedinSettings => ({
+  ...defaults,
+  ...read(settings),
+});

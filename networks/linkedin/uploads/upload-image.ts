@@ -1,0 +1,71 @@
+import { Readable } from 'node:stream';
+import { answerReader } from '../../answer.ts';
+import { fileBytes } from '../../file-bytes.ts';
+import type { PartMedia } from '../../network.ts';
+import { addressSchema, answerAs, call, putBytes, type Access } from '../client.ts';
+import type { Keeper } from './kept-files.ts';
+import { statusOf, untilAvailable } from './media-status.ts';
+import { putRefusal } from '../refusal.ts';
+
+/** Images are there within seconds. */
+const processingTimeoutMs = 60_000;
+
+const readUpload = answerReader<{
+  readonly value: { readonly uploadUrl: string; readonly image: string };
+}>({
+  type: 'object',
+  required: ['value'],
+  properties: {
+    value: {
+      type: 'object',
+      required: ['uploadUrl', 'image'],
+      properties: {
+        uploadUrl: addressSchema,
+        image: { type: 'string', pattern: '^urn:li:image:[A-Za-z0-9_-]{1,100}$' },
+      },
+    },
+  },
+});
+
+/**
+ * Brings an image to LinkedIn, unless it is there since an earlier try, and waits until a post may use it.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/images-api
+ *
+ * @param owner Who will post it.
+ * @returns its URN.
+ */
+export async function uploadImage(
+  access: Access,
+  owner: string,
+  file: PartMedia,
+  keeper: Keeper,
+): Promise<string> {
+  const kept = keeper.kept();
+  const isThere =
+    kept?.kind === 'whole' && (await statusOf(access, 'images', kept.urn, file)) !== null;
+  const urn = isThere ? kept.urn : await bring(access, owner, file);
+  if (!isThere) {
+    await keeper.keep({ kind: 'whole', id: file.id, urn });
+  }
+
+  await untilAvailable(access, 'images', urn, file, processingTimeoutMs);
+  return urn;
+}
+
+async function bring(access: Access, owner: string, file: PartMedia): Promise<string> {
+  const begun = await call(access, {
+    method: 'POST',
+    path: '/rest/images?action=initializeUpload',
+    body: { initializeUploadRequest: { owner } },
+    purpose: 'upload',
+  });
+  const { uploadUrl, image } = answerAs(access, begun, 'upload', readUpload, file.name).value;
+  const stream = Readable.from(fileBytes(file));
+  const body = { stream, sizeBytes: file.sizeBytes };
+  const response = await putBytes(access, uploadUrl, body, { withToken: true });
+  if (response.status < 200 || response.status > 299) {
+    throw putRefusal(response, access, file.name);
+  }
+  return image;
+}

@@ -1,0 +1,224 @@
+import { Readable } from 'node:stream';
+import type { EgressResponse } from '../../../runtime/egress/egress.ts';
+import { answerReader } from '../../answer.ts';
+import { fileBytes } from '../../file-bytes.ts';
+import type { PartMedia } from '../../network.ts';
+import { addressSchema, answerAs, call, putBytes, type Access } from '../client.ts';
+import type { Keeper, KeptFile, Range, VideoUpload } from './kept-files.ts';
+import { statusOf, untilAvailable } from './media-status.ts';
+import { hasExpired, putRefusal, refusal, unreadable } from '../refusal.ts';
+
+/** Of one try. A long video takes minutes: the next tries go on waiting. */
+const processingTimeoutMs = 120_000;
+
+/** Addresses that are about to expire are not begun with. */
+const expiryMarginMs = 60_000;
+
+type Begun = {
+  readonly value: {
+    readonly video: string;
+    readonly uploadToken?: string;
+    readonly uploadUrlsExpireAt?: number;
+    readonly uploadInstructions: readonly Range[];
+  };
+};
+
+const byte = { type: 'integer', minimum: 0 };
+
+const readBegun = answerReader<Begun>({
+  type: 'object',
+  required: ['value'],
+  properties: {
+    value: {
+      type: 'object',
+      required: ['video', 'uploadInstructions'],
+      properties: {
+        video: { type: 'string', pattern: '^urn:li:video:[A-Za-z0-9_-]{1,100}$' },
+        uploadToken: { type: 'string', maxLength: 5000 },
+        uploadUrlsExpireAt: { type: 'integer' },
+        uploadInstructions: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 2000,
+          items: {
+            type: 'object',
+            required: ['uploadUrl', 'firstByte', 'lastByte'],
+            properties: { uploadUrl: addressSchema, firstByte: byte, lastByte: byte },
+          },
+        },
+      },
+    },
+  },
+});
+
+/**
+ * Brings a video to LinkedIn in the ranges that it asks for, and waits until a post may use it. What is there is kept
+ * after each range, so that a try goes on where the last one stopped.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/videos-api
+ *
+ * @param owner Who will post it.
+ * @returns its URN.
+ */
+export async function uploadVideo(
+  access: Access,
+  owner: string,
+  file: PartMedia,
+  keeper: Keeper,
+): Promise<string> {
+  const urn = (await keptUrn(access, file, keeper)) ?? (await bring(access, owner, file, keeper));
+  await untilAvailable(access, 'videos', urn, file, processingTimeoutMs);
+  return urn;
+}
+
+/** The video of an earlier try, if it is whole and still there. */
+async function keptUrn(access: Access, file: PartMedia, keeper: Keeper): Promise<string | null> {
+  const kept = keeper.kept();
+  const isThere =
+    kept?.kind === 'whole' && (await statusOf(access, 'videos', kept.urn, file)) !== null;
+  return isThere ? kept.urn : null;
+}
+
+async function bring(
+  access: Access,
+  owner: string,
+  file: PartMedia,
+  keeper: Keeper,
+): Promise<string> {
+  const resumed = resumable(keeper.kept());
+  const keep = (upload: VideoUpload) => keeper.keep({ kind: 'begun', id: file.id, upload });
+  const upload = resumed ?? (await begin(access, owner, file));
+  const partIds = [...upload.partIds];
+  if (!resumed) {
+    await keep(upload);
+  }
+
+  for (const range of upload.ranges.slice(partIds.length)) {
+    const response = await putRange(access, file, range);
+    const partId = response.headers['etag']?.replaceAll(/^W\/|"/gv, '');
+    if (response.status < 200 || response.status > 299) {
+      await forgetIfExpired(response, keeper);
+      throw putRefusal(response, access, file.name);
+    }
+    if (!partId) {
+      throw unreadable('upload');
+    }
+
+    partIds.push(partId);
+    await keep({ ...upload, partIds });
+  }
+
+  await finalize(access, file, { ...upload, partIds }, keeper);
+  await keeper.keep({ kind: 'whole', id: file.id, urn: upload.urn });
+  return upload.urn;
+}
+
+const resumable = (kept: KeptFile | null): VideoUpload | null =>
+  kept?.kind === 'begun' && (kept.upload.expiresAtMs ?? Infinity) > Date.now() + expiryMarginMs
+    ? kept.upload
+    : null;
+
+async function begin(access: Access, owner: string, file: PartMedia): Promise<VideoUpload> {
+  const { sizeBytes: fileSizeBytes } = file;
+  const response = await call(access, {
+    method: 'POST',
+    path: '/rest/videos?action=initializeUpload',
+    body: {
+      initializeUploadRequest: {
+        owner,
+        fileSizeBytes,
+        uploadCaptions: false,
+        uploadThumbnail: false,
+      },
+    },
+    purpose: 'upload',
+  });
+  const { value } = answerAs(access, response, 'upload', readBegun, file.name);
+  const ranges = value.uploadInstructions;
+  const isGapless = ranges.every(
+    ({ firstByte, lastByte }, index) =>
+      firstByte === (ranges[index - 1]?.lastByte ?? -1) + 1 && lastByte >= firstByte,
+  );
+  if (!isGapless || ranges.at(-1)?.lastByte !== fileSizeBytes - 1) {
+    throw unreadable('upload');
+  }
+
+  return {
+    urn: value.video,
+    uploadToken: value.uploadToken ?? '',
+    expiresAtMs: value.uploadUrlsExpireAt ?? null,
+    ranges: ranges.map(({ uploadUrl, firstByte, lastByte }) => ({
+      uploadUrl,
+      firstByte,
+      lastByte,
+    })),
+    partIds: [],
+  };
+}
+
+function putRange(
+  access: Access,
+  file: PartMedia,
+  { uploadUrl, firstByte, lastByte }: Range,
+): Promise<EgressResponse> {
+  const sizeBytes = lastByte - firstByte + 1;
+  const stream = Readable.from(rangeBytes(file, firstByte, sizeBytes));
+  // The addresses are signed, and go without a token.
+  return putBytes(access, uploadUrl, { stream, sizeBytes }, { withToken: false });
+}
+
+/** So many bytes of a file. The last range is read to the file's end, which must be where the library says. */
+async function* rangeBytes(
+  file: PartMedia,
+  firstByte: number,
+  sizeBytes: number,
+): AsyncGenerator<Buffer> {
+  let left = sizeBytes;
+  const isLast = firstByte + sizeBytes === file.sizeBytes;
+  for await (const chunk of fileBytes(file, firstByte)) {
+    if (left > 0) {
+      yield chunk.subarray(0, left);
+    }
+
+    left -= Math.min(left, chunk.length);
+    if (left === 0 && !isLast) {
+      return;
+    }
+  }
+}
+
+/** A second time does no harm: after a lost answer LinkedIn may refuse it, and has the video. */
+async function finalize(
+  access: Access,
+  file: PartMedia,
+  { urn: video, uploadToken, partIds: uploadedPartIds }: VideoUpload,
+  keeper: Keeper,
+): Promise<void> {
+  const response = await call(access, {
+    method: 'POST',
+    path: '/rest/videos?action=finalizeUpload',
+    body: { finalizeUploadRequest: { video, uploadToken, uploadedPartIds } },
+    purpose: 'upload',
+  });
+  if (response.status === 200) {
+    return;
+  }
+
+  const isRefused = response.status >= 400 && response.status < 500 && response.status !== 429;
+  const status = isRefused ? await statusOf(access, 'videos', video, file) : null;
+  if (status === 'PROCESSING' || status === 'AVAILABLE') {
+    return;
+  }
+
+  if (![401, 403].includes(response.status)) {
+    await forgetIfExpired(response, keeper);
+  }
+
+  throw refusal(response, { ...access, purpose: 'upload', fileName: file.name });
+}
+
+async function forgetIfExpired(response: EgressResponse, keeper: Keeper): Promise<void> {
+  if (hasExpired(response)) {
+    await keeper.keep(null);
+  }
+}
