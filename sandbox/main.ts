@@ -11,6 +11,7 @@ import { startSandbox } from './server.ts';
 //
 // Mastodon: <url>/mastodon, access token `demo`.
 // Bluesky: <url>/bluesky, handle `demo.sandbox.test`, app password `demo`.
+// LinkedIn: <url>/linkedin, access token `demo`; `demo-self-serve` may post, and read nothing.
 //
 // A text that contains `#sandbox-<directive>` is treated badly, and so is what a control call names: see `directives.ts`
 // and `control.ts`, and the page.

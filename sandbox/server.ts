@@ -43,6 +43,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const script = createScript(now);
 
   const app = new Koa();
+  // Addresses that it names for uploads lead back through the proxy that a request came by.
+  app.proxy = true;
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    // A client that is killed while it uploads is what the sandbox is there for.
+    if (!/^(?:HPE_|ECONN|EPIPE)/v.test(error.code ?? '')) {
+      app.onerror(error);
+    }
+  });
   app.use(guardBrowser);
   app.use(acceptBareOrigin);
   app.use(controlRoutes(script).routes());

@@ -114,7 +114,12 @@ async function forward(serverUrl: string, { method, path, headers, body }: Forwa
   const server = new URL(serverUrl);
   const request = httpRequest(new URL(path, server), {
     method,
-    headers: { ...headers, host: server.host, connection: 'close' },
+    headers: {
+      ...headers,
+      host: server.host,
+      'x-forwarded-host': headers.host,
+      connection: 'close',
+    },
   });
   request.end(body);
   const [response]: IncomingMessage[] = await once(request, 'response');

@@ -1,0 +1,17 @@
+/** The member behind both tokens, and a page that the member runs. */
+export const account = {
+  id: 'sandboxDemo',
+  displayName: 'Demo',
+  /** Of an app that may do everything. */
+  accessToken: 'demo',
+  /** Of an app as everybody gets one: it posts, and reads neither posts nor comments nor writes any. */
+  selfServeToken: 'demo-self-serve',
+} as const;
+
+export const page = { id: '1000', vanityName: 'demo-page', displayName: 'Demo Page' } as const;
+
+export const memberUrn = `urn:li:person:${account.id}`;
+export const pageUrn = `urn:li:organization:${page.id}`;
+
+/** In which the member only looks at numbers. */
+export const otherPageUrn = 'urn:li:organization:1001';

@@ -1,0 +1,203 @@
+import { Refusal } from '../refusal.ts';
+import type { Post } from '../post.ts';
+import type { Fate } from '../script.ts';
+import { pageUrn } from './account.ts';
+import { bodyReader, objectOf } from './check-fields.ts';
+import type { LinkedinDeps } from './deps.ts';
+import { mayActFor } from './guards.ts';
+import { shownText } from './little-text.ts';
+import { isLinkedinPost, type LinkedinPost, type PostMedia } from './post.ts';
+import {
+  accessDenied,
+  duplicateOf,
+  invalid,
+  revokedToken,
+  throttled,
+  unprocessable,
+} from './refusals.ts';
+
+export const maxCharacters = 3000;
+const maxAltText = 4086;
+
+type Image = { readonly id: string; readonly altText?: string };
+
+type Body = {
+  readonly author: string;
+  readonly commentary: string;
+  readonly visibility: string;
+  readonly content?: {
+    readonly media?: Image;
+    readonly multiImage?: { readonly images: readonly Image[] };
+  };
+};
+
+const media = objectOf(
+  { id: { type: 'string' }, altText: { type: 'string' }, title: { type: 'string' } },
+  ['altText', 'title'],
+);
+const image = objectOf({ id: { type: 'string' }, altText: { type: 'string' } }, ['altText']);
+const none = { type: 'array', maxItems: 0 };
+
+const readPost = bodyReader<Body>(
+  objectOf(
+    {
+      author: { type: 'string' },
+      commentary: { type: 'string' },
+      visibility: { enum: ['PUBLIC', 'CONNECTIONS'] },
+      distribution: objectOf({
+        feedDistribution: { const: 'MAIN_FEED' },
+        targetEntities: none,
+        thirdPartyDistributionChannels: none,
+      }),
+      lifecycleState: { const: 'PUBLISHED' },
+      isReshareDisabledByAuthor: { type: 'boolean' },
+      content: {
+        ...objectOf({ media, multiImage: objectOf({ images: { type: 'array', items: image } }) }, [
+          'media',
+          'multiImage',
+        ]),
+        minProperties: 1,
+        maxProperties: 1,
+      },
+    },
+    ['content'],
+  ),
+);
+
+export type Created = {
+  readonly post: LinkedinPost;
+  /** What the caller is to get: the URN, nothing, or an error. */
+  readonly answer: 'normal' | 'none' | 'error';
+};
+
+/**
+ * Creates a post from the body of a request.
+ *
+ * @throws Refusal 400, 401, 403, 422 or 429, as LinkedIn answers. The page shows what was refused for its content.
+ */
+export async function createPost(deps: LinkedinDeps, body: unknown): Promise<Created> {
+  const { store, now, nextId } = deps;
+  const { author, commentary, visibility, content = {} } = readPost(body);
+  if (!mayActFor(author)) {
+    throw accessDenied(`partnerApiPostsExternal.CREATE as ${author}`);
+  }
+
+  const files = mediaOf(deps, author, content);
+  const kind = files.some(({ urn }) => urn.startsWith('urn:li:video:')) ? 'ugcPost' : 'share';
+  const post: LinkedinPost = {
+    network: 'linkedin',
+    id: `urn:li:${kind}:${nextId()}`,
+    text: shownText(commentary),
+    createdAt: new Date(now()).toISOString(),
+    replyTo: null,
+    author,
+    commentary,
+    visibility,
+    media: files,
+  };
+  const { answer, hiddenUntilMs } = await admit(deps, post);
+  if (hiddenUntilMs !== null) {
+    store.hide([post], hiddenUntilMs);
+  }
+  await store.put([post]);
+  return { post, answer };
+}
+
+/** @throws Refusal for what the post breaks, or its text asks for. */
+async function admit(deps: LinkedinDeps, post: LinkedinPost) {
+  const { store } = deps;
+  const { network, text, createdAt, replyTo, media: files } = post;
+  try {
+    assertFits(store.all(), post);
+    return fateOf(deps, text);
+  } catch (error) {
+    if (error instanceof Refusal && [400, 422].includes(error.status)) {
+      await store.refuse({ network, text, createdAt, replyTo, refused: error.message, files });
+    }
+    throw error;
+  }
+}
+
+/** What the script decides of a post, or of a comment. @throws Refusal */
+export function fateOf(
+  { script, now }: LinkedinDeps,
+  text: string,
+): Extract<Fate, { kind: 'take' }> {
+  const fate = script.fateOf({ network: 'linkedin', texts: [text], key: text });
+  switch (fate.kind) {
+    case 'take':
+      return fate;
+    case 'refuse':
+      throw invalid(fate.reason);
+    case 'duplicate':
+      throw duplicateOf(`urn:li:share:${BigInt(now() - yearMs) << 22n}`);
+    case 'busy':
+      throw throttled(fate.resetMs, now());
+    case 'revoked':
+      throw revokedToken();
+  }
+}
+
+const yearMs = 365 * 24 * 60 * 60 * 1000;
+
+function assertFits(posts: readonly Post[], post: LinkedinPost): void {
+  const { text, commentary, author, media: files, visibility } = post;
+  if (text.length > maxCharacters) {
+    throw invalid(
+      `/commentary :: the text has ${text.length} characters, and ${maxCharacters} are the most`,
+      'FIELD_LENGTH_TOO_LONG',
+    );
+  }
+  if (text.trim() === '' && files.length === 0) {
+    throw invalid('/commentary :: a post without content needs a text', 'MISSING_FIELD');
+  }
+  if (author === pageUrn && visibility !== 'PUBLIC') {
+    throw invalid(`/visibility :: ${visibility} is not for organizations`);
+  }
+  const equal = posts
+    .filter(isLinkedinPost)
+    .find(
+      (other) =>
+        other.replyTo === null &&
+        other.author === author &&
+        other.commentary === commentary &&
+        urnsOf(other) === urnsOf(post),
+    );
+  // Whether posts without a text are compared is not known: the sandbox takes them.
+  if (equal && commentary !== '') {
+    throw duplicateOf(equal.id);
+  }
+}
+
+const urnsOf = ({ media: files }: LinkedinPost): string => files.map(({ urn }) => urn).join();
+
+/** @throws Refusal 400 or 422 for files that are not there, or not all ready. */
+function mediaOf(
+  { uploads }: LinkedinDeps,
+  author: string,
+  { media: one, multiImage }: NonNullable<Body['content']>,
+): PostMedia[] {
+  const named = multiImage?.images ?? (one ? [one] : []);
+  if (multiImage && (named.length < 2 || named.length > 20)) {
+    throw unprocessable(`/content/multiImage/images :: ${named.length} images, not 2 to 20`);
+  }
+  return named.map(({ id, altText = '' }) => {
+    const upload = uploads.find(id);
+    if (upload === undefined || upload.owner !== author) {
+      throw invalid(`${id} is no file of ${author}`, 'INVALID_URN_ID');
+    }
+    if (upload.status !== 'AVAILABLE' || upload.stored === null) {
+      const code =
+        upload.status === 'PROCESSING_FAILED'
+          ? 'MEDIA_ASSET_PROCESSING_FAILED'
+          : 'MEDIA_ASSET_WAITING_UPLOAD';
+      throw invalid(`${id} is ${upload.status}`, code);
+    }
+    const isImage = id.startsWith('urn:li:image:');
+    if ((multiImage && !isImage) || (altText !== '' && !isImage) || altText.length > maxAltText) {
+      throw unprocessable('/content :: only images have an alt text, of up to 4086 characters');
+    }
+    const { cid, type } = upload.stored;
+    return { urn: id, cid, type, altText };
+  });
+}

@@ -1,0 +1,68 @@
+import { Refusal } from '../refusal.ts';
+
+/** An answer other than success, with the members that LinkedIn adds to the status and the message. */
+export class LinkedinRefusal extends Refusal {
+  readonly more: object;
+
+  constructor(
+    status: number,
+    message: string,
+    more: object = {},
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(status, message, { headers });
+    this.more = more;
+  }
+}
+
+export const invalidToken = () =>
+  new LinkedinRefusal(401, 'Invalid access token', {
+    serviceErrorCode: 65_600,
+    code: 'INVALID_ACCESS_TOKEN',
+  });
+
+export const revokedToken = () =>
+  new LinkedinRefusal(401, 'The token used in the request has been revoked by the user', {
+    serviceErrorCode: 65_601,
+    code: 'REVOKED_ACCESS_TOKEN',
+  });
+
+/** @param what The entitlement: `partnerApiSocialActions.CREATE`. */
+export const accessDenied = (what: string) =>
+  new LinkedinRefusal(403, `Not enough permissions to access: ${what}`, {
+    serviceErrorCode: 100,
+    code: 'ACCESS_DENIED',
+  });
+
+export const notFound = (what: string) =>
+  new LinkedinRefusal(404, `Could not find ${what}`, { code: 'NOT_FOUND' });
+
+export const invalid = (message: string, code = 'INVALID_VALUE_FOR_FIELD') =>
+  new LinkedinRefusal(400, message, { code });
+
+/** A request that is not as the schema has it. @param errors A sentence each, with the field's path. */
+export const unprocessable = (...errors: readonly string[]) =>
+  new LinkedinRefusal(422, errors.map((error) => `ERROR :: ${error}\n`).join(''));
+
+export const duplicateOf = (urn: string) =>
+  new LinkedinRefusal(
+    422,
+    `com.linkedin.content.common.exception.BadRequestResponseException: Content is a duplicate of ${urn}`,
+    {
+      errorDetailType: 'com.linkedin.common.error.BadRequest',
+      errorDetails: {
+        inputErrors: [
+          { description: 'Duplicate post is detected', input: {}, code: 'DUPLICATE_POST' },
+        ],
+      },
+    },
+  );
+
+/** LinkedIn itself names no time: its limits are per day. The sandbox does, for those who do not wait until midnight. */
+export const throttled = (resetMs: number, nowMs: number) =>
+  new LinkedinRefusal(
+    429,
+    'Resource level throttle MEMBER DAY limit for calls to this resource is reached.',
+    { serviceErrorCode: 101, code: 'TOO_MANY_REQUESTS' },
+    { 'retry-after': String(Math.ceil((resetMs - nowMs) / 1000)) },
+  );

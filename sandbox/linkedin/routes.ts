@@ -1,0 +1,183 @@
+import { Router } from '@koa/router';
+import type { Middleware } from 'koa';
+import { readBody } from '../body.ts';
+import type { SandboxDeps } from '../deps.ts';
+import { cutConnection, Refusal } from '../refusal.ts';
+import { account, memberUrn, otherPageUrn, page, pageUrn } from './account.ts';
+import { assertQuery } from './check-fields.ts';
+import { commentsOn, createComment, presentComment } from './comments.ts';
+import { createPost } from './create-post.ts';
+import type { LinkedinDeps } from './deps.ts';
+import { guardsOf, type Guards } from './guards.ts';
+import { addMediaRoutes } from './media-routes.ts';
+import { isLinkedinPost, type LinkedinPost } from './post.ts';
+import { invalid, LinkedinRefusal, notFound } from './refusals.ts';
+import { createUploads } from './uploads.ts';
+
+/** As much of LinkedIn's API as it takes to publish, and to look at what was published. */
+export function linkedinRoutes(shared: SandboxDeps): Router {
+  const { files, script, now } = shared;
+  const deps = { ...shared, uploads: createUploads(files, script), nextId: createIds(now) };
+  const router = new Router({ prefix: '/linkedin' });
+  const guards = guardsOf(shared);
+  router.use(answerErrors);
+  addAccountRoutes(router, guards);
+  addMediaRoutes(router, deps, guards);
+  addPostRoutes(router, deps, guards);
+  addCommentRoutes(router, deps, guards);
+  for (const api of ['rest', 'v2', 'dms-uploads']) {
+    router.all(`/${api}/{*path}`, (ctx) => {
+      throw notFound(`${ctx.method} ${ctx.path}`);
+    });
+  }
+  return router;
+}
+
+function createIds(now: () => number): () => bigint {
+  let last = 0n;
+  return () => {
+    const fromClock = BigInt(now()) << 22n;
+    last = fromClock > last ? fromClock : last + 16n;
+    return last;
+  };
+}
+
+function addAccountRoutes(router: Router, { versioned, unversioned, partner }: Guards): void {
+  router.get('/v2/userinfo', unversioned, (ctx) => {
+    const { id: sub, displayName: name } = account;
+    ctx.body = { sub, name, given_name: name, locale: { country: 'US', language: 'en' } };
+  });
+
+  const organizations = partner('organizationAcls.FINDER-roleAssignee');
+  router.get('/rest/organizationAcls', versioned, organizations, (ctx) => {
+    assertQuery(ctx.URL.searchParams, 'q', 'role', 'state', 'start', 'count');
+    const common = { roleAssignee: memberUrn, state: 'APPROVED' };
+    ctx.body = {
+      paging: { start: 0, count: 10, links: [] },
+      elements: [
+        { ...common, role: 'ADMINISTRATOR', organization: pageUrn },
+        { ...common, role: 'ANALYST', organization: otherPageUrn },
+      ],
+    };
+  });
+
+  router.get('/rest/organizations/:id', versioned, organizations, (ctx) => {
+    if (ctx.params['id'] !== page.id) {
+      throw notFound(ctx.path);
+    }
+    const { id, vanityName, displayName: localizedName } = page;
+    ctx.body = { id: Number(id), vanityName, localizedName };
+  });
+}
+
+function addPostRoutes(
+  router: Router,
+  deps: LinkedinDeps,
+  { versioned, partner, lookUp }: Guards,
+): void {
+  const { store } = deps;
+  router.post('/rest/posts', versioned, async (ctx) => {
+    assertQuery(ctx.URL.searchParams);
+    const { post, answer } = await createPost(deps, await readBody(ctx.req));
+    if (answer === 'none') {
+      cutConnection(ctx);
+    } else if (answer === 'error') {
+      throw new LinkedinRefusal(500, 'Internal Server Error', { code: 'INTERNAL_SERVER_ERROR' });
+    } else {
+      ctx.status = 201;
+      ctx.set('x-restli-id', post.id);
+      ctx.set('location', `/posts/${encodeURIComponent(post.id)}`);
+      ctx.body = '';
+    }
+  });
+
+  const finder = partner('partnerApiPostsExternal.FINDER-author');
+  router.get('/rest/posts', versioned, finder, lookUp, (ctx) => {
+    const { searchParams } = ctx.URL;
+    assertQuery(searchParams, 'q', 'author', 'start', 'count', 'sortBy');
+    if (searchParams.get('q') !== 'author' || ctx.get('x-restli-method') !== 'FINDER') {
+      throw invalid('Posts are found by their author');
+    }
+    const own = store
+      .all()
+      .filter(isLinkedinPost)
+      .filter(({ author, replyTo }) => author === searchParams.get('author') && replyTo === null)
+      .filter((post) => !store.isHidden(post))
+      .toReversed();
+    ctx.body = { paging: { links: [] }, elements: pageOf(own, searchParams).map(presentPost) };
+  });
+}
+
+function addCommentRoutes(
+  router: Router,
+  deps: LinkedinDeps,
+  { versioned, unversioned, partner, lookUp }: Guards,
+): void {
+  const apis = [
+    ['rest', versioned],
+    ['v2', unversioned],
+  ] as const;
+  for (const [api, guard] of apis) {
+    const path = `/${api}/socialActions/:urn/comments`;
+    router.post(path, guard, partner('partnerApiSocialActions.CREATE'), async (ctx) => {
+      assertQuery(ctx.URL.searchParams);
+      const urn = ctx.params['urn'] ?? '';
+      const { post, answer } = await createComment(deps, urn, await readBody(ctx.req));
+      if (answer === 'none') {
+        cutConnection(ctx);
+      } else if (answer === 'error') {
+        throw new LinkedinRefusal(500, 'Internal Server Error', { code: 'INTERNAL_SERVER_ERROR' });
+      } else {
+        const comment = presentComment(post);
+        ctx.status = 201;
+        ctx.set('x-restli-id', comment.id);
+        ctx.body = comment;
+      }
+    });
+
+    router.get(path, guard, partner('partnerApiSocialActions.GET_ALL'), lookUp, (ctx) => {
+      assertQuery(ctx.URL.searchParams, 'start', 'count');
+      const comments = commentsOn(deps, ctx.params['urn'] ?? '');
+      const shown = pageOf(comments, ctx.URL.searchParams);
+      ctx.body = { paging: { links: [] }, elements: shown.map(presentComment) };
+    });
+  }
+}
+
+function pageOf<T>(all: readonly T[], query: URLSearchParams): readonly T[] {
+  const start = Number(query.get('start') ?? 0);
+  return all.slice(start, start + Math.min(Number(query.get('count') ?? 10), 100));
+}
+
+function presentPost({ id, author, commentary, createdAt, visibility, media }: LinkedinPost) {
+  const at = Date.parse(createdAt);
+  const files = media.map(({ urn, altText }) => ({ id: urn, ...(altText !== '' && { altText }) }));
+  const content = files.length > 1 ? { multiImage: { images: files } } : { media: files[0] };
+  return {
+    id,
+    author,
+    commentary,
+    visibility,
+    createdAt: at,
+    publishedAt: at,
+    lastModifiedAt: at,
+    lifecycleState: 'PUBLISHED',
+    ...(files.length > 0 && { content }),
+  };
+}
+
+/** Answers in LinkedIn's error shape. */
+const answerErrors: Middleware = async (ctx, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : new Refusal(500, 'The sandbox broke.');
+    if (refusal !== error) {
+      ctx.app.emit('error', error, ctx);
+    }
+    ctx.status = refusal.status;
+    ctx.set(refusal.headers);
+    const more = refusal instanceof LinkedinRefusal ? refusal.more : {};
+    ctx.body = { ...more, message: refusal.message, status: refusal.status };
+  }
+};

@@ -1,0 +1,137 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Files } from '../files.ts';
+import type { Script } from '../script.ts';
+import { invalid, notFound } from './refusals.ts';
+
+/** LinkedIn wants videos in ranges of this size. */
+export const rangeBytes = 4 * 1024 * 1024;
+/** How many files are kept at one time. The oldest are forgotten. */
+const maxUploads = 200;
+
+export type Status = 'WAITING_UPLOAD' | 'PROCESSING' | 'PROCESSING_FAILED' | 'AVAILABLE';
+
+/** A file that was announced, and may be there. */
+export type Upload = {
+  readonly urn: string;
+  readonly owner: string;
+  /** Names it in addresses that take its bytes. */
+  readonly secret: string;
+  readonly uploadToken: string;
+  readonly ranges: (Buffer | null)[];
+  readonly sizeBytes: number | null;
+  status: Status;
+  /** How often it is still to be said to be in processing, and how that ends. */
+  pending: { polls: number; end: Status };
+  /** Once it is there. */
+  stored: { readonly cid: string; readonly type: string } | null;
+};
+
+export type Uploads = {
+  /** @param sizeBytes Of a video; null for an image, which comes in one piece. */
+  begin(owner: string, sizeBytes: number | null): Upload;
+  find(urn: string): Upload | undefined;
+  /** Takes the bytes of a range. @returns how the range is named when the video is finalized. */
+  put(secret: string, index: number, bytes: Buffer): Promise<string>;
+  /** Puts the ranges together. @throws LinkedinRefusal 400 when they are not those that came. */
+  finalize(urn: string, uploadToken: string, partIds: readonly string[]): Promise<void>;
+  /** What a look at a file says; looking is what makes work on it go on. */
+  poll(upload: Upload): Status;
+};
+
+/** Files that were uploaded. A restart forgets them; posts keep theirs. */
+export function createUploads(files: Files, script: Script): Uploads {
+  const uploads = new Map<string, Upload>();
+  const complete = async (upload: Upload): Promise<void> => {
+    const stored = await files.put(Buffer.concat(upload.ranges.map((range) => range ?? empty)));
+    const { polls, fails } = script.processingOf({
+      network: 'linkedin',
+      texts: [],
+      key: upload.urn,
+    });
+    upload.stored = stored;
+    upload.pending = { polls, end: fails || stored === null ? 'PROCESSING_FAILED' : 'AVAILABLE' };
+    upload.status = 'PROCESSING';
+  };
+
+  return {
+    begin(owner, sizeBytes) {
+      const upload = announced(owner, sizeBytes);
+      uploads.set(upload.urn, upload);
+      for (const oldest of uploads.keys()) {
+        if (uploads.size <= maxUploads) {
+          break;
+        }
+        uploads.delete(oldest);
+      }
+      return upload;
+    },
+    find: (urn) => uploads.get(urn),
+    async put(secret, index, bytes) {
+      const upload = [...uploads.values()].find((one) => one.secret === secret);
+      if (upload === undefined || index >= upload.ranges.length) {
+        throw notFound('the upload');
+      }
+      assertLength(upload, index, bytes.length);
+      upload.ranges[index] = bytes;
+      if (upload.sizeBytes === null) {
+        await complete(upload);
+      }
+      return partIdOf(bytes);
+    },
+    async finalize(urn, uploadToken, partIds) {
+      const upload = uploads.get(urn);
+      if (upload === undefined) {
+        throw notFound(urn);
+      }
+      if (!hasParts(upload, uploadToken, partIds) || upload.status !== 'WAITING_UPLOAD') {
+        throw invalid('The uploaded parts are not those of this video', 'UPDATING_ASSET_FAILED');
+      }
+      await complete(upload);
+    },
+    poll(upload) {
+      if (upload.status === 'PROCESSING') {
+        upload.pending.polls -= 1;
+        upload.status = upload.pending.polls < 0 ? upload.pending.end : 'PROCESSING';
+      }
+      return upload.status;
+    },
+  };
+}
+
+function announced(owner: string, sizeBytes: number | null): Upload {
+  const kind = sizeBytes === null ? 'image' : 'video';
+  const count = sizeBytes === null ? 1 : Math.max(1, Math.ceil(sizeBytes / rangeBytes));
+  return {
+    urn: `urn:li:${kind}:${randomBytes(12).toString('base64url')}`,
+    owner,
+    secret: randomBytes(16).toString('base64url'),
+    uploadToken: sizeBytes === null ? '' : randomBytes(8).toString('base64url'),
+    ranges: Array.from({ length: count }, () => null),
+    sizeBytes,
+    status: 'WAITING_UPLOAD',
+    pending: { polls: 0, end: 'AVAILABLE' },
+    stored: null,
+  };
+}
+
+const empty = Buffer.alloc(0);
+
+/** Whether these are the ranges of an upload that came, all of them and in order. */
+function hasParts(upload: Upload, uploadToken: string, partIds: readonly string[]): boolean {
+  const known = upload.ranges.map((range) => range && partIdOf(range));
+  return (
+    uploadToken === upload.uploadToken &&
+    partIds.length === known.length &&
+    known.every((id, index) => id === partIds[index])
+  );
+}
+
+const partIdOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64url');
+
+/** @throws LinkedinRefusal 400 for bytes that do not fill their range. */
+function assertLength({ sizeBytes }: Upload, index: number, length: number): void {
+  const most = sizeBytes === null ? length : Math.min(rangeBytes, sizeBytes - index * rangeBytes);
+  if (length !== most || length === 0) {
+    throw invalid(`This range has ${most} bytes, and ${length} came`);
+  }
+}
