@@ -40,20 +40,22 @@ function publishesPictures(testIt: TestFn, { network, makeAccount }: Bench): voi
     await shows(t, server, sent[0], files);
   });
 
-  testIt('each part of a thread has its own pictures', async (t) => {
-    const server = await makeAccount(t);
-    const first = [await pictureFile('a.png')];
-    const last = [await pictureFile('b.png', 20, 40), await pictureFile('c.png')];
-    const parts = partsWith(first, 'With', 'Without', '').map((part, index) =>
-      Object.assign(part, index === 2 ? { media: last } : {}),
-    );
-    const { sent } = await publish(network, openConnection(t, server.account), parts);
+  if (network.rules.threads) {
+    testIt('each part of a thread has its own pictures', async (t) => {
+      const server = await makeAccount(t);
+      const first = [await pictureFile('a.png')];
+      const last = [await pictureFile('b.png', 20, 40), await pictureFile('c.png')];
+      const parts = partsWith(first, 'With', 'Without', '').map((part, index) =>
+        Object.assign(part, index === 2 ? { media: last } : {}),
+      );
+      const { sent } = await publish(network, openConnection(t, server.account), parts);
 
-    t.is((await server.posts()).length, 3);
-    await shows(t, server, sent[0], first);
-    await shows(t, server, sent[1], []);
-    await shows(t, server, sent[2], last);
-  });
+      t.is((await server.posts()).length, 3);
+      await shows(t, server, sent[0], first);
+      await shows(t, server, sent[1], []);
+      await shows(t, server, sent[2], last);
+    });
+  }
 }
 
 function settlesLostPictures(testIt: TestFn, bench: Bench): void {
@@ -120,7 +122,7 @@ function tellsPostsApart(testIt: TestFn, { network, makeAccount }: Bench): void 
     await publish(network, connection, partsWith([], 'The same words'));
 
     const step = nextStep(network, throughDatabase(prepared), []);
-    t.deepEqual(await network.reconcile(connection, step), { kind: 'absent' });
+    t.like(await network.reconcile(connection, step), { kind: 'absent' });
   });
 }
 
