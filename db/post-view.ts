@@ -8,7 +8,10 @@ import { query } from './query.ts';
 
 /** As PostgreSQL gives them: times inside of JSON are texts. */
 type ChannelRow = Omit<ChannelFacts, 'retry_at' | 'threads'> & { readonly retry_at: string | null };
-type MediaRow = { readonly linkToken: string; readonly name: string; readonly type: string };
+type MediaRow = Omit<PostFacts['media'][number], 'url'> & {
+  readonly linkToken: string;
+  readonly name: string;
+};
 export type PostRow = Omit<PostFacts, 'media'> & {
   readonly channels: readonly ChannelRow[] | null;
   readonly media: readonly MediaRow[] | null;
@@ -30,11 +33,12 @@ export const selectPost = <More = unknown>(
   select p.id, p.status, p.body, p.thread, p.scheduled_at, p.created_at, p.updated_at, p.published_at, p.video, p.warning,
     (select json_agg(json_build_object(
        'channel_id', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
-       'sent_text', pc.sent_text, 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,
+       'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,
        'retry_at', pc.retry_at, 'metrics', pc.metrics, 'live', ${liveParts}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
-    (select json_agg(json_build_object('linkToken', m.link_token, 'name', m.name, 'type', m.type) order by pm.position)
+    (select json_agg(json_build_object('id', m.id, 'part', pm.part, 'linkToken', m.link_token, 'name', m.name, 'type', m.type,
+       'alt_text', coalesce(pm.alt_text, m.alt_text)) order by pm.position)
      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and m.deleted_at is null) as media
     ${more ? sql`, ${more}` : sql``}
@@ -64,7 +68,9 @@ export const presentPost = (row: PostRow, { publicUrl, rules }: PostPresentation
   viewPost(
     {
       ...row,
-      media: (row.media ?? []).map(({ type, ...file }) => ({ url: linkOf(publicUrl, file), type })),
+      media: (row.media ?? []).map((file) =>
+        Object.assign({}, file, { url: linkOf(publicUrl, file) }),
+      ),
     },
     (row.channels ?? []).map((channel) => factsOf(channel, rules)),
   );

@@ -3,11 +3,13 @@ import type { PostUse, Quotas } from '../domain/quotas.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
-/** Of a post's row `p`: how many bytes of text it holds, its channels' own texts among them. */
+/** Of a post's row `p`: how many bytes of text it holds, what is its channels' and its files' own among them. */
 const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p.thread) part), 0)
-  + coalesce((select sum(octet_length(pc.body)) from post_channels pc
-      where pc.post_id = p.id and pc.workspace_id = p.workspace_id), 0)`;
+  + coalesce((select sum(coalesce(octet_length(pc.body), 0) + coalesce(octet_length(pc.options::text), 0))
+      from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id), 0)
+  + coalesce((select sum(octet_length(pm.alt_text)) from post_media pm
+      where pm.post_id = p.id and pm.workspace_id = p.workspace_id), 0)`;
 
 /** Selects all text of a workspace. It reads every post, so it is asked for once and counted along from then on. */
 export const bytesOfText = (workspaceId: string): RawBuilder<unknown> =>
@@ -27,14 +29,20 @@ export async function countPosts(
   return row ?? { scheduled: 0, drafts: 0 };
 }
 
+/** Keeps others from changing what is in a workspace's media library until the transaction ends, posts not. */
+export async function lockLibrary(em: Em, workspaceId: string): Promise<void> {
+  await query(em, sql`select 1 from workspaces where id = ${workspaceId} for no key update`);
+}
+
 export type MediaUse = { readonly files: number; readonly media_bytes: number };
 
-/** What is in a workspace's media library. Deleted files count no more. */
+/** What is in a workspace's media library, alt texts among the bytes. Deleted files count no more. */
 export async function countMedia(em: Em, workspaceId: string): Promise<MediaUse> {
   const [row] = await query(
     em,
     sql<{ files: number; media_bytes: string }>`
-      select count(*)::int as files, coalesce(sum(size_bytes), 0)::text as media_bytes
+      select count(*)::int as files, 
+        coalesce(sum(size_bytes + coalesce(octet_length(alt_text), 0)), 0)::text as media_bytes
       from media_files where workspace_id = ${workspaceId} and deleted_at is null`,
   );
   return { files: row?.files ?? 0, media_bytes: Number(row?.media_bytes ?? 0) };

@@ -3,6 +3,7 @@ export const errorCodes = [
   'invalid_request',
   'empty_body',
   'invalid_channel_ids',
+  'invalid_channel_options',
   'invalid_scheduled_at',
   'no_channels',
   'invalid_content',

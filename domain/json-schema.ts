@@ -46,6 +46,9 @@ export const listOf = <const S extends TSchema>(items: S) =>
 export const mapOf = <const S extends TSchema>(additionalProperties: S) =>
   schemaOf<Readonly<Record<string, Static<S>>>>({ type: 'object', additionalProperties });
 
+/** An object whose fields another schema names. */
+export const anyFields = schemaOf<{ readonly [name: string]: Json }>({ type: 'object' });
+
 /** An object of which every field is always present, and no other. */
 export const record = <const F extends Fields>(properties: F) =>
   Object.assign(
@@ -72,6 +75,21 @@ export const fields = <const F extends Fields, const R extends keyof F & string 
     ...(required.length > 0 ? { required: [...required] } : {}),
     properties,
   });
+
+/** A text, or an object that has these fields and has `text` among them. */
+export const textOrFields = <const F extends Fields>(
+  textSchema: { readonly maxLength: number },
+  properties: F,
+) =>
+  schemaOf<string | ({ readonly text: string } & { readonly [Name in keyof F]?: Static<F[Name]> })>(
+    {
+      type: ['string', 'object'],
+      ...textSchema,
+      additionalProperties: false,
+      required: ['text'],
+      properties: { text: { ...text, ...textSchema }, ...properties },
+    },
+  );
 
 /** The value or null, said by the type: `["string", "null"]`. */
 export const nullable = <

@@ -1,5 +1,6 @@
 import { channelErrorCodes } from './channel-error.ts';
 import {
+  anyFields,
   count,
   dateTime,
   fields,
@@ -14,6 +15,7 @@ import {
   uuid,
   type Value,
 } from './json-schema.ts';
+import { eachOnce, filesOfParts } from './files-of-parts.ts';
 import { channelStatuses, postStatuses, summarize } from './post-status.ts';
 import { textsForChannel } from './texts.ts';
 
@@ -24,8 +26,16 @@ export const videoFields = fields({
 });
 export type VideoOptions = Value<typeof videoFields>;
 
-/** A post's file: a link that a browser opens, and its MIME type. */
-const mediaLink = record({ url: text, type: text });
+const postFile = record({
+  id: uuid,
+  url: { ...text, description: 'Opens in a browser, without an API key.' },
+  type: { ...text, description: 'MIME type.' },
+  alt_text: {
+    ...nullable(text),
+    description: 'Said of it for this post, or else in the library; null when nobody did.',
+  },
+});
+type PostFile = Value<typeof postFile>;
 
 export const channelResultSchema = record({
   channel_id: uuid,
@@ -39,6 +49,11 @@ export const channelResultSchema = record({
   retry_at: { ...nullable(dateTime), description: 'When the automatic retry is due.' },
   body: nullable(text),
   metrics: nullable(mapOf({ type: 'number' })),
+  options: {
+    ...anyFields,
+    description:
+      "Those of the post, over the channel's defaults. `GET /networks` has their schema.",
+  },
 });
 export type ChannelResult = Value<typeof channelResultSchema>;
 
@@ -54,7 +69,11 @@ export const postSchema = record({
   updated_at: dateTime,
   channels: listOf(channelResultSchema),
   summary: record({ published: count, failed: count, pending: count }),
-  media: listOf(mediaLink),
+  media: { ...listOf(postFile), description: 'Its files, those of all parts of a thread.' },
+  thread_media: {
+    ...nullable(listOf(listOf(postFile))),
+    description: 'The files of each part of the thread; null without a thread.',
+  },
   video: nullable(videoFields),
   warning: nullable(text),
 });
@@ -63,8 +82,17 @@ export type PostView = Value<typeof postSchema>;
 /** A post as its rows hold it. Fields that answers show as they are have their names. */
 export type PostFacts = Omit<
   PostView,
-  'scheduled_at' | 'published_at' | 'created_at' | 'updated_at' | 'channels' | 'summary'
+  | 'scheduled_at'
+  | 'published_at'
+  | 'created_at'
+  | 'updated_at'
+  | 'channels'
+  | 'summary'
+  | 'media'
+  | 'thread_media'
 > & {
+  /** In order. */
+  readonly media: readonly (PostFile & { readonly part: number })[];
   readonly scheduled_at: Date | null;
   readonly published_at: Date | null;
   readonly created_at: Date;
@@ -78,6 +106,8 @@ export type ChannelFacts = Omit<ChannelResult, 'retry_at'> & {
   readonly threads: boolean;
   /** Once it was published. */
   readonly sent_text: string | null;
+  /** What the network said of it, once it was published. */
+  readonly sent_warning: string | null;
   /** Parts of a thread that are on the network while the channel has not ended; null when none is. */
   readonly live: LiveParts | null;
 };
@@ -92,6 +122,10 @@ type LiveParts = {
 export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): PostView =>
   onlyFields(postSchema, {
     ...post,
+    media: eachOnce(post.media).map(viewFile),
+    thread_media:
+      post.thread &&
+      filesOfParts(post.media, post.thread.length).map((files) => files.map(viewFile)),
     scheduled_at: iso(post.scheduled_at),
     published_at: iso(post.published_at),
     created_at: post.created_at.toISOString(),
@@ -100,10 +134,12 @@ export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): Po
     summary: summarize(channels.map(({ status }) => status)),
   });
 
+const viewFile = (file: PostFacts['media'][number]): PostFile => onlyFields(postFile, file);
+
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   const { live } = channel;
   const texts = textsForChannel(post, channel.body, channel.threads);
-  const warnings = [channel.warning, live && liveWarning(live, texts.length)];
+  const warnings = [channel.warning, channel.sent_warning, live && liveWarning(live, texts.length)];
   return onlyFields(channelResultSchema, {
     ...channel,
     url: channel.url ?? live?.url ?? null,

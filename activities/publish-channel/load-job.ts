@@ -6,6 +6,7 @@ import { isOpen, isOut } from '../../db/ledger/part-states.ts';
 import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import { filesOfParts } from '../../domain/files-of-parts.ts';
 import { textsForChannel, withComment } from '../../domain/texts.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Options } from '../../networks/content-rules.ts';
@@ -126,7 +127,7 @@ function firstSendOf(ledger: readonly Entry[]): Date | undefined {
   return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
 }
 
-/** The files of each part; one that was deleted fails to open. A single post has those of all parts. */
+/** The files of each part; one that was deleted fails to open. */
 function mediaOf(deps: ActivityDeps, rows: readonly MediaRow[], parts: number): PartMedia[][] {
   const files = rows.map((row) => ({
     id: row.id,
@@ -137,10 +138,10 @@ function mediaOf(deps: ActivityDeps, rows: readonly MediaRow[], parts: number): 
     height: row.height,
     durationMs: row.duration_ms,
     altText: row.alt_text,
-    part: parts === 1 ? 0 : row.part,
+    part: row.part,
     open: (fromByte = 0) => openFile(deps, row, fromByte),
   }));
-  return Array.from({ length: parts }, (_, part) => files.filter((file) => file.part === part));
+  return filesOfParts(files, parts);
 }
 
 async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Promise<Readable> {

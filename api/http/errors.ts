@@ -9,6 +9,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_request: 400,
   empty_body: 400,
   invalid_channel_ids: 400,
+  invalid_channel_options: 400,
   invalid_scheduled_at: 400,
   no_channels: 400,
   invalid_content: 400,

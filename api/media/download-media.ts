@@ -148,7 +148,12 @@ async function fetchFile(
       throw error;
     });
     await pipeline(found.body, coming.through, file.createWriteStream());
-    return await storeFile(deps, filePath, { name: nameInUrl(url), workspaceId, signal });
+    return await storeFile(deps, filePath, {
+      name: nameInUrl(url),
+      altText: null,
+      workspaceId,
+      signal,
+    });
   } catch (error) {
     throw namedIfOutOfRoom(asReason(error, stallMs));
   } finally {

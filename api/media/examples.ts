@@ -12,6 +12,7 @@ const picture: MediaView = {
   width: 1600,
   height: 1067,
   duration_ms: null,
+  alt_text: 'Fishing boats in a harbour, at dusk.',
   created_at: '2027-02-28T16:20:00.000Z',
 };
 
@@ -24,6 +25,7 @@ const clip: MediaView = {
   width: 1920,
   height: 1080,
   duration_ms: 24_500,
+  alt_text: null,
   created_at: '2027-02-28T17:05:00.000Z',
 };
 
@@ -32,6 +34,10 @@ export const listed: Examples = {
 };
 
 export const one: Examples = { picture: { summary: 'A picture', value: { media: picture } } };
+
+export const described: Examples = {
+  altText: { summary: 'An alt text', value: { alt_text: picture.alt_text } },
+};
 
 export const deleted: Examples = {
   deleted: { summary: 'It is gone', value: { ok: true, id: picture.id } },

@@ -21,6 +21,7 @@ export const presentMedia = (publicUrl: string, file: MediaFile): MediaView => (
   width: file.width,
   height: file.height,
   duration_ms: file.durationMs,
+  alt_text: file.altText,
   created_at: file.createdAt.toISOString(),
 });
 

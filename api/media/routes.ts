@@ -1,15 +1,23 @@
 import { record, uuid } from '../../domain/json-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { location, route, type Route } from '../http/route.ts';
-import { deleted, listed, one } from './examples.ts';
+import { editMedia } from './edit-media.ts';
+import { deleted, described, listed, one } from './examples.ts';
 import { deleteMedia, listMedia, loadMedia, presentMedia } from './library.ts';
-import { mediaAnswer, mediaListSchema, mediaQuery, uploadSchema } from './schemas.ts';
+import {
+  editMediaSchema,
+  mediaAnswer,
+  mediaListSchema,
+  mediaQuery,
+  uploadSchema,
+} from './schemas.ts';
 import { uploadMedia } from './upload-media.ts';
 
 export const mediaRoutes = (deps: ApiDeps): Route[] => [
   listCall(deps),
   uploadCall(deps),
   readCall(deps),
+  editCall(deps),
   deleteCall(deps),
 ];
 
@@ -88,6 +96,31 @@ const readCall = (deps: ApiDeps): Route =>
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
       const file = await loadMedia(deps.orm.em.fork(), workspaceId, id);
+      return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
+    },
+  });
+
+const editCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'patch',
+    path: '/media/{id}',
+    operationId: 'editMedia',
+    tag: 'Media',
+    summary: 'Change the alt text or the name of a file',
+    description:
+      'Only the fields that are sent change. The link changes with the name; the old one goes on working.',
+    body: editMediaSchema,
+    bodyExamples: described,
+    answers: {
+      200: {
+        description: 'The file as it stands now.',
+        schema: mediaAnswer,
+        examples: one,
+      },
+    },
+    errors: ['invalid_request', 'quota_exceeded', 'not_found'],
+    handle: async ({ caller, params: { id = '' }, body }) => {
+      const file = await editMedia(deps, caller, id, body);
       return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
     },
   });

@@ -10,6 +10,7 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
+import { longestAltText } from './alt-text.ts';
 import { cursorQuery } from '../http/cursor.ts';
 import type { QueryOf } from '../http/route.ts';
 
@@ -26,6 +27,10 @@ export const mediaFileSchema = record({
   duration_ms: {
     ...nullable({ type: 'integer' }),
     description: 'Of a video or an animation, in milliseconds.',
+  },
+  alt_text: {
+    ...nullable(text),
+    description: 'What is to be seen on it, for people who do not see it; null when nobody said.',
   },
   created_at: dateTime,
 });
@@ -46,9 +51,26 @@ export const uploadSchema = fields(
       description: 'JPEG, PNG, GIF, WebP, MP4, MOV or WebM, of 200 MB at most.',
     },
     name: { ...text, description: "What to call it instead of the file's own name." },
+    alt_text: {
+      ...text,
+      maxLength: longestAltText,
+      description: 'What is to be seen on it, for people who do not see it.',
+    },
   },
   ['file'],
 );
+
+/** Only the fields that are sent change. */
+export const editMediaSchema = fields({
+  alt_text: {
+    ...nullable(text),
+    maxLength: longestAltText,
+    description:
+      'Not blank; null: none. Scheduled posts that have no alt text of their own go out with it.',
+  },
+  name: { ...text, minLength: 1, maxLength: 255, description: 'Also the end of its link.' },
+});
+export type EditMediaBody = Value<typeof editMediaSchema>;
 
 /** Of a page (specification, Limits). */
 export const maxPage = 50;

@@ -49,6 +49,7 @@ export type StoredMedia = MediaToInsert & {
 export type Sent = {
   /** As its sender called it. */
   readonly name: string | undefined;
+  readonly altText: string | null;
   readonly workspaceId: string;
   /** Aborts when the client hangs up. */
   readonly signal: AbortSignal | undefined;
@@ -64,7 +65,7 @@ export type Sent = {
 export async function storeFile(
   { orm, media: { storage, inspector } }: Pick<ApiDeps, 'orm' | 'media'>,
   filePath: string,
-  { name, workspaceId, signal }: Sent,
+  { name, altText, workspaceId, signal }: Sent,
 ): Promise<NewMedia> {
   const facts = await inspector.inspect(filePath, workspaceId, signal);
   if ('refusal' in facts) {
@@ -80,7 +81,7 @@ export async function storeFile(
     id,
     name: fileName(name, facts.type),
     sizeBytes,
-    altText: null,
+    altText,
     storageKey: id,
     linkToken: newLinkToken(),
   };

@@ -7,7 +7,8 @@ import type { Multipart, MultipartOptions } from '../http/read-multipart.ts';
 import type { Request } from '../http/route.ts';
 import { expectFiles } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
-import { insertMedia, maxFileBytes, storedMedia, storeFile } from './store-files.ts';
+import { altTextFault } from './alt-text.ts';
+import { insertMedia, maxFileBytes, storedMedia, storeFile, type Sent } from './store-files.ts';
 
 /**
  * Takes one file into the media library, straight from the request to the disk. Whatever fails, neither a file nor a
@@ -26,11 +27,11 @@ export async function uploadMedia(
   const coming = await expectFiles(orm.em.fork(), media, owner, 1);
   const filePath = media.staging.newPath();
   try {
-    const name = await receive(filePath, (sink) =>
+    const { name, altText } = await receive(filePath, (sink) =>
       read({ sink, through: coming.through, maxBytes: maxFileBytes, stallMs: media.stallMs }),
     );
     const signal = clientSignal();
-    const sent = { name, workspaceId: owner.workspaceId, signal };
+    const sent = { name, altText, workspaceId: owner.workspaceId, signal };
     const stored = storedMedia(deps, [await storeFile(deps, filePath, sent)], coming);
     try {
       return await orm.em.fork().transactional(async (em) => {
@@ -52,16 +53,16 @@ export async function uploadMedia(
   }
 }
 
-/** @returns what the file is called, once it lies at the path whole. */
+/** @returns what is said of the file, once it lies at the path whole. */
 async function receive(
   filePath: string,
   read: (sink: MultipartOptions['sink']) => Promise<Multipart>,
-): Promise<string | undefined> {
+): Promise<Said> {
   const file = await open(filePath, 'wx', 0o600);
   const sink = file.createWriteStream();
   sink.on('error', () => {}); // The reader fails with it as well, and the file is still to be removed.
   try {
-    return nameIn(await read(sink));
+    return saidIn(await read(sink));
   } finally {
     if (!sink.closed) {
       await new Promise<void>((resolve) => sink.once('close', resolve).destroy());
@@ -69,9 +70,12 @@ async function receive(
   }
 }
 
+/** What the sender says of a file. */
+type Said = Pick<Sent, 'name' | 'altText'>;
+
 /** @throws AppError `invalid_media` when there is no file, `invalid_request` for what should not be there. */
-function nameIn({ fields, files }: Multipart): string | undefined {
-  const { name, ...others } = fields;
+function saidIn({ fields, files }: Multipart): Said {
+  const { name, alt_text: altText, ...others } = fields;
   const unknown = [
     ...Object.keys(others),
     ...files.map(({ field }) => field).filter((field) => field !== 'file'),
@@ -88,6 +92,15 @@ function nameIn({ fields, files }: Multipart): string | undefined {
     throw misplaced('name', 'must be given once, as text');
   }
 
+  if (altText !== undefined && typeof altText !== 'string') {
+    throw misplaced('alt_text', 'must be given once, as text');
+  }
+
+  const fault = altText === undefined ? null : altTextFault(altText);
+  if (fault !== null) {
+    throw misplaced('alt_text', fault);
+  }
+
   if (files.length === 0) {
     const message = 'must hold an image or a video';
     throw new AppError('invalid_media', `The field "file" ${message}.`, {
@@ -95,7 +108,7 @@ function nameIn({ fields, files }: Multipart): string | undefined {
     });
   }
 
-  return name || files[0]?.fileName;
+  return { name: name || files[0]?.fileName, altText: altText || null };
 }
 
 const misplaced = (field: string, message: string): AppError =>

@@ -3,7 +3,7 @@ import { channelSchema } from '../channels/schemas.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { errorSchema } from '../http/errors.ts';
 import type { HeaderSpec } from '../http/route.ts';
-import { mediaFileSchema, uploadSchema } from '../media/schemas.ts';
+import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { channelResultSchema, postSchema } from '../../domain/post-view.ts';
 import {
   createPostSchema,
@@ -33,6 +33,7 @@ const named: Readonly<Record<string, object>> = {
   ValidatedChannel: validatedChannelSchema,
   MediaFile: mediaFileSchema,
   NewMediaFile: uploadSchema,
+  MediaFileEdit: editMediaSchema,
   Webhook: endpointSchema,
   CreatedWebhook: createdEndpointSchema,
   NewWebhook: createEndpointSchema,

@@ -92,6 +92,17 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
       ...at('/channel_ids', 'No channel of this workspace has the id 42.'),
     },
   },
+  invalid_channel_options: {
+    when: "A channel's network has no such option, or not with this value; `GET /networks` has the schema of its options.",
+    example: {
+      error:
+        'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31): visibilty is not a known option; mastodon has visibility, spoiler_text, sensitive, language.',
+      ...at(
+        '/channel_options/0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31/visibilty',
+        'is not a known option; mastodon has visibility, spoiler_text, sensitive, language',
+      ),
+    },
+  },
   invalid_scheduled_at: {
     when: 'The time is malformed, without an offset, more than 5 minutes past, or more than two years ahead.',
     example: {
@@ -111,7 +122,7 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     },
   },
   invalid_media_ids: {
-    when: 'A media id is malformed or unknown, or its file was deleted.',
+    when: 'A media id is malformed or unknown, its file was deleted, or an alt text is for a file that the post or its part does not have.',
     example: {
       error: 'No media file of this workspace has the id 42.',
       ...at('/media_ids', 'No media file of this workspace has the id 42.'),

@@ -4,19 +4,25 @@ import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
+import type { EditPostBody } from './schemas.ts';
 
 /** What a post's content is validated for. */
-export type ChosenChannel = Pick<Channel, 'id' | 'platform' | 'handle' | 'state' | 'settings'>;
+export type ChosenChannel = Pick<
+  Channel,
+  'id' | 'platform' | 'handle' | 'state' | 'settings' | 'options'
+>;
 
 /**
  * The workspace's channels with these ids, in this order, each once.
  *
+ * @param at Where the request has them.
  * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or of another workspace.
  */
 export async function chooseChannels(
   em: Em,
   workspaceId: string,
   given: readonly string[],
+  at = '/channel_ids',
 ): Promise<ChosenChannel[]> {
   const ids = [...new Set(given)];
   const wellFormed = ids.filter(isId);
@@ -24,33 +30,43 @@ export async function chooseChannels(
     ? await query(
         em,
         sql<ChosenChannel>`
-          select id, platform, handle, state, settings from channels
+          select id, platform, handle, state, settings, options from channels
           where workspace_id = ${workspaceId} and id = any(${wellFormed})`,
       )
     : [];
   const byId = new Map(found.map((channel) => [channel.id, channel]));
   const unknown = ids.filter((id) => !byId.has(id));
   if (unknown.length > 0) {
-    throw invalid(`No channel of this workspace has the id ${unknown.join(', ')}.`, '/channel_ids');
+    throw invalid(`No channel of this workspace has the id ${unknown.join(', ')}.`, at);
   }
 
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** @throws AppError `invalid_channel_ids` when a text is meant for a channel that the post does not go to. */
+/** @throws AppError `invalid_channel_ids` when something is meant for a channel that the post does not go to. */
 export function assertChosen(
   ids: readonly string[],
-  overrides: Readonly<Record<string, string>>,
+  { channel_bodies: bodies, channel_options: options }: EditPostBody,
 ): void {
   const chosen = new Set(ids);
-  const stray = Object.keys(overrides).filter((id) => !chosen.has(id));
-  if (stray.length > 0) {
-    throw invalid(
-      `channel_bodies names ${stray.join(', ')}, which is not among the post's channels.`,
-      '/channel_bodies',
-    );
+  for (const [field, given] of Object.entries({
+    channel_bodies: bodies,
+    channel_options: options,
+  })) {
+    const stray = Object.keys(given ?? {}).filter((id) => !chosen.has(id));
+    if (stray.length > 0) {
+      const message = `${field} names ${stray.join(', ')}, which is not among the post's channels.`;
+      throw invalid(message, `/${field}`);
+    }
   }
 }
+
+/** How messages call a channel. */
+export const nameOfChannel = ({
+  platform,
+  handle,
+  id,
+}: Pick<Channel, 'platform' | 'handle' | 'id'>): string => `${platform} channel ${handle} (${id})`;
 
 const invalid = (message: string, path: string): AppError =>
   new AppError('invalid_channel_ids', message, { details: [{ path, message }] });

@@ -5,7 +5,9 @@ import { assertHasPlan } from '../../domain/quotas.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
-import { assertChosen, chooseChannels } from './choose-channels.ts';
+import { assertForChosen } from './channel-options.ts';
+import { chooseChannels } from './choose-channels.ts';
+import { countNamed, givenFiles } from './given-files.ts';
 import { findReplayed, fingerprint } from './idempotency.ts';
 import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
 import type { CreatePostBody } from './schemas.ts';
@@ -69,20 +71,19 @@ async function makePost(
   const em = deps.orm.em.fork();
   assertHasPlan(caller);
   assertTexts(request);
-  const { media_ids: mediaIds = [], media_urls: mediaUrls = [] } = request;
+  const { media_urls: mediaUrls = [] } = request;
+  const media = givenFiles(request);
+  const files = countNamed(media) + mediaUrls.length;
   const content = contentOf(request);
-  assertNotEmpty(content, mediaIds.length + mediaUrls.length);
+  assertNotEmpty(content, files);
   const dueAt = dueTime(request, deps.now());
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
-  assertChosen(
-    channels.map(({ id }) => id),
-    content.overrides,
-  );
-  if (dueAt && mediaIds.length + mediaUrls.length === 0) {
+  await assertForChosen(deps.rules, channels, request);
+  if (dueAt && files === 0) {
     assertPublishable(validateContent(deps.rules, channels, content, []));
   }
 
-  const post = { id: newId(), dueAt, content, mediaIds, key, print };
+  const post = { id: newId(), dueAt, content, media, key, print };
   const downloaded = await downloadMedia(deps, caller, mediaUrls, signal);
   try {
     if (!(await storePost(deps, caller, channels, post, downloaded))) {

@@ -8,7 +8,8 @@ import { removeParts, outParts } from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
-import { bytesOf } from './post-content.ts';
+import { bytesOfOptions } from './channel-options.ts';
+import { bytesOf, type PostContent } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
 import { channelWarning, type ChannelValidation } from './validate-content.ts';
 
@@ -22,8 +23,9 @@ export type EditedChannels = {
   readonly removed: readonly PostChannel[];
   /** All channel ids of the edited post, in their order. */
   readonly order: readonly string[];
-  /** The channels' own texts before the edit, by channel id. */
-  readonly overrides: Readonly<Record<string, string>>;
+  /** The channels' own texts and options before the edit, by channel id. */
+  readonly overrides: PostContent['overrides'];
+  readonly options: PostContent['options'];
 };
 
 /**
@@ -50,7 +52,7 @@ export async function editChannels(
   const removed = rows.filter((row) => !kept.includes(row));
   await assertNothingOut(em, workspaceId, removed);
   const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
-  assertChosen(order, request.channel_bodies ?? {});
+  assertChosen(order, request);
   const byChannel = new Map(kept.map((row) => [row.channelId, row]));
   const sending = rows.filter(({ status }) => status === 'publishing' || status === 'retrying');
   return {
@@ -67,6 +69,9 @@ export async function editChannels(
     order,
     overrides: Object.fromEntries(
       kept.flatMap((row) => (row.body === null ? [] : [[row.channelId, row.body]])),
+    ),
+    options: Object.fromEntries(
+      kept.flatMap((row) => (row.options ? [[row.channelId, row.options]] : [])),
     ),
   };
 }
@@ -108,6 +113,13 @@ export async function endWithout(
   }
 }
 
+/** What a channel has of its own, instead of the post's. */
+type Own = Pick<PostChannel, 'body' | 'options'>;
+
+const ownBytes = (owns: readonly Own[]): number =>
+  owns.reduce((sum, { options }) => sum + bytesOfOptions(options), 0) +
+  bytesOf(owns.map(({ body }) => body));
+
 /** Of a channel that nothing was sent to. */
 const unsent = {
   url: null,
@@ -115,6 +127,7 @@ const unsent = {
   errorCode: null,
   retryAt: null,
   sentText: null,
+  sentWarning: null,
   metrics: null,
   metricsUpdatedAt: null,
   publishedAt: null,
@@ -123,8 +136,8 @@ const unsent = {
 /**
  * Writes an edited post's channels.
  *
- * @param overrides The channels' own texts after the edit, by channel id.
- * @returns how many more bytes their own texts take than before.
+ * @param edit.overrides The channels' own texts after the edit, by channel id; `edit.options` likewise.
+ * @returns how many more bytes these take than before.
  */
 export async function writeChannels(
   em: Em,
@@ -132,12 +145,17 @@ export async function writeChannels(
   { kept, removed, order }: EditedChannels,
   edit: {
     readonly status: 'draft' | 'scheduled';
-    readonly overrides: Readonly<Record<string, string>>;
+    readonly overrides: PostContent['overrides'];
+    readonly options: PostContent['options'];
     readonly validations: readonly ChannelValidation[];
   },
 ): Promise<number> {
-  const before = bytesOf([...kept.values(), ...removed].map(({ body }) => body));
-  const added: (string | null)[] = [];
+  const before = ownBytes([...kept.values(), ...removed]);
+  const added: Own[] = [];
+  const ownOf = (channelId: string): Own => ({
+    body: edit.overrides[channelId] ?? null,
+    options: edit.options[channelId] ?? null,
+  });
   for (const row of removed) {
     // Only intents that nothing came of: see assertNothingOut.
     await removeParts(em, { workspaceId, postChannelId: row.id });
@@ -147,7 +165,7 @@ export async function writeChannels(
   for (const row of kept.values()) {
     row.position = order.indexOf(row.channelId);
     if (row.status === 'publishing' || row.status === 'retrying') {
-      row.body = edit.overrides[row.channelId] ?? null; // For when nothing comes of what is being sent.
+      Object.assign(row, ownOf(row.channelId)); // For when nothing comes of what is being sent.
     }
 
     if (row.status === 'retrying' && edit.status === 'scheduled') {
@@ -159,20 +177,20 @@ export async function writeChannels(
   for (const validation of edit.validations) {
     const channelId = validation.channel.id;
     const row = kept.get(channelId);
-    const body = edit.overrides[channelId] ?? null;
+    const own = ownOf(channelId);
     const warning = channelWarning(validation);
     const { status } = edit;
     const position = order.indexOf(channelId);
     if (!row) {
       const key = { workspaceId, postId, channelId, position };
-      added.push(body);
-      em.create(PostChannel, { ...unsent, ...key, body, status, warning });
+      added.push(own);
+      em.create(PostChannel, { ...unsent, ...key, ...own, status, warning });
     } else if (row.status === 'failed' && status === 'draft') {
       // A failure of a publishing that was cancelled stays visible until the post is scheduled anew.
-      Object.assign(row, { body, warning });
+      Object.assign(row, { ...own, warning });
     } else {
-      Object.assign(row, { body, warning, ...waitingRow(status), tries: 0 });
+      Object.assign(row, { ...own, warning, ...waitingRow(status), tries: 0 });
     }
   }
-  return bytesOf([...kept.values()].map(({ body }) => body)) + bytesOf(added) - before;
+  return ownBytes([...kept.values()]) + ownBytes(added) - before;
 }

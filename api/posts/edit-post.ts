@@ -11,6 +11,7 @@ import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
 import { takeQuota, withRecount } from '../quotas/post-quota.ts';
+import { chooseChannels } from './choose-channels.ts';
 import { editChannels, endWithout, writeChannels } from './edit-channels.ts';
 import { lockPost, postNotFound } from './lock-post.ts';
 import {
@@ -20,7 +21,8 @@ import {
   textBytes,
   type PostContent,
 } from './post-content.ts';
-import { assertNoneDeleted, editMedia } from './post-media.ts';
+import { assertOptionsOf } from './channel-options.ts';
+import { assertNoneDeleted, editMedia } from './edit-media.ts';
 import type { EditPostBody } from './schemas.ts';
 import { warningFor } from './validate-content.ts';
 import { validateEdit } from './validate-edit.ts';
@@ -93,29 +95,26 @@ async function applyEdit(
   }
 
   const channels = await editChannels(em, post, request);
+  await assertOptionsOf(deps.rules, request.channel_options, (ids) =>
+    chooseChannels(em, workspaceId, ids),
+  );
   const { body, thread, video } = post;
-  const before = { body, thread, video, overrides: channels.overrides };
+  const before = { body, thread, video, overrides: channels.overrides, options: channels.options };
   const content = editedContent(before, request);
   const media = await editMedia(em, post, edit, deps.now());
-  const changes = hasMedia(request) || !isDeepStrictEqual(content, before);
+  const changes = media.isChanged || !isDeepStrictEqual(content, before);
   if (dueAt === null && post.status === 'draft' && changes) {
     await stopFinishing(em, { workspaceId, postId });
   }
 
   const missing = assertNoneDeleted(media, dueAt !== null);
   assertNotEmpty(content, media.files.length + media.deleted.length);
-  const validations = await validateEdit(
-    em,
-    deps.rules,
-    channels,
-    content,
-    media.files,
-    dueAt !== null,
-  );
+  const validations = await validateEdit(em, deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
-  const { overrides } = content;
-  const ownBytes = await writeChannels(em, post, channels, { status, overrides, validations });
-  const use = useChange(post, status, content, ownBytes);
+  const { overrides, options } = content;
+  const own = { status, overrides, options, validations } as const;
+  const ownBytes = await writeChannels(em, post, channels, own);
+  const use = useChange(post, status, content, ownBytes + media.textBytes);
   await takeQuota(em, { workspaceId, quotas }, postId, use, recounts);
   const warning = [missing, warningFor(validations)].filter(Boolean).join(' ') || null;
   const timeChanged = changePost(post, { content, dueAt, status, warning }, deps.now());
@@ -159,7 +158,7 @@ function changePost(
   return timeChanged;
 }
 
-/** @param ownBytes By how much the channels' own texts grow. */
+/** @param ownBytes By how much grows what is the channels' or the files' own. */
 const useChange = (
   post: Post,
   status: 'scheduled' | 'draft',
@@ -169,11 +168,10 @@ const useChange = (
   scheduled: Number(status === 'scheduled') - Number(post.status === 'scheduled'),
   drafts: Number(status === 'draft') - Number(post.status === 'draft'),
   text_bytes:
-    textBytes({ ...content, overrides: {} }) - textBytes({ ...post, overrides: {} }) + ownBytes,
+    textBytes({ ...content, ...nothingOwn }) - textBytes({ ...post, ...nothingOwn }) + ownBytes,
 });
 
-const hasMedia = ({ media_ids: ids, media_urls: urls }: EditPostBody): boolean =>
-  ids !== undefined || urls !== undefined;
+const nothingOwn = { overrides: {}, options: {} };
 
 const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({
   workspaceId,

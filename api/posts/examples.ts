@@ -13,6 +13,7 @@ const waiting = {
   retry_at: null,
   body: text,
   metrics: null,
+  options: {},
 } as const;
 
 const onMastodon: ChannelResult = {
@@ -41,6 +42,7 @@ const scheduledPost: PostView = {
   channels: [onMastodon, onBluesky],
   summary: { published: 0, failed: 0, pending: 2 },
   media: [],
+  thread_media: null,
   video: null,
   warning: null,
 };

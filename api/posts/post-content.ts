@@ -1,43 +1,67 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import type { PostView } from '../../domain/post-view.ts';
+import type { Options } from '../../networks/content-rules.ts';
+import { bytesOfOptions } from './channel-options.ts';
+import { givenFiles, threadTexts } from './given-files.ts';
 import { longestTexts, type CreatePostBody, type EditPostBody } from './schemas.ts';
 
-/** What a post says, as a request or the database has it. */
+/** What a post says, as a request or the database has it. Its files are apart. */
 export type PostContent = Pick<PostView, 'body' | 'thread' | 'video'> & {
-  /** By channel id. */
+  /** Channels' own texts, by channel id. */
   readonly overrides: Readonly<Record<string, string>>;
+  /** By channel id. */
+  readonly options: Readonly<Record<string, Options>>;
 };
 
-const empty: PostContent = { body: null, thread: null, overrides: {}, video: null };
+const empty: PostContent = { body: null, thread: null, overrides: {}, options: {}, video: null };
 
 export const contentOf = (request: CreatePostBody): PostContent => editedContent(empty, request);
 
 /** The stored content with the sent fields in the place of its own. Null clears a field. */
 export const editedContent = (stored: PostContent, request: EditPostBody): PostContent => ({
   body: request.body ?? stored.body,
-  thread: request.thread === undefined ? stored.thread : request.thread,
+  thread:
+    request.thread === undefined ? stored.thread : request.thread && threadTexts(request.thread),
   overrides:
     request.channel_bodies === undefined ? stored.overrides : (request.channel_bodies ?? {}),
+  options:
+    request.channel_options === undefined
+      ? stored.options
+      : withoutEmpty(request.channel_options ?? {}),
   video: request.video === undefined ? stored.video : request.video,
 });
+
+/** No options is what a channel has that none are given for. */
+const withoutEmpty = (options: PostContent['options']): PostContent['options'] =>
+  Object.fromEntries(Object.entries(options).filter(([, own]) => Object.keys(own).length > 0));
 
 /** How many bytes the texts take, in UTF-8. */
 export const bytesOf = (texts: readonly (string | null)[]): number =>
   texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), 0);
 
-/** Of a new post, its channels' own texts among them. */
-export const textBytes = ({ body, thread, overrides }: PostContent): number =>
-  bytesOf([body, ...(thread ?? []), ...Object.values(overrides)]);
+/** Of a new post, what is its channels' own among them. */
+export const textBytes = ({
+  body,
+  thread,
+  overrides,
+  options,
+}: Omit<PostContent, 'video'>): number =>
+  Object.values(options).reduce(
+    (sum, own) => sum + bytesOfOptions(own),
+    bytesOf([body, ...(thread ?? []), ...Object.values(overrides)]),
+  );
 
 /**
- * Refuses texts that are blank, and texts that no database can hold.
+ * Refuses texts that are blank, and texts that no database can hold; alt texts too.
  *
- * @throws AppError `empty_body`, or `invalid_request` for too many characters and for those that cannot be stored.
+ * @throws AppError `empty_body`, or `invalid_request` for too many characters, for those that cannot be stored, for a
+ *   blank alt text, and for files of a first part that are named twice.
  */
 export function assertTexts(request: EditPostBody): void {
   const texts = textsOf(request);
-  assertShortEnough(texts.map(([, text]) => text));
+  const altTexts = altTextsOf(request);
+  assertShortEnough([...texts, ...altTexts].map(([, text]) => text));
   const blank = texts.filter(([, text]) => text.trim() === '');
   if (blank.length > 0) {
     throw new AppError('empty_body', `${pathsOf(blank)} must not be blank.`, {
@@ -46,13 +70,24 @@ export function assertTexts(request: EditPostBody): void {
   }
 
   const title = request.video?.title ?? '';
-  const broken = [...texts, ['/video/title', title] as const].filter(([, text]) => !isText(text));
-  if (broken.length > 0) {
-    throw new AppError(
-      'invalid_request',
-      `${pathsOf(broken)} must be text: no NUL, no half of a surrogate pair.`,
-      { details: broken.map(([path]) => ({ path, message: 'is not text' })) },
-    );
+  const all = [...texts, ...altTexts, ['/video/title', title] as const];
+  const noText = 'must be text: no NUL, no half of a surrogate pair';
+  refuse(
+    all.filter(([, text]) => !isText(text)),
+    noText,
+  );
+  refuse(
+    altTexts.filter(([, text]) => text.trim() === ''),
+    'must not be blank',
+  );
+}
+
+/** @throws AppError `invalid_request` that names them, if there are any. */
+function refuse(wrong: readonly Located[], message: string): void {
+  if (wrong.length > 0) {
+    throw new AppError('invalid_request', `${pathsOf(wrong)} ${message}.`, {
+      details: wrong.map(([path]) => ({ path, message })),
+    });
   }
 }
 
@@ -60,7 +95,7 @@ export function assertTexts(request: EditPostBody): void {
  * @throws AppError `empty_body` for a post with neither text nor media, `invalid_request` for one with too much text.
  */
 export function assertNotEmpty(
-  { body, thread, overrides }: Omit<PostContent, 'video'>,
+  { body, thread, overrides }: Pick<PostContent, 'body' | 'thread' | 'overrides'>,
   mediaCount: number,
 ): void {
   const texts = [...(body === null ? [] : [body]), ...(thread ?? []), ...Object.values(overrides)];
@@ -73,15 +108,25 @@ export function assertNotEmpty(
 
 type Located = readonly [path: ErrorDetail['path'], text: string];
 
-function textsOf({ body, thread, channel_bodies: overrides }: EditPostBody): Located[] {
+function textsOf(request: EditPostBody): Located[] {
+  const { body, thread, channel_bodies: overrides } = request;
   return [
     ...(body === undefined ? [] : [['/body', body] as const]),
-    ...(thread ?? []).map((text, index) => [`/thread/${index}`, text] as const),
+    ...(thread ?? []).map((part, index) =>
+      typeof part === 'string'
+        ? ([`/thread/${index}`, part] as const)
+        : ([`/thread/${index}/text`, part.text] as const),
+    ),
     ...Object.entries(overrides ?? {}).map(
       ([id, text]) => [`/channel_bodies/${id}`, text] as const,
     ),
   ];
 }
+
+const altTextsOf = (request: EditPostBody): Located[] =>
+  givenFiles(request).flatMap(({ altTexts, at }) =>
+    Object.entries(altTexts ?? {}).map(([id, text]) => [`${at}/alt_texts/${id}`, text] as const),
+  );
 
 const pathsOf = (located: readonly Located[]): string => located.map(([path]) => path).join(', ');
 

@@ -1,31 +1,55 @@
 import { sql } from 'kysely';
 import { MediaFile } from '../../db/entities/media-file.ts';
 import { PostMedia } from '../../db/entities/post-media.ts';
-import type { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
-import type { Quotas } from '../../domain/quotas.ts';
-import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
-import type { EditPostBody } from './schemas.ts';
+import type { MediaFacts } from '../../networks/content-rules.ts';
+import type { GivenFiles } from './given-files.ts';
 
-/** A file of a post, and whether it came by `media_urls`. */
-export type AttachedFile = { readonly file: MediaFile; readonly fromUrl: boolean };
+/** Where a post has a file. */
+export type PlacedFile = {
+  readonly mediaId: string;
+  /** Of the thread, from 0. */
+  readonly part: number;
+  /** Whether it came by `media_urls`. */
+  readonly fromUrl: boolean;
+  /** For this post only; null: the file's own. */
+  readonly altText: string | null;
+};
+
+/** A file as the rules of networks see it. */
+export type FileToValidate = MediaFacts & { readonly id: string; readonly part: number };
+
+/** The facts of placed files, in their order, without those that are not among the found ones. */
+export const factsOf = (
+  placed: readonly PlacedFile[],
+  found: ReadonlyMap<string, MediaFacts>,
+): FileToValidate[] =>
+  placed.flatMap(({ mediaId: id, part, altText }) => {
+    const file = found.get(id);
+    if (!file) {
+      return [];
+    }
+
+    const { name, type, sizeBytes, width, height, durationMs } = file;
+    const facts = { id, name, type, sizeBytes, width, height, durationMs };
+    return [{ ...facts, part, altText: altText ?? file.altText }];
+  });
 
 /**
- * The workspace's files with these ids, in this order, each once, kept from being deleted until the transaction
- * ends: a post never loses a file between the check and the commit.
+ * The workspace's files with these ids, kept from being deleted until the transaction ends: a post never loses a file
+ * between the check and the commit.
  *
  * @throws AppError `invalid_media_ids` that names every id which is malformed, unknown, deleted or of another workspace.
  */
 export async function chooseMedia(
   em: Em,
   workspaceId: string,
-  given: readonly string[],
-): Promise<MediaFile[]> {
-  const ids = [...new Set(given)];
-  const wellFormed = ids.filter(isId);
+  given: readonly Pick<GivenFiles, 'ids' | 'at'>[],
+): Promise<Map<string, MediaFile>> {
+  const wellFormed = [...new Set(given.flatMap(({ ids = [] }) => ids))].filter(isId);
   if (wellFormed.length > 0) {
     await queryPlanned(
       em,
@@ -38,52 +62,89 @@ export async function chooseMedia(
     ? await em.find(MediaFile, { id: { $in: wellFormed }, workspaceId, deletedAt: null })
     : [];
   const byId = new Map(found.map((file) => [file.id, file]));
-  const unknown = ids.filter((id) => !byId.has(id));
-  if (unknown.length > 0) {
-    const message = `No media file of this workspace has the id ${unknown.join(', ')}.`;
-    throw new AppError('invalid_media_ids', message, {
-      details: [{ path: '/media_ids', message }],
-    });
+  const faults = given.flatMap(({ ids = [], at }) => {
+    const unknown = ids.filter((id) => !byId.has(id));
+    const message = `No media file of this workspace has the id ${[...new Set(unknown)].join(', ')}.`;
+    return unknown.length > 0 ? [{ path: `${at}/media_ids`, message }] : [];
+  });
+  if (faults.length > 0) {
+    const sentences = new Set(faults.map(({ message }) => message));
+    throw new AppError('invalid_media_ids', [...sentences].join(' '), { details: faults });
   }
 
-  return ids.flatMap((id) => byId.get(id) ?? []);
+  return byId;
 }
 
-/** Makes these the post's files, in this order. */
+/** The files that a part names by id, each once. */
+export const namedFiles = ({ part, ids = [], altTexts = {} }: GivenFiles): PlacedFile[] =>
+  [...new Set(ids)].map((mediaId) => ({
+    mediaId,
+    part,
+    fromUrl: false,
+    altText: altTexts[mediaId] ?? null,
+  }));
+
+/** Files that came by `media_urls`, which stand after the others of the first part. */
+export const downloadedFiles = (files: readonly Pick<MediaFile, 'id'>[]): PlacedFile[] =>
+  files.map(({ id }) => ({ mediaId: id, part: 0, fromUrl: true, altText: null }));
+
+/**
+ * The files of a new post, in order.
+ *
+ * @throws AppError `invalid_media_ids`
+ */
+export function placeFiles(
+  given: readonly GivenFiles[],
+  downloaded: readonly Pick<MediaFile, 'id'>[],
+): PlacedFile[] {
+  const [first = [], ...later] = given.map(namedFiles);
+  const placed = [...first, ...downloadedFiles(downloaded), ...later.flat()];
+  assertOwnAltTexts(given, placed);
+  return placed;
+}
+
+/** @throws AppError `invalid_media_ids` for an alt text of a file that its part does not have. */
+export function assertOwnAltTexts(
+  given: readonly GivenFiles[],
+  placed: readonly PlacedFile[],
+): void {
+  const faults = given.flatMap(({ part, altTexts = {}, at }) => {
+    const own = new Set(placed.flatMap((file) => (file.part === part ? [file.mediaId] : [])));
+    const stray = Object.keys(altTexts).filter((id) => !own.has(id));
+    const where = part === 0 ? "the post's files" : `the files of part ${part + 1}`;
+    const message = `alt_texts names ${stray.join(', ')}, which is not among ${where}.`;
+    return stray.length > 0 ? [{ path: `${at}/alt_texts`, message }] : [];
+  });
+  if (faults.length > 0) {
+    const sentences = faults.map(({ message }) => message).join(' ');
+    throw new AppError('invalid_media_ids', sentences, { details: faults });
+  }
+}
+
+/** Makes these the post's files, in this order. A part has each of its files once. */
 export async function attachMedia(
   em: Em,
   workspaceId: string,
   postId: string,
-  attached: readonly AttachedFile[],
+  placed: readonly PlacedFile[],
 ): Promise<void> {
   await em.nativeDelete(PostMedia, { postId, workspaceId });
   const seen = new Set<string>();
-  for (const { file, fromUrl } of attached) {
-    if (!seen.has(file.id)) {
-      em.create(PostMedia, {
-        workspaceId,
-        postId,
-        mediaId: file.id,
-        position: seen.size,
-        fromUrl,
-      });
-      seen.add(file.id);
+  for (const file of placed) {
+    const key = `${file.part} ${file.mediaId}`;
+    if (!seen.has(key)) {
+      em.create(PostMedia, { workspaceId, postId, position: seen.size, ...file });
+      seen.add(key);
     }
   }
 }
 
-export type EditedMedia = {
-  readonly files: readonly MediaFile[];
-  /** Names of files that the post had, and that were deleted from the library. */
-  readonly deleted: readonly string[];
-};
+/** How many bytes the alt texts take that files have for their post only. */
+export const altTextBytes = (placed: readonly Pick<PlacedFile, 'altText'>[]): number =>
+  placed.reduce((sum, { altText }) => sum + Buffer.byteLength(altText ?? ''), 0);
 
-type PostFile = {
-  readonly media_id: string;
-  readonly from_url: boolean;
-  readonly name: string;
-  readonly is_deleted: boolean;
-};
+/** A file that a post has, perhaps one that was deleted from the library. */
+export type PostFile = PlacedFile & { readonly name: string; readonly isDeleted: boolean };
 
 /** Reads a post's files in their order, and keeps them from being deleted until the transaction ends. */
 export const lockPostMedia = (
@@ -93,74 +154,8 @@ export const lockPostMedia = (
   query(
     em,
     sql<PostFile>`
-      select pm.media_id, pm.from_url, m.name, m.deleted_at is not null as is_deleted
+      select pm.media_id as "mediaId", pm.part, pm.from_url as "fromUrl", pm.alt_text as "altText", m.name,
+        m.deleted_at is not null as "isDeleted"
       from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
       where pm.post_id = ${postId} and pm.workspace_id = ${workspaceId} order by pm.position for share of m`,
   );
-
-/**
- * The post's files after an edit, attached to it. `media_ids` replaces those that came by id and `media_urls` those
- * that came by URL; what is not sent stays.
- *
- * @throws AppError `invalid_media_ids`, `quota_exceeded`
- */
-export async function editMedia(
-  em: Em,
-  post: Post,
-  {
-    request,
-    downloaded,
-    quotas,
-  }: {
-    readonly request: EditPostBody;
-    readonly downloaded: MediaToInsert;
-    readonly quotas: Quotas;
-  },
-  now: Date,
-): Promise<EditedMedia> {
-  const { id: postId, workspaceId } = post;
-  const { media_ids: ids, media_urls: urls } = request;
-  const rows = await lockPostMedia(em, { workspaceId, postId });
-  const stay = rows.filter((row) => (row.from_url ? urls : ids) === undefined);
-  const storedIds = (fromUrl: boolean): string[] =>
-    stay.filter((row) => row.from_url === fromUrl && !row.is_deleted).map((row) => row.media_id);
-  const choose = async (given: readonly string[], fromUrl: boolean): Promise<AttachedFile[]> =>
-    (await chooseMedia(em, workspaceId, given)).map((file) => ({ file, fromUrl }));
-  const attached = [
-    ...(await choose(ids === undefined ? storedIds(false) : (ids ?? []), false)),
-    ...(await choose(storedIds(true), true)),
-    ...(await insertMedia(em, { workspaceId, quotas }, downloaded, now)).map((file) => ({
-      file,
-      fromUrl: true,
-    })),
-  ];
-  if (ids !== undefined || urls !== undefined) {
-    await em.flush();
-    await attachMedia(em, workspaceId, postId, attached);
-  }
-
-  return {
-    files: attached.map(({ file }) => file),
-    deleted: stay.filter((row) => row.is_deleted).map(({ name }) => name),
-  };
-}
-
-/**
- * For the warning of a draft; a post that is to be scheduled is refused instead, since it would go out without them.
- *
- * @throws AppError `invalid_media_ids`
- */
-export function assertNoneDeleted({ deleted }: EditedMedia, isScheduled: boolean): string | null {
-  if (deleted.length === 0) {
-    return null;
-  }
-
-  const message = `Files of this post were deleted: ${deleted.join(', ')}. Send media_ids and media_urls anew.`;
-  if (isScheduled) {
-    throw new AppError('invalid_media_ids', message, {
-      details: [{ path: '/media_ids', message }],
-    });
-  }
-
-  return message;
-}

@@ -66,7 +66,7 @@ export async function retryPost(
 /** A retry must not send less than the post was. */
 async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
   const files = await lockPostMedia(em, scope);
-  const missing = files.filter((file) => file.is_deleted);
+  const missing = files.filter((file) => file.isDeleted);
   if (missing.length > 0) {
     throw nothingToRetry(
       `Files of this post were deleted: ${missing.map(({ name }) => name).join(', ')}. Make a new post.`,

@@ -1,4 +1,5 @@
 import {
+  anyFields,
   count,
   dateTime,
   fields,
@@ -9,11 +10,13 @@ import {
   oneOf,
   record,
   text,
+  textOrFields,
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
 import { channelStatuses, postStatuses } from '../../domain/post-status.ts';
 import { postSchema, videoFields } from '../../domain/post-view.ts';
+import { longestAltText } from '../media/alt-text.ts';
 import { bodyTruncated } from './cut-texts.ts';
 
 export const postAnswer = record({ post: postSchema });
@@ -72,21 +75,41 @@ export const longestTexts = 300_000;
 
 const postText = { ...text, maxLength: longestText };
 
+const mediaIds = { ...listOf(text), maxItems: 100 };
+const altTexts = { ...mapOf({ ...text, maxLength: longestAltText }), maxProperties: 100 };
+
 /** Ids and texts are validated by the use case, which has a code of its own for each of them. */
 const postFields = {
   body: { ...postText, description: 'Text of a single post.' },
   thread: {
-    ...listOf(postText),
+    ...listOf(
+      textOrFields(
+        { maxLength: longestText },
+        {
+          media_ids: { ...mediaIds, description: 'Files of this part, in order.' },
+          alt_texts: {
+            ...altTexts,
+            description: 'By media id: the alt text of a file of this part, for this post only.',
+          },
+        },
+      ),
+    ),
     minItems: 1,
     maxItems: 25,
     description:
-      'Posts of a thread, in order. Takes precedence over `body`. All texts of a post, those of channels too, have 300,000 characters at most.',
+      'Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`. All texts of a post, those of channels too, have 300,000 characters at most.',
   },
   channel_ids: { ...listOf(text), maxItems: 100 },
   channel_bodies: {
     ...mapOf(postText),
     maxProperties: 100,
     description: 'By channel id: the text for that channel instead; a single post.',
+  },
+  channel_options: {
+    ...mapOf(anyFields),
+    maxProperties: 100,
+    description:
+      "By channel id: what is to be otherwise on that channel, over the channel's own defaults. `GET /networks` has the schema of each network's options.",
   },
   scheduled_at: {
     ...nullable(text),
@@ -97,9 +120,14 @@ const postFields = {
     description: 'Publish this many minutes from now; wins over `scheduled_at`.',
   },
   media_ids: {
-    ...listOf(text),
-    maxItems: 100,
-    description: 'Files of the media library, in order. A thread has them on its first post.',
+    ...mediaIds,
+    description:
+      'Files of the media library, in order. A thread has them on its first part, unless that names its own.',
+  },
+  alt_texts: {
+    ...altTexts,
+    description:
+      "By media id: what is to be seen on a file of the post, or of its thread's first part, for this post only. Other files have the alt text that the library has of them.",
   },
   media_urls: {
     ...listOf(text),
@@ -132,7 +160,9 @@ export const editPostSchema = fields({
   ...postFields,
   thread: nullable(postFields.thread),
   channel_bodies: nullable(postFields.channel_bodies),
+  channel_options: nullable(postFields.channel_options),
   media_ids: nullable(postFields.media_ids),
+  alt_texts: nullable(postFields.alt_texts),
   video: nullable(postFields.video),
   scheduled_at: {
     ...nullable(text),

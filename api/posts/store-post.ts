@@ -14,7 +14,8 @@ import {
 import type { ChosenChannel } from './choose-channels.ts';
 import { claimKey, KeyTakenError } from './idempotency.ts';
 import { textBytes, type PostContent } from './post-content.ts';
-import { attachMedia, chooseMedia, type AttachedFile } from './post-media.ts';
+import { countNamed, type GivenFiles } from './given-files.ts';
+import { altTextBytes, attachMedia, chooseMedia, factsOf, placeFiles } from './post-media.ts';
 import {
   assertPublishable,
   channelWarning,
@@ -28,7 +29,7 @@ export type NewPost = {
   /** Null: a draft. */
   readonly dueAt: Date | null;
   readonly content: PostContent;
-  readonly mediaIds: readonly string[];
+  readonly media: readonly GivenFiles[];
   /** The idempotency key, if one was sent, and the request's fingerprint. */
   readonly key: string | undefined;
   readonly print: string;
@@ -53,34 +54,32 @@ export async function storePost(
   const now = deps.now();
   const { workspaceId } = owner;
   const store = async (em: Em, recounts: boolean): Promise<void> => {
-    const attached: AttachedFile[] = [
-      ...(await chooseMedia(em, workspaceId, post.mediaIds)).map((file) => ({
-        file,
-        fromUrl: false,
-      })),
-      ...(await insertMedia(em, owner, downloaded, now)).map((file) => ({
-        file,
-        fromUrl: true,
-      })),
-    ];
-    const files = attached.map(({ file }) => file);
+    const found = await chooseMedia(em, workspaceId, post.media);
+    const inserted = await insertMedia(em, owner, downloaded, now);
+    for (const file of inserted) {
+      found.set(file.id, file);
+    }
+
+    const placed = placeFiles(post.media, inserted);
+    const files = factsOf(placed, found);
     const validations = validateContent(deps.rules, channels, post.content, files);
     if (post.dueAt) {
       assertPublishable(validations);
     }
 
-    await insertPost(em, owner, post, { validations, now, recounts });
+    const altBytes = altTextBytes(placed);
+    await insertPost(em, owner, post, { validations, now, recounts, altBytes });
     if (post.key !== undefined) {
       await claimKey(em, { workspaceId, key: post.key, print: post.print, postId: post.id }, now);
     }
 
-    if (attached.length > 0) {
-      await attachMedia(em, workspaceId, post.id, attached);
+    if (placed.length > 0) {
+      await attachMedia(em, workspaceId, post.id, placed);
     }
   };
   // Without key and files it is one statement, and needs no transaction around it. Most posts are stored so.
   const isOneStatement =
-    post.key === undefined && post.mediaIds.length + downloaded.files.length === 0;
+    post.key === undefined && countNamed(post.media) + downloaded.files.length === 0;
   try {
     await withRecount((recounts) => {
       const em = deps.orm.em.fork();
@@ -107,12 +106,19 @@ async function insertPost(
     validations,
     now,
     recounts,
-  }: { validations: readonly ChannelValidation[]; now: Date; recounts: boolean },
+    altBytes,
+  }: {
+    readonly validations: readonly ChannelValidation[];
+    readonly now: Date;
+    readonly recounts: boolean;
+    /** Of the alt texts that files have for this post only. */
+    readonly altBytes: number;
+  },
 ): Promise<void> {
   const change = {
     scheduled: post.dueAt ? 1 : 0,
     drafts: post.dueAt ? 0 : 1,
-    text_bytes: textBytes(post.content),
+    text_bytes: textBytes(post.content) + altBytes,
   };
   if (recounts) {
     await divideAnew(em, owner, post.id, change);
@@ -151,13 +157,14 @@ function channelRows({ content }: NewPost, validations: readonly ChannelValidati
     channel_id: validation.channel.id,
     position,
     body: content.overrides[validation.channel.id] ?? null,
+    options: content.options[validation.channel.id] ?? null,
     warning: channelWarning(validation),
   }));
   return sql`
-    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, status, warning)
-    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, p.status, c.warning
+    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, options, status, warning)
+    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, c.options, p.status, c.warning
     from post p, jsonb_to_recordset(${JSON.stringify(channels)}::jsonb)
-      as c(id uuid, channel_id uuid, position int, body text, warning text)`;
+      as c(id uuid, channel_id uuid, position int, body text, options jsonb, warning text)`;
 }
 
 const json = (value: object | null): string | null =>

@@ -1,8 +1,10 @@
 import { AppError } from '../../domain/errors.ts';
+import { filesOfParts } from '../../domain/files-of-parts.ts';
 import { textsForChannel } from '../../domain/texts.ts';
-import type { MediaFacts, Rules, ValidationResult } from '../../networks/content-rules.ts';
-import type { ChosenChannel } from './choose-channels.ts';
+import type { Rules, ValidationResult } from '../../networks/content-rules.ts';
+import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './post-content.ts';
+import type { FileToValidate } from './post-media.ts';
 
 /** What a channel's network says of a post. */
 export type ChannelValidation = ValidationResult & { readonly channel: ChosenChannel };
@@ -12,7 +14,7 @@ export function validateContent(
   rules: Readonly<Record<string, Rules>>,
   channels: readonly ChosenChannel[],
   content: PostContent,
-  media: readonly MediaFacts[],
+  files: readonly FileToValidate[],
 ): ChannelValidation[] {
   // Channels that have the same network, settings and text are validated once: a hundred may share a long one.
   const known = new Map<string, ValidationResult>();
@@ -25,11 +27,12 @@ export function validateContent(
 
     const override = content.overrides[channel.id] ?? null;
     const texts = textsForChannel(content, override, network.threads);
-    const alike = JSON.stringify([channel.platform, channel.settings, override]);
+    const options = { ...channel.options, ...content.options[channel.id] };
+    const alike = JSON.stringify([channel.platform, channel.settings, override, options]);
     const result =
       known.get(alike) ??
       network.validate(
-        { texts, media: [media], video: content.video, options: {} },
+        { texts, media: filesOfParts(files, texts.length), video: content.video, options },
         channel.settings,
       );
     known.set(alike, result);
@@ -64,7 +67,7 @@ export function assertPublishable(validations: readonly ChannelValidation[]): vo
 export function warningFor(validations: readonly ChannelValidation[]): string | null {
   const lost = validations
     .filter(({ channel }) => channel.state === 'needs_reconnect')
-    .map(({ channel }) => `${nameOf(channel)} needs reconnecting.`);
+    .map(({ channel }) => `${nameOfChannel(channel)} needs reconnecting.`);
   return [...faultsOf(validations), ...lost].join(' ') || null;
 }
 
@@ -74,8 +77,5 @@ export const channelWarning = ({ warnings }: ChannelValidation): string | null =
 
 const faultsOf = (validations: readonly ChannelValidation[]): string[] =>
   validations.flatMap(({ channel, errors }) =>
-    errors.map((error) => `${nameOf(channel)}: ${error}`),
+    errors.map((error) => `${nameOfChannel(channel)}: ${error}`),
   );
-
-const nameOf = ({ platform, handle, id }: ChosenChannel): string =>
-  `${platform} channel ${handle} (${id})`;

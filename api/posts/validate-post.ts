@@ -1,12 +1,14 @@
-import type { ValidationResult } from '../../networks/content-rules.ts';
+import type { MediaFacts, ValidationResult } from '../../networks/content-rules.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import { assertMediaQuota } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
-import { assertChosen, chooseChannels } from './choose-channels.ts';
+import { assertForChosen } from './channel-options.ts';
+import { chooseChannels } from './choose-channels.ts';
+import { countNamed, givenFiles } from './given-files.ts';
 import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
-import { chooseMedia } from './post-media.ts';
+import { chooseMedia, factsOf, placeFiles } from './post-media.ts';
 import type { Validated, ValidatedChannel, ValidatePostBody } from './schemas.ts';
 import { validateContent, type ChannelValidation } from './validate-content.ts';
 
@@ -24,23 +26,25 @@ export async function validatePost(
   signal?: AbortSignal,
 ): Promise<Validated> {
   const { workspaceId } = owner;
-  const { media_ids: mediaIds = [], media_urls: mediaUrls = [] } = request;
+  const { media_urls: mediaUrls = [] } = request;
   assertTexts(request);
   const content = contentOf(request);
-  assertNotEmpty(content, mediaIds.length + mediaUrls.length);
+  const given = givenFiles(request);
+  assertNotEmpty(content, countNamed(given) + mediaUrls.length);
   dueTime(request, deps.now());
   const em = deps.orm.em.fork();
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
-  assertChosen(
-    channels.map(({ id }) => id),
-    content.overrides,
-  );
-  const chosen = await chooseMedia(em, workspaceId, mediaIds);
+  await assertForChosen(deps.rules, channels, request);
+  const found = new Map<string, MediaFacts>(await chooseMedia(em, workspaceId, given));
   const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);
   await downloaded.removeUnclaimed();
   await assertMediaQuota(em, owner, downloaded.files);
-  const media = [...chosen, ...downloaded.files];
-  const validated = validateContent(deps.rules, channels, content, media).map(present);
+  for (const file of downloaded.files) {
+    found.set(file.id, file);
+  }
+
+  const files = factsOf(placeFiles(given, downloaded.files), found);
+  const validated = validateContent(deps.rules, channels, content, files).map(present);
   return { valid: validated.every(({ errors }) => errors.length === 0), channels: validated };
 }
 

@@ -28,6 +28,7 @@ const requestErrors: readonly ErrorCode[] = [
   'invalid_request',
   'empty_body',
   'invalid_channel_ids',
+  'invalid_channel_options',
   'invalid_scheduled_at',
   'invalid_media_ids',
   'invalid_media_url',
@@ -118,7 +119,7 @@ export const editCall = (deps: ApiDeps): Route =>
     tag: 'Posts',
     summary: 'Edit or reschedule a draft or a scheduled post',
     description:
-      'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `media_ids` and `video`. A channel that has the post already, or may have it, stays.',
+      'Only the fields that are sent change, each as a whole; null clears `thread`, `channel_bodies`, `channel_options`, `media_ids`, `alt_texts` and `video`. `thread` replaces the files of its later parts too. A channel that has the post already, or may have it, stays.',
     body: editPostSchema,
     bodyExamples: edits,
     answers: {
@@ -132,6 +133,7 @@ export const editCall = (deps: ApiDeps): Route =>
       'invalid_request',
       'empty_body',
       'invalid_channel_ids',
+      'invalid_channel_options',
       'invalid_scheduled_at',
       'invalid_media_ids',
       'invalid_media_url',

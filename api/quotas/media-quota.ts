@@ -1,11 +1,9 @@
-import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
-import { countMedia } from '../../db/quota-use.ts';
+import { countMedia, lockLibrary } from '../../db/quota-use.ts';
 import { quotaExceeded } from '../../domain/quotas.ts';
 import type { QuotaOwner } from './post-quota.ts';
 
-type Sized = { readonly sizeBytes: number };
+type Sized = { readonly sizeBytes: number; readonly altText: string | null };
 
 /** Refuses files that do not fit into the library, and that are not to be stored. @throws AppError `quota_exceeded` */
 export async function assertMediaQuota(
@@ -30,17 +28,35 @@ export async function reserveMediaQuota(
   files: readonly Sized[],
 ): Promise<void> {
   if (files.length > 0) {
-    await query(
-      em,
-      sql`select 1 from workspaces where id = ${owner.workspaceId} for no key update`,
-    );
+    await lockLibrary(em, owner.workspaceId);
     // A statement of its own: it sees what was committed while we waited for the lock.
     await assertFits(em, owner, { files: files.length, bytes: sizeOf(files) });
   }
 }
 
 const sizeOf = (files: readonly Sized[]): number =>
-  files.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
+  files.reduce((bytes, { sizeBytes, altText }) => bytes + sizeBytes + bytesOfAltText(altText), 0);
+
+const bytesOfAltText = (text: string | null): number => Buffer.byteLength(text ?? '');
+
+/**
+ * Makes sure that a longer alt text fits into the library, as `reserveMediaQuota` does for files. What does not grow is
+ * never refused.
+ *
+ * @throws AppError `quota_exceeded`
+ */
+export async function reserveAltText(
+  em: Em,
+  { workspaceId, quotas }: QuotaOwner,
+  before: string | null,
+  after: string | null,
+): Promise<void> {
+  const more = bytesOfAltText(after) - bytesOfAltText(before);
+  const used = more > 0 ? (await countMedia(em, workspaceId)).media_bytes : 0;
+  if (used + more > quotas.media_bytes) {
+    throw quotaExceeded('media_bytes', quotas.media_bytes, used);
+  }
+}
 
 /**
  * @param underWay How many bytes of the workspace's other files are still coming.

@@ -32,13 +32,28 @@ const refused = (kind: IsolationCase['kind'], ask: IsolationCase['ask']): Isolat
   ask,
 });
 
-/** The three lists of ids that a new or an edited post takes. */
+/** The places of ids in a new or an edited post. */
 const postFields = (route: string, request: (body: object, mine: Owned) => Ask) => ({
   [`${route} /channel_ids`]: refused('channel', (id, mine) =>
     request({ body: 'x', channel_ids: [mine.channel, id] }, mine),
   ),
   [`${route} /channel_bodies`]: refused('channel', (id, mine) =>
     request({ body: 'x', channel_ids: [mine.channel], channel_bodies: { [id]: 'y' } }, mine),
+  ),
+  [`${route} /channel_options`]: refused('channel', (id, mine) =>
+    request({ body: 'x', channel_ids: [mine.channel], channel_options: { [id]: {} } }, mine),
+  ),
+  [`${route} /alt_texts`]: refused('media', (id, mine) =>
+    request({ body: 'x', media_ids: [mine.media], alt_texts: { [id]: 'y' } }, mine),
+  ),
+  [`${route} /thread/*/media_ids`]: refused('media', (id, mine) =>
+    request({ thread: ['x', { text: 'y', media_ids: [mine.media, id] }] }, mine),
+  ),
+  [`${route} /thread/*/alt_texts`]: refused('media', (id, mine) =>
+    request(
+      { thread: ['x', { text: 'y', media_ids: [mine.media], alt_texts: { [id]: 'z' } }] },
+      mine,
+    ),
   ),
   [`${route} /media_ids`]: refused('media', (id, mine) =>
     request({ body: 'x', media_ids: [mine.media, id] }, mine),
@@ -82,7 +97,17 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     path: `/posts/${mine.draft}`,
     body,
   })),
+  'get /channels/{id} {id}': inPath('channel', 'GET', (id) => `/channels/${id}`),
+  'patch /channels/{id} {id}': inPath('channel', 'PATCH', (id) => `/channels/${id}`, {
+    options: { language: 'en' },
+  }),
+  'get /networks ?channel_id': {
+    kind: 'channel',
+    status: 400,
+    ask: (id) => ({ method: 'GET', path: `/networks?channel_id=${id}` }),
+  },
   'get /media/{id} {id}': inPath('media', 'GET', (id) => `/media/${id}`),
+  'patch /media/{id} {id}': inPath('media', 'PATCH', (id) => `/media/${id}`, { name: 'Mine' }),
   'delete /media/{id} {id}': inPath('media', 'DELETE', (id) => `/media/${id}`),
   'get /analytics ?post_id': {
     kind: 'failed',

@@ -37,7 +37,7 @@ const learnt = ({ status, body }: Reply, id: string): [number, string] => [
 ];
 
 /** A path parameter, a query parameter or a field of a body by which a caller names a thing of a workspace. */
-const namesAThing = /(?:^|_)ids?$|^channel_bodies$|^cursor$/v;
+const namesAThing = /(?:^|_)ids?$|^channel_(?:bodies|options)$|^alt_texts$|^cursor$/v;
 
 type BodySchema = {
   readonly format?: string;

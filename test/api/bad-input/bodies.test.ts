@@ -8,7 +8,7 @@ import { rawCall } from '../../support/raw-call.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 import { silentPort, type Owned } from '../owned.ts';
 import { allAreRefused, type BadCall } from './refuse.ts';
-import { documents } from './wrong-values.ts';
+import { documents } from './documents.ts';
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 

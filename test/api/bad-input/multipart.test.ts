@@ -29,6 +29,22 @@ const wrong: Readonly<Record<string, readonly [string, string, string]>> = {
   ],
   'with an unknown field': [body(field('title'), file), 'invalid_request', '/title'],
   'with two names': [body(field('name'), field('name'), file), 'invalid_request', '/name'],
+  'with two alt texts': [
+    body(field('alt_text'), field('alt_text'), file),
+    'invalid_request',
+    '/alt_text',
+  ],
+  'with a blank alt text': [
+    body(`${field('alt_text').slice(0, -1)} \n`, file),
+    'invalid_request',
+    '/alt_text',
+  ],
+  'with an alt text of NUL': [body(`${field('alt_text')}\0`, file), 'invalid_request', '/alt_text'],
+  'with an alt text that is too long': [
+    body(field('alt_text') + 'x'.repeat(5000), file),
+    'invalid_request',
+    '/alt_text',
+  ],
   'that ends before its end': [`--b\r\n${file}`, 'invalid_request', ''],
   'with three files': [body(file, file, file), 'invalid_request', ''],
   'with more fields than an upload has': [

@@ -240,7 +240,7 @@ const paths = [
   '/posts.json',
   '/me/',
   '/me/x',
-  '/channels/x',
+  '/networks/x',
   '/analytics/x',
   '/webhooks/',
   '/constructor',

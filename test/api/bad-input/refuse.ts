@@ -24,6 +24,7 @@ export const statuses = {
   invalid_request: 400,
   empty_body: 400,
   invalid_channel_ids: 400,
+  invalid_channel_options: 400,
   invalid_scheduled_at: 400,
   no_channels: 400,
   invalid_content: 400,
@@ -97,3 +98,10 @@ function faultsOf(bad: BadCall, { status, headers, body }: Reply): string[] {
   const got = `${status} ${JSON.stringify(body).slice(0, 200)}`;
   return sound ? [] : [`${bad.method} ${bad.path} (${bad.title}): ${got} instead of ${wanted}`];
 }
+
+/** The calls that take the fields of a post. */
+export const onPosts = ({ draft }: Owned): readonly (readonly [string, string])[] => [
+  ['POST', '/posts'],
+  ['POST', '/posts/validate'],
+  ['PATCH', `/posts/${draft}`],
+];

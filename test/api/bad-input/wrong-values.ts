@@ -21,7 +21,14 @@ const many = (count: number, value: unknown): unknown[] =>
   Array.from({ length: count }, () => value);
 
 /** Null clears these when a post is edited. */
-export const clearable = ['thread', 'channel_bodies', 'media_ids', 'video'];
+export const clearable = [
+  'thread',
+  'channel_bodies',
+  'channel_options',
+  'media_ids',
+  'alt_texts',
+  'video',
+];
 
 /** Wrong in a new post, in an edit and in a validation alike. */
 export const posts: readonly BadField[] = [
@@ -29,7 +36,30 @@ export const posts: readonly BadField[] = [
   ...each('body', blanks, { code: 'empty_body' }),
   ...each('body', noText),
   ...each('thread', ['x', 1, true, {}, { 0: 'x', length: 1 }, [], many(26, 'x')]),
-  ...each('thread', [[1], [null], [['x']], [{}], [true]], { place: '/thread/0' }),
+  ...each('thread', [[1], [null], [['x']], [true]], { place: '/thread/0' }),
+  ...each(
+    'thread',
+    [[{}], [{ text: 1 }], [{ text: null }], [{ text: ['x'] }], [{ media_ids: [] }]],
+    {
+      place: '/thread/0/text',
+    },
+  ),
+  ...each('thread', [[{ text: 'a', colour: 1 }]], { place: '/thread/0/colour' }),
+  ...each(
+    'thread',
+    ['x', 1, null, {}, many(101, 'x')].map((ids) => [{ text: 'a', media_ids: ids }]),
+    { place: '/thread/0/media_ids' },
+  ),
+  ...each(
+    'thread',
+    ['x', 1, null, []].map((texts) => [{ text: 'a', alt_texts: texts }]),
+    { place: '/thread/0/alt_texts' },
+  ),
+  ...each(
+    'thread',
+    blanks.map((blank) => ['a', { text: blank }]),
+    { code: 'empty_body', place: '/thread/1/text' },
+  ),
   ...each(
     'thread',
     blanks.map((blank) => ['a', blank]),
@@ -46,6 +76,16 @@ export const posts: readonly BadField[] = [
   ...each('channel_bodies', [{ a: 1 }, { a: null }, { a: [] }, { a: {} }], {
     place: '/channel_bodies/a',
   }),
+  ...each('channel_options', ['x', 1, true, [], ['x']]),
+  ...each('channel_options', [{ a: 1 }, { a: null }, { a: 'x' }, { a: [] }], {
+    place: '/channel_options/a',
+  }),
+  ...each('alt_texts', ['x', 1, true, [], ['x']]),
+  ...each(
+    'alt_texts',
+    [1, null, {}, 'x'.repeat(5001), ...blanks, ...noText].map((text) => ({ a: text })),
+    { place: '/alt_texts/a' },
+  ),
   ...each('scheduled_at', [0, 1_900_000_000, true, {}, []]),
   ...each('schedule_in_minutes', ['5', '', true, [], {}, [5]]),
   ...each('media_ids', ['x', 1, true, {}]),
@@ -158,6 +198,14 @@ export const times = (): readonly BadField[] => {
   ];
 };
 
+/** Wrong in an edit of a file. */
+export const files: readonly BadField[] = [
+  ...each('alt_text', [1, true, [], {}, 'x'.repeat(5001), ...blanks, ...noText]),
+  ...each('name', [1, true, [], {}, null, '', 'x'.repeat(256), ...noText]),
+  ...each('type', ['image/png']),
+  ...each('constructor', [{}]),
+];
+
 /** Wrong in a new endpoint and in an edit alike. */
 export const webhooks: readonly BadField[] = [
   ...each('url', [1, true, [], {}, null]),
@@ -197,58 +245,4 @@ export const webhooks: readonly BadField[] = [
   ...each('colour', ['red']),
   ...each('created_at', ['2026-01-01T00:00:00Z']),
   ...each('constructor', [{}]),
-];
-
-/** Not JSON, or not an object, or an object with names that JavaScript would trip over. */
-export const documents: readonly (readonly [title: string, body: string])[] = [
-  ['nothing', ''],
-  ['white space', ' \n\t'],
-  ['null', 'null'],
-  ['true', 'true'],
-  ['a text', '"body"'],
-  ['a number', '1'],
-  ['a list', '[]'],
-  ['a list of an object', '[{"body":"x"}]'],
-  ['a brace', '{'],
-  ['half an object', '{"body":'],
-  ['a bracket too many', '{}]'],
-  ['single quotes', `{'body':'x'}`],
-  ['no quotes', '{body:"x"}'],
-  ['a comment', '{/* */}'],
-  ['a line comment', '{} // {}'],
-  ['a comma too many', '{"body":"x",}'],
-  ['two documents', '{}{}'],
-  ['a byte order mark in the middle', '{\ufeff}'],
-  ['NaN', '{"x":NaN}'],
-  ['-Infinity', '{"x":-Infinity}'],
-  ['a hexadecimal number', '{"x":0x10}'],
-  ['a leading zero', '{"x":01}'],
-  ['a plus', '{"x":+1}'],
-  ['a bare point', '{"x":.5}'],
-  ['undefined', '{"x":undefined}'],
-  ['a line end inside of a text', '{"x":"a\nb"}'],
-  ['NUL inside of a text', '{"x":"a\0b"}'],
-  ['a broken escape', String.raw`{"x":"\x41"}`],
-  ['half an escape', String.raw`{"x":"\u00"}`],
-  ['a form', 'body=x&url=y'],
-  ['XML', '<post><body>x</body></post>'],
-  ['an unknown field', '{"colour":"red"}'],
-  ['an empty name', '{"":1}'],
-  ['a name of NUL', String.raw`{"\u0000":1}`],
-  ['a name of half a surrogate pair', String.raw`{"\ud800":1}`],
-  ['__proto__', '{"__proto__":{"body":"x"}}'],
-  ['__proto__ that is null', '{"__proto__":null}'],
-  ['an escaped __proto__', String.raw`{"\u005f_proto__":{"body":"x"}}`],
-  ['constructor', '{"constructor":{"prototype":{"body":"x"}}}'],
-  ['prototype', '{"prototype":{}}'],
-  ['toString', '{"toString":"x"}'],
-  ['hasOwnProperty', '{"hasOwnProperty":1}'],
-  ['valueOf', '{"valueOf":1}'],
-  ['__defineGetter__', '{"__defineGetter__":1}'],
-  ['an unknown field twice', '{"x":1,"x":2}'],
-  ['lists in lists, 100,000 deep', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
-  ['lists that never end', `{"x":${'['.repeat(100_000)}`],
-  ['objects in objects, deep', `{"x":${'{"x":'.repeat(50_000)}1${'}'.repeat(50_000)}}`],
-  ['a number of 100,000 digits', `{"x":${'9'.repeat(100_000)}}`],
-  ['10,000 unknown fields', JSON.stringify(Object.fromEntries(Array(10_000).fill(0).entries()))],
 ];

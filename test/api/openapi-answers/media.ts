@@ -17,6 +17,11 @@ export async function media(punctual: Punctual, { client, media: id, channel }: 
   look('get /media', await client.get('/media'));
   look('get /media/{id}', await client.get(`/media/${id}`));
 
+  const edit = (to: string, body: object) => client.patch(`/media/${to}`, body);
+  look('patch /media/{id}', await edit(id, { alt_text: 'A cat.' }));
+  look('patch /media/{id}', await edit(id, { alt_text: ' ' }));
+  look('patch /media/{id}', await edit(crypto.randomUUID(), { alt_text: 'A cat.' }));
+
   const time = { channel_ids: [channel], schedule_in_minutes: 60 };
   const user = await client.post('/posts', { body: 'With a cat.', media_ids: [id], ...time });
   look('delete /media/{id}', await client.delete(`/media/${id}`));

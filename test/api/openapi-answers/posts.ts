@@ -5,7 +5,7 @@ const unknown = crypto.randomUUID();
 
 /** Every answer of the calls on posts that has a reason of its own. */
 export async function posts(owned: Owned, look: Look) {
-  const { client, channel, draft, scheduled, failed } = owned;
+  const { client, channel, draft, scheduled, failed, media } = owned;
   const create = async (body: object, headers = {}): Promise<void> =>
     look('post /posts', await client.post('/posts', body, headers));
   const once = { 'idempotency-key': 'once' };
@@ -13,12 +13,16 @@ export async function posts(owned: Owned, look: Look) {
   await create({ body: 'Hello.' }, once);
   await create({ body: 'Another.' }, once);
   await create({ thread: ['One.', 'Two.'], video: { title: 'Live', privacy: 'unlisted' } });
+  const part = { text: 'Two.', media_ids: [media], alt_texts: { [media]: 'A cat.' } };
+  const options = { channel_ids: [channel], channel_options: { [channel]: { language: 'en' } } };
+  await create({ thread: ['One.', part], ...options });
 
   const time = { channel_ids: [channel], schedule_in_minutes: 60 };
   const refused = [
     { bdy: 'Hello.' },
     { channel_ids: [channel] },
     { body: 'Hello.', channel_ids: ['42'] },
+    { body: 'Hello.', channel_ids: [channel], channel_options: { [channel]: { nothing: 1 } } },
     { body: 'Hello.', ...time, schedule_in_minutes: -1 },
     { body: 'Hello.', media_ids: ['42'] },
     { body: 'Hello.', media_urls: ['http://example.com/cat.jpg'] },

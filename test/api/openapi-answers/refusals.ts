@@ -9,6 +9,7 @@ import { newClient, type Client } from '../../support/client.ts';
 import { testLog } from '../../support/temporal.ts';
 import type { Contract } from '../../support/contract.ts';
 import { rawCall } from '../../support/raw-call.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 import { upload } from '../../support/media-library.ts';
 import { limit } from '../quotas/limited.ts';
 import { filled, json, type Look } from './look.ts';
@@ -66,12 +67,14 @@ export async function withoutPlan({ orm }: Punctual, client: Client, look: Look)
 /** A workspace that may have nothing more. */
 export async function whenFull(punctual: Punctual, client: Client, look: Look): Promise<void> {
   const draft = (await client.post('/posts', { body: 'Hello.' })).body.post.id;
-  await limit(punctual, client, { drafts: 0, text_bytes: 0, files: 0 });
+  const file = await storeMedia(punctual, client.workspaceId);
+  await limit(punctual, client, { drafts: 0, text_bytes: 0, files: 0, media_bytes: 0 });
   const withFile = { body: 'Hello.', media_urls: ['https://8.8.8.8/cat.png'] };
   look('post /posts', await client.post('/posts', { body: 'Hello.' }));
   look('post /posts/validate', await client.post('/posts/validate', withFile));
   look('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Hello there.' }));
   look('post /media', await upload(punctual, client, { bytes: Buffer.from('not read') }));
+  look('patch /media/{id}', await client.patch(`/media/${file}`, { alt_text: 'A cat.' }));
 }
 
 /** A database that is not as it should be, and one that is not there. */

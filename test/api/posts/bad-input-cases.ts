@@ -74,6 +74,8 @@ const types: BadInput[] = [
     Array.from({ length: 101 }, () => 'x'),
   ),
   ...['x', null, [], 1].map((value) => wrong('channel_bodies', value)),
+  ...['x', null, [], 1].map((value) => wrong('channel_options', value)),
+  ...['x', null, [], 1].map((value) => wrong('alt_texts', value)),
   wrong('channel_bodies', { a: 1 }, '/channel_bodies/a'),
   wrong('channel_bodies', { 'a/b~c': null }, '/channel_bodies/a~1b~0c'),
   ...[1_900_000_000, true, {}, []].map((value) => wrong('scheduled_at', value)),

@@ -37,6 +37,7 @@ test('a post without a time is a draft, and its answer is the whole post', async
     retry_at: null,
     body: 'Hello',
     metrics: null,
+    options: {},
   });
   t.deepEqual(post, {
     status: 'draft',
@@ -51,6 +52,7 @@ test('a post without a time is a draft, and its answer is the whole post', async
     ],
     summary: { published: 0, failed: 0, pending: 2 },
     media: [],
+    thread_media: null,
     video: null,
     warning: null,
   });

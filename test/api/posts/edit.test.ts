@@ -55,7 +55,7 @@ test('an edit of one field leaves every other as it was', async (t) => {
   const edits: [object, object][] = [
     [{ body: 'New' }, { body: 'New' }],
     [{ video: { made_for_kids: false } }, { video: { made_for_kids: false } }],
-    [{ media_ids: [] }, { media: [] }],
+    [{ media_ids: [] }, { media: [], thread_media: [[], []] }],
   ];
   for (const [change, expected] of edits) {
     const id = await make(full);

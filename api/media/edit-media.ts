@@ -1,0 +1,49 @@
+import { MediaFile } from '../../db/entities/media-file.ts';
+import { lockLibrary } from '../../db/quota-use.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isText } from '../../domain/texts.ts';
+import type { ApiDeps } from '../deps.ts';
+import { reserveAltText } from '../quotas/media-quota.ts';
+import type { QuotaOwner } from '../quotas/post-quota.ts';
+import { altTextFault } from './alt-text.ts';
+import { fileName } from './file-name.ts';
+import { loadMedia } from './library.ts';
+import type { EditMediaBody } from './schemas.ts';
+
+/**
+ * Changes what is said of a file: its name, its alt text.
+ *
+ * @throws AppError `not_found`, `invalid_request`, `quota_exceeded`
+ */
+export async function editMedia(
+  { orm }: Pick<ApiDeps, 'orm'>,
+  owner: QuotaOwner,
+  id: string,
+  { alt_text: altText, name }: EditMediaBody,
+): Promise<MediaFile> {
+  refuse('alt_text', altText === '' ? 'must not be blank' : altTextFault(altText ?? ''));
+  refuse('name', name === undefined || isText(name) ? null : 'must be text');
+  return orm.em.fork().transactional(async (em) => {
+    await lockLibrary(em, owner.workspaceId);
+    const file = await loadMedia(em, owner.workspaceId, id);
+    if (altText !== undefined) {
+      await reserveAltText(em, owner, file.altText, altText);
+      file.altText = altText;
+    }
+
+    if (name !== undefined) {
+      file.name = fileName(name, file.type);
+    }
+
+    return file;
+  });
+}
+
+/** @throws AppError `invalid_request` */
+function refuse(field: string, fault: string | null): void {
+  if (fault !== null) {
+    throw new AppError('invalid_request', `${field} ${fault}.`, {
+      details: [{ path: `/${field}`, message: fault }],
+    });
+  }
+}

@@ -1,0 +1,148 @@
+import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import { isText } from '../../domain/texts.ts';
+import type { Options, OptionsSchema, RulesByPlatform } from '../../networks/content-rules.ts';
+import { parser } from '../../runtime/parser.ts';
+import { assertChosen, nameOfChannel, type ChosenChannel } from './choose-channels.ts';
+import type { EditPostBody } from './schemas.ts';
+
+/** Of a channel's options, in characters of JSON. */
+export const longestOptions = 50_000;
+
+type Named = Pick<ChosenChannel, 'id' | 'platform' | 'handle'>;
+
+/**
+ * Checks options by the schema of the channel's network.
+ *
+ * @param at Where the request has them, as a JSON pointer.
+ * @throws AppError `invalid_channel_options` that names every unknown option, with those that there are, and every value
+ *   that does not fit.
+ */
+export function assertOptions(
+  rules: RulesByPlatform,
+  channel: Named,
+  options: Options,
+  at: string,
+): void {
+  const faults = faultsOf(rules, channel, options);
+  if (faults.length > 0) {
+    const list = faults.map(({ path, message }) => `${path.slice(1) || 'options'} ${message}`);
+    throw new AppError(
+      'invalid_channel_options',
+      `${nameOfChannel(channel)}: ${list.join('; ')}.`,
+      {
+        details: faults.map(({ path, message }) => ({ path: at + path, message })),
+      },
+    );
+  }
+}
+
+/**
+ * Checks what a new post has for some of its channels only.
+ *
+ * @throws AppError `invalid_channel_ids`, `invalid_channel_options`
+ */
+export async function assertForChosen(
+  rules: RulesByPlatform,
+  channels: readonly Named[],
+  request: EditPostBody,
+): Promise<void> {
+  assertChosen(
+    channels.map(({ id }) => id),
+    request,
+  );
+  await assertOptionsOf(rules, request.channel_options, (ids) =>
+    channels.filter(({ id }) => ids.includes(id)),
+  );
+}
+
+/**
+ * Checks the options of a request, by channel id.
+ *
+ * @param choose The channels with these ids; called when there are options for some.
+ * @throws AppError `invalid_channel_options`
+ */
+export async function assertOptionsOf(
+  rules: RulesByPlatform,
+  given: Readonly<Record<string, Options>> | null | undefined,
+  choose: (ids: readonly string[]) => Named[] | Promise<Named[]>,
+): Promise<void> {
+  const ids = Object.keys(given ?? {});
+  for (const channel of ids.length > 0 ? await choose(ids) : []) {
+    assertOptions(rules, channel, given?.[channel.id] ?? {}, `/channel_options/${channel.id}`);
+  }
+}
+
+function faultsOf(rules: RulesByPlatform, { platform }: Named, options: Options): ErrorDetail[] {
+  const schema = rules[platform]?.options;
+  if (!schema) {
+    return [{ path: '', message: `are for "${platform}", which this version does not know` }];
+  }
+
+  if (JSON.stringify(options).length > longestOptions) {
+    return [{ path: '', message: `must not have more than ${longestOptions} characters of JSON` }];
+  }
+
+  const faults = schemaFaults(schema, options).map(({ path, message }) => ({
+    path,
+    message: isUnknownOption(path, message)
+      ? `${message}; ${knownOptions(platform, schema)}`
+      : message,
+  }));
+  return faults.length > 0 ? faults : textFaults(options, '');
+}
+
+/** By schema: each is compiled once. */
+const parsers = new WeakMap<OptionsSchema, (value: unknown) => unknown>();
+
+function schemaFaults(schema: OptionsSchema, options: Options): readonly ErrorDetail[] {
+  const parse = parsers.get(schema) ?? parser(schema);
+  parsers.set(schema, parse);
+  try {
+    parse(options);
+    return [];
+  } catch (error) {
+    if (error instanceof AppError) {
+      return error.details ?? [];
+    }
+
+    throw error;
+  }
+}
+
+const isUnknownOption = (path: string, message: string): boolean =>
+  message === 'is not a known field' && path.lastIndexOf('/') === 0;
+
+function knownOptions(platform: string, { properties }: OptionsSchema): string {
+  const names = Object.keys(properties);
+  return names.length > 0 ? `${platform} has ${names.join(', ')}` : `${platform} has none`;
+}
+
+/** Texts that no database can hold. */
+function textFaults(value: Json, path: string): ErrorDetail[] {
+  if (typeof value === 'string') {
+    return isText(value)
+      ? []
+      : [{ path, message: 'must be text: no NUL, no half of a surrogate pair' }];
+  }
+
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, inside]) => textFaults(inside, `${path}/${name}`))
+    : [];
+}
+
+/** How many bytes PostgreSQL writes options in: as `octet_length(options::text)` counts. */
+export const bytesOfOptions = (options: Options | null | undefined): number =>
+  options ? bytesOf(options) : 0;
+
+function bytesOf(value: Json): number {
+  if (typeof value !== 'object' || value === null) {
+    return Buffer.byteLength(JSON.stringify(value));
+  }
+
+  const parts = Array.isArray(value)
+    ? value.map(bytesOf)
+    : Object.entries(value).map(([name, inside]) => bytesOf(name) + ': '.length + bytesOf(inside));
+  const separators = Math.max(0, parts.length - 1) * ', '.length;
+  return parts.reduce((sum, bytes) => sum + bytes, '{}'.length + separators);
+}

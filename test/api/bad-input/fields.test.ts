@@ -1,0 +1,111 @@
+import test from 'ava';
+import { sharedApi } from '../../support/kit.ts';
+import { silentPort } from '../owned.ts';
+import { allAreRefused, onPosts, type BadCall } from './refuse.ts';
+import { clearable, files, posts, times, webhooks, type BadField } from './wrong-values.ts';
+
+const call = (
+  [method, path]: readonly [string, string],
+  base: object,
+  { field, value, code, place = `/${field}` }: BadField,
+): BadCall => ({
+  title: `${field} ${String(JSON.stringify(value)).slice(0, 60)}`,
+  method,
+  path,
+  body: { ...base, [field]: value },
+  code: code ?? 'invalid_request',
+  places: Array.isArray(place) ? place : [String(place)],
+});
+
+const api = sharedApi(test, { allowPorts: [silentPort] });
+
+test('a field of a post with a value that it cannot have is refused and named, by each call that takes posts', (t) =>
+  allAreRefused(t, api, (owned) =>
+    onPosts(owned).flatMap((to) =>
+      posts.map((bad) => call(to, { body: 'x', channel_ids: [owned.channel] }, bad)),
+    ),
+  ));
+
+test('null is a value of those fields only that an edit can clear, and of a time', (t) =>
+  allAreRefused(t, api, (owned) =>
+    onPosts(owned).flatMap((to) => {
+      const fields = ['body', 'channel_ids', 'schedule_in_minutes', 'media_urls'];
+      return (to[0] === 'PATCH' ? fields : [...fields, ...clearable]).map((field) =>
+        call(to, field === 'body' ? {} : { body: 'x' }, { field, value: null }),
+      );
+    }),
+  ));
+
+test('a time that is none, too long past or too far ahead is refused, by each call that takes posts', (t) =>
+  allAreRefused(t, api, (owned) =>
+    onPosts(owned).flatMap((to) =>
+      times().map((bad) => call(to, { body: 'x', channel_ids: [owned.channel] }, bad)),
+    ),
+  ));
+
+test('an idempotency key is no field of an edit or a validation', (t) =>
+  allAreRefused(t, api, (owned) =>
+    onPosts(owned)
+      .slice(1)
+      .map((to) => call(to, { body: 'x' }, { field: 'idempotency_key', value: 'k' })),
+  ));
+
+test('an idempotency key that is empty, too long or no text is refused', (t) =>
+  allAreRefused(t, api, () => [
+    ...['', 'x'.repeat(256), 'é'.repeat(256), 'a\0', 'a\ud800', 1, null, [], {}].map((value) =>
+      call(['POST', '/posts'], { body: 'x' }, { field: 'idempotency_key', value }),
+    ),
+    ...['', ' ', 'x'.repeat(256), 'x'.repeat(8000)].map((key): BadCall => ({
+      title: `a header of ${key.length} characters`,
+      method: 'POST',
+      path: '/posts',
+      headers: { 'idempotency-key': key },
+      body: { body: 'x' },
+      code: 'invalid_request',
+    })),
+    {
+      title: 'two keys',
+      method: 'POST',
+      path: '/posts',
+      headers: { 'idempotency-key': 'one' },
+      body: { body: 'x', idempotency_key: 'two' },
+      code: 'invalid_request',
+    },
+  ]));
+
+test('a field of a file with a value that it cannot have is refused and named', (t) =>
+  allAreRefused(t, api, ({ media }) =>
+    files.map((bad) => call(['PATCH', `/media/${media}`], {}, bad)),
+  ));
+
+test('a field of a channel with a value that it cannot have is refused and named', (t) =>
+  allAreRefused(t, api, ({ channel }) => {
+    const to = ['PATCH', `/channels/${channel}`] as const;
+    const code = 'invalid_channel_options' as const;
+    return [
+      ...[1, 'x', true, []].map((value) => call(to, {}, { field: 'options', value })),
+      ...['handle', 'state', 'settings', 'constructor'].map((field) =>
+        call(to, {}, { field, value: 'x' }),
+      ),
+      call(to, {}, { field: 'options', value: { toString: 1 }, code, place: '/options/toString' }),
+      call(to, {}, { field: 'options', value: { language: 1 }, code, place: '/options/language' }),
+    ];
+  }));
+
+test('a field of a webhook endpoint with a value that it cannot have is refused and named', (t) =>
+  allAreRefused(t, api, ({ webhook }) => {
+    const base = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
+    return [
+      ...webhooks.flatMap((bad) => [
+        call(['POST', '/webhooks'], base, bad),
+        call(['PATCH', `/webhooks/${webhook}`], {}, bad),
+      ]),
+      call(['POST', '/webhooks'], base, { field: 'secret', value: 'whsec_mine' }),
+      call(['PATCH', `/webhooks/${webhook}`], {}, { field: 'secret', value: 'whsec_mine' }),
+      call(['PATCH', `/webhooks/${webhook}`], {}, { field: 'id', value: webhook }),
+      ...[0, 1, 'true', 'false', null, [], {}].map((value) =>
+        call(['PATCH', `/webhooks/${webhook}`], {}, { field: 'enabled', value }),
+      ),
+      call(['POST', '/webhooks'], base, { field: 'enabled', value: false }),
+    ];
+  }));

@@ -1,0 +1,148 @@
+import test from 'ava';
+import { allRoutes } from '../../../api/app.ts';
+import type { ApiDeps } from '../../../api/deps.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { silentPort, type Owned } from '../owned.ts';
+import { allAreRefused, onPosts, type BadCall } from './refuse.ts';
+
+const api = sharedApi(test, { allowPorts: [silentPort] });
+
+/** Ways to write an id that exists so that it is none, and things that are no id at all; as a path has them. */
+const malformed = (id: string): readonly string[] => [
+  id.toUpperCase(),
+  `${id.slice(0, 8).toUpperCase()}${id.slice(8)}`,
+  id.replaceAll('-', ''),
+  `%7B${id}%7D`,
+  `%20${id}`,
+  `${id}%20`,
+  `${id}%00`,
+  `${id}x`,
+  `${id}%0A`,
+  `${id},${id}`,
+  `urn:uuid:${id}`,
+  id.slice(0, -1),
+  id.replace(/^./v, 'g'),
+  '1',
+  '-1',
+  'null',
+  'undefined',
+  'constructor',
+  '__proto__',
+  '%00',
+  '%ff',
+  '%zz',
+  '..%2F..',
+  `'%20or%201=1--`,
+  '*',
+  'x'.repeat(2000),
+];
+
+/** The kind of thing that a path parameter names. */
+const named = (path: string, { channel, draft, media, webhook }: Owned): string => {
+  const [, resource] = path.split('/');
+  return (
+    { posts: draft, channels: channel, media, webhooks: webhook }[resource ?? ''] ??
+    crypto.randomUUID()
+  );
+};
+
+test('an id in a path that is not written as one is as unknown as any other, on every call', (t) =>
+  allAreRefused(t, api, (owned) =>
+    allRoutes({} as ApiDeps)
+      .filter(({ path }) => path.includes('{'))
+      .flatMap(({ method, path }) => {
+        const known = path.replaceAll('{delivery}', owned.delivery);
+        const id = named(path, owned);
+        const body = method === 'patch' ? {} : undefined;
+        return malformed(id).map((wrong): BadCall => {
+          const to = known.replace('{id}', wrong);
+          const bad = { title: 'a malformed id', method: method.toUpperCase(), path: to } as const;
+          return Object.assign(bad, { code: 'not_found' as const }, body ? { body } : {});
+        });
+      }),
+  ));
+
+test('the second id in a path is held to the same', (t) =>
+  allAreRefused(t, api, ({ webhook, delivery }) =>
+    malformed(delivery).map((wrong): BadCall => ({
+      title: 'a malformed id',
+      method: 'POST',
+      path: `/webhooks/${webhook}/deliveries/${wrong}/replay`,
+      code: 'not_found',
+    })),
+  ));
+
+/** Ways to write an id so that it is none. */
+const wrong = (id: string): readonly string[] => [
+  id.toUpperCase(),
+  id.replaceAll('-', ''),
+  `{${id}}`,
+  ` ${id}`,
+  `${id}\n`,
+  '',
+  ' ',
+  '1',
+  'constructor',
+  '__proto__',
+  'toString',
+  '\0',
+  '\ud800',
+  `' or 1=1 --`,
+  '$1',
+  '?',
+];
+
+const wrongInBody = ({ channel, media }: Owned, [method, path]: readonly [string, string]) => {
+  const channels = wrong(channel).map((id): BadCall => ({
+    title: `channel ${JSON.stringify(id)}`,
+    method,
+    path,
+    body: { body: 'x', channel_ids: [channel, id] },
+    code: 'invalid_channel_ids',
+    places: ['/channel_ids'],
+  }));
+  const texts = wrong(channel).map((id): BadCall => ({
+    title: `text for channel ${JSON.stringify(id)}`,
+    method,
+    path,
+    // By hand: a literal `__proto__` would set the prototype.
+    body: `{"body":"x","channel_ids":["${channel}"],"channel_bodies":{${JSON.stringify(id)}:"y"}}`,
+    code: id === '__proto__' ? 'invalid_request' : 'invalid_channel_ids',
+  }));
+  const options = wrong(channel).map((id): BadCall => ({
+    title: `options for channel ${JSON.stringify(id)}`,
+    method,
+    path,
+    body: `{"body":"x","channel_ids":["${channel}"],"channel_options":{${JSON.stringify(id)}:{}}}`,
+    code: id === '__proto__' ? 'invalid_request' : 'invalid_channel_ids',
+  }));
+  const altTexts = wrong(media).map((id): BadCall => ({
+    title: `alt text of file ${JSON.stringify(id)}`,
+    method,
+    path,
+    body: `{"body":"x","media_ids":["${media}"],"alt_texts":{${JSON.stringify(id)}:"y"}}`,
+    code: id === '__proto__' ? 'invalid_request' : 'invalid_media_ids',
+  }));
+  const inLists = wrong(media).flatMap((id): BadCall[] => [
+    {
+      title: `file ${JSON.stringify(id)}`,
+      method,
+      path,
+      body: { body: 'x', media_ids: [media, id] },
+      code: 'invalid_media_ids',
+      places: ['/media_ids'],
+    },
+    {
+      title: `file ${JSON.stringify(id)} of a part`,
+      method,
+      path,
+      body: { thread: ['x', { text: 'y', media_ids: [media, id] }] },
+      code: 'invalid_media_ids',
+      places: ['/thread/1/media_ids'],
+    },
+  ]);
+  return [channels, texts, options, altTexts, inLists].flat();
+};
+
+test('an id in a body that is not written as one is refused and named', (t) =>
+  allAreRefused(t, api, (owned) => onPosts(owned).flatMap((call) => wrongInBody(owned, call))));

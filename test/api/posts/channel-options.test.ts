@@ -1,0 +1,139 @@
+import test from 'ava';
+import { countQuotas } from '../../../db/quota-use.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+
+type Shown = { readonly channel_id: string; readonly options: object };
+
+/** A workspace with a channel on Mastodon, which has options, and one on LinkedIn. */
+async function workspace() {
+  const client = await api.newClient();
+  const { workspaceId } = client;
+  const mastodon = await storeChannel(api.punctual, workspaceId);
+  const account = { platform: 'linkedin', handle: 'Ana' } as const;
+  const linkedin = await storeChannel(api.punctual, workspaceId, account);
+  const post = { body: 'Hello', channel_ids: [mastodon, linkedin] };
+  const create = async (options: object) =>
+    client.post('/posts', { ...post, channel_options: options });
+  const shownOf = async (id: string): Promise<object[]> =>
+    (await client.get(`/posts/${id}`)).body.post.channels.map(({ options }: Shown) => options);
+  return { client, mastodon, linkedin, post, create, shownOf };
+}
+
+test('a channel has the options that its post gives it, and no others', async (t) => {
+  const { mastodon, create, shownOf } = await workspace();
+  const options = { visibility: 'unlisted', spoiler_text: 'Birds', sensitive: true };
+  const { status, body } = await create({ [mastodon]: options });
+  t.is(status, 201);
+  t.deepEqual(await shownOf(body.post.id), [options, {}]);
+});
+
+test('an edit replaces the options of all channels at once, and null clears them', async (t) => {
+  const { client, mastodon, create, shownOf } = await workspace();
+  const { id } = (await create({ [mastodon]: { visibility: 'private', language: 'de' } })).body
+    .post;
+  const edit = async (change: object) => {
+    t.is((await client.patch(`/posts/${id}`, change)).status, 200);
+    return shownOf(id);
+  };
+  t.deepEqual(await edit({ body: 'Other' }), [{ visibility: 'private', language: 'de' }, {}]);
+  t.deepEqual(await edit({ channel_options: { [mastodon]: { sensitive: true } } }), [
+    { sensitive: true },
+    {},
+  ]);
+  t.deepEqual(await edit({ channel_options: { [mastodon]: {} } }), [{}, {}]);
+  await edit({ channel_options: { [mastodon]: { sensitive: true } } });
+  t.deepEqual(await edit({ channel_options: null }), [{}, {}]);
+});
+
+test('a channel that is taken off the post and comes back has no options', async (t) => {
+  const { client, mastodon, linkedin, create, shownOf } = await workspace();
+  const { id } = (await create({ [mastodon]: { language: 'de' } })).body.post;
+  await client.patch(`/posts/${id}`, { channel_ids: [linkedin] });
+  await client.patch(`/posts/${id}`, { channel_ids: [mastodon] });
+  t.deepEqual(await shownOf(id), [{}]);
+});
+
+test('options count in the texts of a workspace by the byte, when they come and when they go', async (t) => {
+  const { client, mastodon, create } = await workspace();
+  const em = api.punctual.orm.em.fork();
+  const used = async () => {
+    const [row] = await em
+      .getConnection()
+      .execute<{ used: string }[]>(
+        'select sum(text_used)::text as used from quota_shares where workspace_id = ?',
+        [client.workspaceId],
+      );
+    const { text_bytes: counted } = await countQuotas(em, client.workspaceId);
+    t.is(Number(row?.used), counted);
+    return counted;
+  };
+  const options = { spoiler_text: 'Ünï "quoted"\n\u0001🐦', sensitive: false, language: 'de' };
+  const { id } = (await create({ [mastodon]: options })).body.post;
+  t.true((await used()) > 'Hello'.length + 50);
+  await client.patch(`/posts/${id}`, { channel_options: { [mastodon]: { language: 'fr' } } });
+  t.is(await used(), 'Hello'.length + '{"language": "fr"}'.length);
+  await client.patch(`/posts/${id}`, { channel_options: null });
+  t.is(await used(), 'Hello'.length);
+});
+
+type Refused = readonly [title: string, options: unknown, path: string, message: RegExp];
+const refused: readonly Refused[] = [
+  ['an unknown option', { visibilty: 'public' }, '/visibilty', /mastodon has visibility, spoiler/v],
+  ['a name of every object', { toString: 'x' }, '/toString', /is not a known field; mastodon has/v],
+  ['a value that is none', { visibility: 'secret' }, '/visibility', /one of public, unlisted/v],
+  ['a value of another type', { sensitive: 'yes' }, '/sensitive', /must be boolean/v],
+  ['a value that is too long', { spoiler_text: 'x'.repeat(5001) }, '/spoiler_text', /5000 char/v],
+  ['a NUL', { spoiler_text: 'a\0' }, '/spoiler_text', /must be text/v],
+  ['half a surrogate pair', { spoiler_text: '\ud83c' }, '/spoiler_text', /must be text/v],
+  ['null', { language: null }, '/language', /must be string/v],
+  ['more than any network has', { x: 'x'.repeat(50_001) }, '', /50000 characters of JSON/v],
+];
+for (const [title, options, path, message] of refused) {
+  test(`${title} among the options is refused and named, by each call that takes posts`, async (t) => {
+    const { client, mastodon, post } = await workspace();
+    const { id } = (await client.post('/posts', post)).body.post;
+    const given = { ...post, channel_options: { [mastodon]: options } };
+    for (const { status, body } of [
+      await client.post('/posts', given),
+      await client.post('/posts/validate', given),
+      await client.patch(`/posts/${id}`, { channel_options: given.channel_options }),
+    ]) {
+      t.is(status, 400, JSON.stringify(body));
+      t.is(body.code, 'invalid_channel_options');
+      t.is(body.details[0].path, `/channel_options/${mastodon}${path}`);
+      t.regex(body.details[0].message, message);
+      t.true(body.error.includes(mastodon));
+    }
+  });
+}
+
+test('options of a network that has none are refused with that', async (t) => {
+  const { client } = await workspace();
+  const { punctual } = api;
+  const account = { platform: 'bluesky', handle: 'b.test' } as const;
+  const bluesky = await storeChannel(punctual, client.workspaceId, account);
+  const { status, body } = await client.post('/posts', {
+    body: 'x',
+    channel_ids: [bluesky],
+    channel_options: { [bluesky]: { no_such_option: 1 } },
+  });
+  t.is(status, 400);
+  t.regex(body.error, /no_such_option is not a known field; bluesky has /v);
+});
+
+test('options are validated by the network together with the text', async (t) => {
+  const { client, mastodon } = await workspace();
+  const text = 'x'.repeat(450);
+  const ask = (spoiler: number) => ({
+    body: text,
+    channel_ids: [mastodon],
+    channel_options: { [mastodon]: { spoiler_text: 'y'.repeat(spoiler) } },
+  });
+  t.true((await client.post('/posts/validate', ask(50))).body.valid);
+  const { valid, channels } = (await client.post('/posts/validate', ask(51))).body;
+  t.false(valid);
+  t.regex(channels[0].errors[0], /this is 501/v);
+});

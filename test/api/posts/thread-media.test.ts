@@ -1,0 +1,265 @@
+import test from 'ava';
+import { sharedApi } from '../../support/kit.ts';
+import { storeMedia } from '../../support/seed-media.ts';
+import { storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+
+type File = { readonly id: string; readonly alt_text: string | null };
+
+/** A workspace with a channel on Mastodon and four files: `a` to `d`. */
+async function workspace() {
+  const client = await api.newClient();
+  const { workspaceId } = client;
+  const channel = await storeChannel(api.punctual, workspaceId);
+  const names = ['a', 'b', 'c', 'd'] as const;
+  const stored = await Promise.all(
+    names.map((name) => storeMedia(api.punctual, workspaceId, { name: `${name}.png` })),
+  );
+  const [a = '', b = '', c = '', d = ''] = stored;
+  const letter = (id: string) => names[stored.indexOf(id)] ?? id;
+  const described = ({ id, alt_text: text }: File) =>
+    letter(id) + (text === null ? '' : `=${text}`);
+  /** The files of a post, and of each part: `a`, or `a=alt text`. */
+  const filesOf = async (id: string) => {
+    const { media, thread_media: parts } = (await client.get(`/posts/${id}`)).body.post;
+    return {
+      all: media.map(described).join(' '),
+      parts: parts?.map((files: File[]) => files.map(described).join(' ')) ?? null,
+    };
+  };
+  const create = async (body: object): Promise<string> =>
+    (await client.post('/posts', { channel_ids: [channel], ...body })).body.post.id;
+  const edit = async (id: string, body: object) => {
+    await client.patch(`/posts/${id}`, body);
+    return (await filesOf(id)).parts;
+  };
+  return { client, channel, a, b, c, d, filesOf, create, edit };
+}
+
+test('each part of a thread has its files, and the answer keeps the thread an array of texts', async (t) => {
+  const { client, a, b, c, filesOf, create } = await workspace();
+  const id = await create({
+    thread: [
+      { text: 'One', media_ids: [a], alt_texts: { [a]: 'An a' } },
+      'Two',
+      { text: 'Three', media_ids: [b, c, b], alt_texts: { [c]: 'A c' } },
+    ],
+  });
+  t.deepEqual((await client.get(`/posts/${id}`)).body.post.thread, ['One', 'Two', 'Three']);
+  t.deepEqual(await filesOf(id), { all: 'a=An a b c=A c', parts: ['a=An a', '', 'b c=A c'] });
+});
+
+test('the same file may be on several parts, with an alt text on each', async (t) => {
+  const { a, filesOf, create } = await workspace();
+  const part = (text: string, alt: string) => ({ text, media_ids: [a], alt_texts: { [a]: alt } });
+  const id = await create({ thread: [part('One', '1'), part('Two', '2')] });
+  t.deepEqual(await filesOf(id), { all: 'a=1', parts: ['a=1', 'a=2'] });
+});
+
+test('files beside a thread stand on its first part', async (t) => {
+  const { a, b, filesOf, create } = await workspace();
+  const thread = ['One', { text: 'Two', media_ids: [b] }];
+  const id = await create({ thread, media_ids: [a], alt_texts: { [a]: 'An a' } });
+  t.deepEqual(await filesOf(id), { all: 'a=An a b', parts: ['a=An a', 'b'] });
+});
+
+test('a post without a thread has its files, and no parts', async (t) => {
+  const { a, b, filesOf, create } = await workspace();
+  const id = await create({ body: 'x', media_ids: [b, a], alt_texts: { [a]: 'An a' } });
+  t.deepEqual(await filesOf(id), { all: 'b a=An a', parts: null });
+});
+
+type Edit = readonly [
+  title: string,
+  change: (ids: Readonly<Record<'a' | 'b' | 'c' | 'd', string>>) => object,
+  parts: readonly string[] | null,
+];
+const edits: readonly Edit[] = [
+  ['of the time leaves all files', () => ({ scheduled_at: null }), ['a=A', 'b=B', 'c']],
+  [
+    'of the thread replaces the files of its later parts, and leaves those of the first',
+    ({ d }) => ({ thread: ['1', { text: '2', media_ids: [d] }] }),
+    ['a=A', 'd'],
+  ],
+  [
+    'of the thread that names files for the first part replaces these too',
+    ({ d }) => ({ thread: [{ text: '1', media_ids: [d] }, '2'] }),
+    ['d', ''],
+  ],
+  [
+    'of the thread may take the files of the first part away',
+    () => ({ thread: [{ text: '1', media_ids: [] }] }),
+    [''],
+  ],
+  [
+    'of media_ids replaces the files of the first part only',
+    ({ d }) => ({ media_ids: [d] }),
+    ['d', 'b=B', 'c'],
+  ],
+  [
+    'of media_ids keeps the alt text of a file that stays',
+    ({ a, d }) => ({ media_ids: [d, a] }),
+    ['d a=A', 'b=B', 'c'],
+  ],
+  ['of media_ids to null clears them', () => ({ media_ids: null }), ['', 'b=B', 'c']],
+  [
+    'of alt_texts changes them and no file',
+    ({ a }) => ({ alt_texts: { [a]: 'New' } }),
+    ['a=New', 'b=B', 'c'],
+  ],
+  ['of alt_texts to null clears them', () => ({ alt_texts: null }), ['a', 'b=B', 'c']],
+  [
+    'that ends the thread ends the files of its later parts',
+    () => ({ thread: null, body: 'x' }),
+    null,
+  ],
+];
+for (const [title, change, parts] of edits) {
+  test(`an edit ${title}`, async (t) => {
+    const { a, b, c, d, create, edit, filesOf } = await workspace();
+    const id = await create({
+      thread: [
+        { text: '1', media_ids: [a], alt_texts: { [a]: 'A' } },
+        { text: '2', media_ids: [b], alt_texts: { [b]: 'B' } },
+        { text: '3', media_ids: [c] },
+      ],
+    });
+    t.deepEqual(await edit(id, change({ a, b, c, d })), parts);
+    t.is((await filesOf(id)).all, parts?.filter(Boolean).join(' ') ?? 'a=A');
+  });
+}
+
+type Wrong = readonly [
+  title: string,
+  body: (ids: { readonly a: string; readonly b: string }) => object,
+  code: string,
+  path: string,
+];
+const wrong: readonly Wrong[] = [
+  [
+    'an unknown file of a part',
+    ({ a }) => ({ thread: ['1', { text: '2', media_ids: [a, crypto.randomUUID()] }] }),
+    'invalid_media_ids',
+    '/thread/1/media_ids',
+  ],
+  [
+    'an alt text of a file of another part',
+    ({ a, b }) => ({
+      thread: [
+        { text: '1', media_ids: [a] },
+        { text: '2', media_ids: [b], alt_texts: { [a]: 'x' } },
+      ],
+    }),
+    'invalid_media_ids',
+    '/thread/1/alt_texts',
+  ],
+  [
+    'an alt text of a file that the post does not have',
+    ({ a, b }) => ({ body: 'x', media_ids: [a], alt_texts: { [b]: 'x' } }),
+    'invalid_media_ids',
+    '/alt_texts',
+  ],
+  [
+    'files of the first part in two places',
+    ({ a, b }) => ({ thread: [{ text: '1', media_ids: [a] }], media_ids: [b] }),
+    'invalid_request',
+    '/thread/0',
+  ],
+  [
+    'a part of files only',
+    ({ a }) => ({ thread: ['1', { media_ids: [a] }] }),
+    'invalid_request',
+    '/thread/1/text',
+  ],
+  [
+    'a blank text of a part with files',
+    ({ a }) => ({ thread: ['1', { text: ' ', media_ids: [a] }] }),
+    'empty_body',
+    '/thread/1/text',
+  ],
+  [
+    'an unknown field of a part',
+    () => ({ thread: [{ text: '1', media: [] }] }),
+    'invalid_request',
+    '/thread/0/media',
+  ],
+];
+for (const [title, body, code, path] of wrong) {
+  test(`${title} is refused and named, by each call that takes posts`, async (t) => {
+    const { client, a, b, create } = await workspace();
+    const id = await create({ body: 'x' });
+    for (const reply of [
+      await client.post('/posts', body({ a, b })),
+      await client.post('/posts/validate', body({ a, b })),
+      await client.patch(`/posts/${id}`, body({ a, b })),
+    ]) {
+      t.is(reply.status, 400, JSON.stringify(reply.body));
+      t.is(reply.body.code, code, reply.body.error);
+      t.deepEqual(reply.body.details[0].path, path);
+    }
+  });
+}
+
+test('the files of each part are validated by the network', async (t) => {
+  const { client, channel, a, b, c } = await workspace();
+  const { punctual } = api;
+  const clip = { name: 'clip.mp4', type: 'video/mp4', durationMs: 1000 };
+  const film = await storeMedia(punctual, client.workspaceId, clip);
+  const ask = async (second: string[]) => {
+    const thread = [
+      { text: '1', media_ids: [a, b, c] },
+      { text: '2', media_ids: second },
+    ];
+    return (await client.post('/posts/validate', { thread, channel_ids: [channel] })).body;
+  };
+  t.true((await ask([film])).valid);
+  const { valid, channels } = await ask([film, a]);
+  t.false(valid);
+  t.regex(channels[0].errors[0], /^Part 2: .*1 image and 1 video\.$/v);
+});
+
+test('a network without threads gets the files of all parts, each once', async (t) => {
+  const { client, a, b } = await workspace();
+  const account = { platform: 'linkedin', handle: 'Ana' } as const;
+  const linkedin = await storeChannel(api.punctual, client.workspaceId, account);
+  const film = await storeMedia(api.punctual, client.workspaceId, {
+    type: 'video/mp4',
+    sizeBytes: 100_000,
+    durationMs: 5000,
+  });
+  const ask = async (...second: string[]) => {
+    const thread = [
+      { text: '1', media_ids: [a, b] },
+      { text: '2', media_ids: second },
+    ];
+    return (await client.post('/posts/validate', { thread, channel_ids: [linkedin] })).body;
+  };
+  t.true((await ask(a)).valid);
+  const { channels } = await ask(a, film);
+  t.regex(channels[0].errors[0], /there are 2 images and 1 video\.$/v);
+});
+
+test('a file that a later part of a scheduled thread has cannot be deleted', async (t) => {
+  const { client, channel, a, create } = await workspace();
+  const thread = ['1', { text: '2', media_ids: [a] }];
+  await create({ thread, channel_ids: [channel], schedule_in_minutes: 60 });
+  const { status, body } = await client.delete(`/media/${a}`);
+  t.is(status, 409);
+  t.is(body.code, 'media_in_use');
+});
+
+test('a deleted file of a later part holds the thread back until the thread is sent anew', async (t) => {
+  const { client, channel, a, create, filesOf } = await workspace();
+  const id = await create({ thread: ['1', { text: '2', media_ids: [a] }], channel_ids: [channel] });
+  t.is((await client.delete(`/media/${a}`)).status, 200);
+  t.deepEqual(await filesOf(id), { all: '', parts: ['', ''] });
+  const soon = { schedule_in_minutes: 60 };
+  for (const change of [soon, { ...soon, media_ids: [] }]) {
+    const { status, body } = await client.patch(`/posts/${id}`, change);
+    t.is(status, 400);
+    t.is(body.code, 'invalid_media_ids');
+  }
+
+  t.is((await client.patch(`/posts/${id}`, { thread: ['1', '2'], ...soon })).status, 200);
+});

@@ -1,0 +1,105 @@
+import test from 'ava';
+import { viewPost, type ChannelFacts, type PostFacts } from '../../domain/post-view.ts';
+
+const at = new Date('2026-05-01T10:00:00.007Z');
+
+const post: PostFacts = {
+  id: 'p',
+  status: 'draft',
+  body: null,
+  thread: null,
+  scheduled_at: null,
+  created_at: at,
+  updated_at: at,
+  published_at: null,
+  video: null,
+  warning: null,
+  media: [],
+};
+
+const channel: ChannelFacts = {
+  channel_id: 'c',
+  status: 'draft',
+  platform: 'mastodon',
+  threads: true,
+  handle: '@a@b',
+  body: null,
+  sent_text: null,
+  sent_warning: null,
+  options: {},
+  url: null,
+  error: null,
+  error_code: null,
+  warning: null,
+  retry_at: null,
+  metrics: null,
+  live: null,
+};
+
+test('a channel shows the text that it gets: its own, else the thread’s first part, else the body', (t) => {
+  const shown = (facts: Partial<PostFacts>, own: string | null): string | null | undefined =>
+    viewPost({ ...post, ...facts }, [{ ...channel, body: own }]).channels[0]?.body;
+
+  t.is(shown({ body: 'body', thread: ['one', 'two'] }, 'own'), 'own');
+  t.is(shown({ body: 'body', thread: ['one', 'two'] }, null), 'one');
+  t.is(shown({ body: 'body' }, null), 'body');
+  t.is(shown({}, 'own'), 'own');
+  t.is(shown({}, null), null);
+});
+
+test('a network without threads shows the texts as the one post that it gets', (t) => {
+  const facts = { ...post, thread: ['one', 'two'] };
+  const [result] = viewPost(facts, [{ ...channel, platform: 'linkedin', threads: false }]).channels;
+  t.is(result?.body, 'one\n\ntwo');
+});
+
+test('a published channel goes on showing the text that went out, whatever the post says later', (t) => {
+  const [result] = viewPost({ ...post, body: 'edited since' }, [
+    { ...channel, status: 'published', sent_text: 'as it went out' },
+  ]).channels;
+  t.is(result?.body, 'as it went out');
+});
+
+test('a channel that has not ended says how much of its thread is live, and where', (t) => {
+  const facts = { ...post, thread: ['one', 'two', 'three'] };
+  const shown = (parts: number, warning: string | null) =>
+    viewPost(facts, [{ ...channel, warning, live: { parts, url: 'https://a/1' } }]).channels[0];
+  const one = '1 of 3 parts of the thread is live, from https://a/1 on.';
+  t.like(shown(1, null), { url: 'https://a/1', warning: one });
+  t.is(shown(1, 'Long.')?.warning, `Long. ${one}`);
+  t.is(shown(2, null)?.warning, '2 of 3 parts of the thread are live, from https://a/1 on.');
+});
+
+test('what a network said of a published post stands among its warnings', (t) => {
+  const said = { ...channel, warning: 'Joined.', sent_warning: 'Made smaller.' };
+  t.is(viewPost(post, [said]).channels[0]?.warning, 'Joined. Made smaller.');
+});
+
+const file = (id: string, part: number, altText: string | null = null) => {
+  const shown = { id, url: `https://punctual.example/files/${id}`, type: 'image/png' };
+  return { shown: { ...shown, alt_text: altText }, facts: { ...shown, part, alt_text: altText } };
+};
+
+test('a post shows its files, each once, and a thread those of each part', (t) => {
+  const [cat, dog, catAgain] = [file('cat', 0, 'A cat'), file('dog', 2), file('cat', 2, 'It')];
+  const media = [cat.facts, dog.facts, catAgain.facts];
+  const thread = ['one', 'two', 'three'];
+  const view = viewPost({ ...post, thread, media }, []);
+  t.deepEqual(view.media, [cat.shown, dog.shown]);
+  t.deepEqual(view.thread_media, [[cat.shown], [], [dog.shown, catAgain.shown]]);
+  const single = viewPost({ ...post, media: [cat.facts] }, []);
+  t.deepEqual([single.media, single.thread_media], [[cat.shown], null]);
+  t.deepEqual(viewPost({ ...post, thread: ['one'], media: [cat.facts] }, []).thread_media, [
+    [cat.shown],
+  ]);
+});
+
+test('times go out in UTC with milliseconds, and what is not there is null', (t) => {
+  const view = viewPost({ ...post, scheduled_at: at, published_at: at }, [
+    { ...channel, retry_at: at },
+  ]);
+  const iso = '2026-05-01T10:00:00.007Z';
+  t.like(view, { scheduled_at: iso, published_at: iso, created_at: iso, updated_at: iso });
+  t.is(view.channels[0]?.retry_at, iso);
+  t.false(Object.values(viewPost(post, [channel])).includes(undefined as never));
+});
