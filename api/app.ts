@@ -12,6 +12,7 @@ import { cutSlowReaders, leaveRest } from './http/slow-clients.ts';
 import { meRoutes } from './me/routes.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { filesRouter } from './media/serve-files.ts';
+import { networkRoutes } from './networks/routes.ts';
 import { openapiRouter } from './openapi/document.ts';
 import { postRoutes } from './posts/routes.ts';
 import { boundAddresses } from './rate-limits/crowd.ts';
@@ -22,6 +23,7 @@ import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 export const allRoutes = (deps: ApiDeps): Route[] => [
   ...meRoutes(deps),
   ...channelRoutes(deps),
+  ...networkRoutes(deps),
   ...postRoutes(deps),
   ...mediaRoutes(deps),
   ...analyticsRoutes(deps),

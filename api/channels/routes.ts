@@ -2,10 +2,17 @@ import { Channel } from '../../db/entities/channel.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { listOf, record } from '../../domain/json-schema.ts';
+import { editChannel, loadChannel } from './edit-channel.ts';
 import { blueskyChannel, mastodonChannel } from './examples.ts';
-import { channelSchema } from './schemas.ts';
+import { channelAnswer, channelSchema, editChannelSchema } from './schemas.ts';
 
-export const channelRoutes = ({ orm }: ApiDeps): Route[] => [
+export const channelRoutes = (deps: ApiDeps): Route[] => [
+  listCall(deps),
+  readCall(deps),
+  editCall(deps),
+];
+
+const listCall = ({ orm }: ApiDeps): Route =>
   route({
     method: 'get',
     path: '/channels',
@@ -34,14 +41,55 @@ export const channelRoutes = ({ orm }: ApiDeps): Route[] => [
       );
       return { status: 200, body: { channels: channels.map(presentChannel) } };
     },
-  }),
-];
+  });
 
-const presentChannel = ({ id, platform, handle, state, error, createdAt }: Channel) => ({
+const one = { mastodon: { summary: 'A channel', value: { channel: mastodonChannel } } };
+
+const readCall = ({ orm }: ApiDeps): Route =>
+  route({
+    method: 'get',
+    path: '/channels/{id}',
+    operationId: 'getChannel',
+    tag: 'Channels',
+    summary: 'A connected social account',
+    answers: { 200: { description: 'The channel.', schema: channelAnswer, examples: one } },
+    errors: ['not_found'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
+      const channel = await loadChannel(orm.em.fork(), workspaceId, id);
+      return { status: 200, body: { channel: presentChannel(channel) } };
+    },
+  });
+
+const editCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'patch',
+    path: '/channels/{id}',
+    operationId: 'editChannel',
+    tag: 'Channels',
+    summary: 'Set what the posts of a channel have unless they say otherwise',
+    description:
+      'The options of a post go over these defaults, one by one. Posts that are scheduled already go by them too.',
+    body: editChannelSchema,
+    bodyExamples: {
+      options: { summary: 'Unlisted posts', value: { options: { visibility: 'unlisted' } } },
+      none: { summary: 'No defaults', value: { options: null } },
+    },
+    answers: {
+      200: { description: 'The channel as it stands now.', schema: channelAnswer, examples: one },
+    },
+    errors: ['invalid_request', 'invalid_channel_options', 'not_found'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
+      const channel = await editChannel(deps, workspaceId, id, body);
+      return { status: 200, body: { channel: presentChannel(channel) } };
+    },
+  });
+
+const presentChannel = ({ id, platform, handle, state, error, options, createdAt }: Channel) => ({
   id,
   platform,
   handle,
   state,
   error,
+  options: options ?? {},
   created_at: createdAt.toISOString(),
 });

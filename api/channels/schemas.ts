@@ -1,5 +1,15 @@
 import { channelStates } from '../../db/entities/channel.ts';
-import { dateTime, nullable, oneOf, record, text, uuid } from '../../domain/json-schema.ts';
+import {
+  anyFields,
+  dateTime,
+  fields,
+  nullable,
+  oneOf,
+  record,
+  text,
+  uuid,
+  type Value,
+} from '../../domain/json-schema.ts';
 
 export const channelSchema = record({
   id: uuid,
@@ -7,5 +17,21 @@ export const channelSchema = record({
   handle: text,
   state: oneOf(channelStates),
   error: { ...nullable(text), description: 'Why the channel needs reconnecting.' },
+  options: {
+    ...anyFields,
+    description: 'What its posts have unless they say otherwise. `GET /networks` has the schema.',
+  },
   created_at: dateTime,
 });
+
+export const channelAnswer = record({ channel: channelSchema });
+
+/** Only the fields that are sent change. */
+export const editChannelSchema = fields({
+  options: {
+    ...nullable(anyFields),
+    description:
+      'Defaults for its posts, as a whole; null clears them. `GET /networks` has the schema.',
+  },
+});
+export type EditChannelBody = Value<typeof editChannelSchema>;

@@ -1,9 +1,10 @@
 import { postAnalyticsSchema } from '../analytics/schemas.ts';
-import { channelSchema } from '../channels/schemas.ts';
+import { channelSchema, editChannelSchema } from '../channels/schemas.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { errorSchema } from '../http/errors.ts';
 import type { HeaderSpec } from '../http/route.ts';
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
+import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
 import { channelResultSchema, postSchema } from '../../domain/post-view.ts';
 import {
   createPostSchema,
@@ -24,6 +25,10 @@ import {
 /** Schemas that the document holds once. What stands here under a name becomes a type in generated clients. */
 const named: Readonly<Record<string, object>> = {
   Channel: channelSchema,
+  ChannelEdit: editChannelSchema,
+  Network: networkSchema,
+  TextLimit: textLimitSchema,
+  FileKind: fileKindSchema,
   Post: postSchema,
   ChannelResult: channelResultSchema,
   NewPost: createPostSchema,

@@ -1,0 +1,39 @@
+import { Channel } from '../../db/entities/channel.ts';
+import type { Em } from '../../db/orm.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { ApiDeps } from '../deps.ts';
+import { assertOptions } from '../posts/channel-options.ts';
+import type { EditChannelBody } from './schemas.ts';
+
+/** @throws AppError `not_found` */
+export async function loadChannel(em: Em, workspaceId: string, id: string): Promise<Channel> {
+  const channel = await em.findOne(Channel, { id, workspaceId });
+  if (!channel) {
+    throw new AppError('not_found', `There is no channel "${id}".`);
+  }
+
+  return channel;
+}
+
+/**
+ * Sets what posts of a channel have unless they say otherwise. Scheduled posts go by it too.
+ *
+ * @throws AppError `not_found`, `invalid_channel_options`
+ */
+export async function editChannel(
+  { orm, rules, now }: Pick<ApiDeps, 'orm' | 'rules' | 'now'>,
+  workspaceId: string,
+  id: string,
+  { options }: EditChannelBody,
+): Promise<Channel> {
+  const em = orm.em.fork();
+  const channel = await loadChannel(em, workspaceId, id);
+  if (options !== undefined) {
+    assertOptions(rules, channel, options ?? {}, '/options');
+    channel.options = options && Object.keys(options).length > 0 ? options : null;
+    channel.updatedAt = now();
+    await em.flush();
+  }
+
+  return channel;
+}

@@ -1,0 +1,47 @@
+import type { Examples } from '../http/route.ts';
+import type { NetworkView } from './schemas.ts';
+
+const mastodon: NetworkView = {
+  platform: 'mastodon',
+  threads: true,
+  first_comment: false,
+  texts: [
+    {
+      unit: 'characters',
+      limit: 500,
+      link_length: 23,
+      counting: 'Grapheme clusters: characters as people see them.',
+    },
+  ],
+  files: [
+    {
+      kind: 'image',
+      types: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'],
+      min_count: 0,
+      max_count: 4,
+      min_bytes: null,
+      max_bytes: 16_777_216,
+      max_pixels: 33_177_600,
+      max_aspect_ratio: null,
+      min_duration_ms: null,
+      max_duration_ms: null,
+      max_alt_text: 1500,
+    },
+  ],
+  required: [],
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      visibility: {
+        type: 'string',
+        enum: ['public', 'unlisted', 'private', 'direct'],
+        description: 'Who sees the post.',
+      },
+    },
+  },
+};
+
+export const described: Examples = {
+  mastodon: { summary: 'A network, shortened', value: { networks: [mastodon] } },
+};

@@ -1,0 +1,19 @@
+import type { Owned } from '../owned.ts';
+import type { Look } from './look.ts';
+
+/** Every answer of the calls on channels and networks that has a reason of its own. */
+export async function channels({ client, channel }: Owned, look: Look) {
+  const unknown = crypto.randomUUID();
+  look('get /channels', await client.get('/channels'));
+  look('get /channels/{id}', await client.get(`/channels/${channel}`));
+  const edit = async (id: string, options: unknown) =>
+    look('patch /channels/{id}', await client.patch(`/channels/${id}`, { options }));
+  await edit(channel, { visibility: 'unlisted' });
+  await edit(channel, { nothing: 1 });
+  await edit(channel, 1);
+  await edit(unknown, null);
+  await edit(channel, null);
+  look('get /networks', await client.get('/networks'));
+  look('get /networks', await client.get(`/networks?channel_id=${channel}`));
+  look('get /networks', await client.get(`/networks?channel_id=${unknown}`));
+}
