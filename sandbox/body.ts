@@ -50,6 +50,12 @@ export async function readFormFile(
     : null;
 }
 
+/** A form with parts. @param most Of all its bytes but 1 MB. @throws Refusal 413 over that, 400 when it cannot be read. */
+export async function readForm(request: IncomingMessage, most: number): Promise<FormData> {
+  const bytes = await readBytes(request, most + maxBytes);
+  return parseForm(bytes, request.headers['content-type'] ?? '');
+}
+
 /** A body as it is. @throws Refusal 413 when it is larger than a file may be. */
 export const readRaw = (request: IncomingMessage): Promise<Buffer> =>
   readBytes(request, maxFileBytes);

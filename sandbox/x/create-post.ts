@@ -1,0 +1,101 @@
+import type { SandboxDeps } from '../deps.ts';
+import type { Post } from '../post.ts';
+import { Refusal } from '../refusal.ts';
+import { assertPlayed, checkCreatePost } from './check-body.ts';
+import { isXPost, type XPost } from './post.ts';
+import { duplicate, forbidden, invalid, refusalFor } from './problems.ts';
+import { fits } from './text.ts';
+import type { Uploads } from './uploads.ts';
+
+/** X does not say for how long it refuses a text that it has. */
+const duplicateMs = 10 * 60_000;
+
+export type XDeps = SandboxDeps & { readonly uploads: Uploads; readonly nextId: () => string };
+
+export type Created = {
+  readonly post: XPost;
+  /** What the caller is to get: the post, nothing, or an error. */
+  readonly answer: 'normal' | 'none' | 'error';
+};
+
+/**
+ * Creates a post from the body of a request.
+ *
+ * @throws Refusal 400, 401, 403 or 429, as X answers. The page shows what was refused for its content.
+ */
+export async function createPost(deps: XDeps, body: unknown): Promise<Created> {
+  const { store, nextId, now } = deps;
+  const post = toPost(deps, body, {
+    id: nextId(),
+    createdAt: new Date(now()).toISOString(),
+  });
+  const { answer, hiddenUntilMs } = await admit(deps, post);
+  if (hiddenUntilMs !== null) {
+    store.hide([post], hiddenUntilMs);
+  }
+  await store.put([post]);
+  return { post, answer };
+}
+
+function toPost(
+  { store, uploads }: XDeps,
+  body: unknown,
+  made: Pick<Post, 'id' | 'createdAt'>,
+): XPost {
+  const fields = checkCreatePost(body);
+  assertPlayed(fields);
+  const files = uploads.choose(fields.media?.media_ids ?? []);
+  const text = (fields.text ?? '').trim().normalize('NFC');
+  if (text === '' && files.length === 0) {
+    throw invalid('A post needs a text or media.');
+  }
+  const replyTo = fields.reply?.in_reply_to_tweet_id ?? null;
+  const parent = replyTo === null ? undefined : store.find('x', replyTo);
+  if (replyTo !== null && !isXPost(parent)) {
+    throw forbidden('You attempted to reply to a Tweet that is deleted or not visible to you.');
+  }
+  return {
+    ...made,
+    network: 'x',
+    text,
+    replyTo,
+    conversationId: isXPost(parent) ? parent.conversationId : made.id,
+    files,
+    isMadeWithAi: fields.made_with_ai ?? false,
+    isPaidPartnership: fields.paid_partnership ?? false,
+  };
+}
+
+/** @throws Refusal for what the post breaks, or asks for. */
+async function admit({ store, script, now }: XDeps, post: XPost) {
+  const { network, text, createdAt, replyTo, files } = post;
+  try {
+    if (!fits(text)) {
+      throw forbidden('Your Tweet text is too long.');
+    }
+    const fate = script.fateOf({ network, texts: [text], key: `${replyTo ?? ''} ${text}` });
+    if (fate.kind !== 'take') {
+      throw refusalFor(fate);
+    }
+    if (hasEqual(store.all(), post, now())) {
+      throw duplicate();
+    }
+    return fate;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 403) {
+      await store.refuse({ network, text, createdAt, replyTo, refused: error.message, files });
+    }
+    throw error;
+  }
+}
+
+/** The link to its files makes every post with some another text. */
+const hasEqual = (posts: readonly Post[], { text, files }: XPost, nowMs: number): boolean =>
+  files.length === 0 &&
+  posts.some(
+    (post) =>
+      isXPost(post) &&
+      post.text === text &&
+      post.files.length === 0 &&
+      nowMs - Date.parse(post.createdAt) < duplicateMs,
+  );

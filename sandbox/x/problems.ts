@@ -1,0 +1,67 @@
+import { Refusal } from '../refusal.ts';
+import type { Fate } from '../script.ts';
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Invalid Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found Error',
+  413: 'Payload Too Large',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
+  503: 'Service Unavailable',
+};
+
+/** An error as X writes it. Source: https://docs.x.com/x-api/fundamentals/response-codes-and-errors */
+export function problemOf({ status, code, message }: Refusal) {
+  return {
+    title: titles[status] ?? 'Internal Server Error',
+    detail: message,
+    type: code === 'about:blank' ? code : `https://api.x.com/2/problems/${code}`,
+    status,
+  };
+}
+
+export const invalid = (detail: string): Refusal =>
+  new Refusal(400, detail, { code: 'invalid-request' });
+
+export const forbidden = (detail: string): Refusal =>
+  new Refusal(403, detail, { code: 'about:blank' });
+
+export const unauthorized = (): Refusal =>
+  new Refusal(401, 'Unauthorized', { code: 'about:blank' });
+
+export const notFound = (what: string): Refusal =>
+  new Refusal(404, `Could not find ${what}.`, { code: 'resource-not-found' });
+
+export const overloaded = (): Refusal => new Refusal(503, 'Over capacity', { code: 'about:blank' });
+
+export const brokeDown = (): Refusal =>
+  new Refusal(500, 'Something is technically wrong.', { code: 'about:blank' });
+
+export const duplicate = (): Refusal =>
+  forbidden('You are not allowed to create a Tweet with duplicate content.');
+
+const tooManyRequests = (resetMs: number): Refusal =>
+  new Refusal(429, 'Too Many Requests', {
+    code: 'about:blank',
+    headers: {
+      'x-rate-limit-limit': '100',
+      'x-rate-limit-remaining': '0',
+      'x-rate-limit-reset': String(Math.ceil(resetMs / 1000)),
+    },
+  });
+
+/** How X says what a script decided. */
+export function refusalFor(fate: Exclude<Fate, { kind: 'take' }>): Refusal {
+  switch (fate.kind) {
+    case 'refuse':
+      return forbidden(fate.reason);
+    case 'duplicate':
+      return duplicate();
+    case 'busy':
+      return tooManyRequests(fate.resetMs);
+    case 'revoked':
+      return unauthorized();
+  }
+}

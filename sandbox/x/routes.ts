@@ -1,0 +1,104 @@
+import { Router } from '@koa/router';
+import type { Middleware } from 'koa';
+import type { SandboxDeps } from '../deps.ts';
+import { originOf } from '../origin.ts';
+import { cutConnection, Refusal } from '../refusal.ts';
+import { account } from './account.ts';
+import { createPost, type XDeps } from './create-post.ts';
+import { createIds } from './ids.ts';
+import { isXPost } from './post.ts';
+import { brokeDown, invalid, notFound, overloaded, problemOf, unauthorized } from './problems.ts';
+import { readJson } from './read-json.ts';
+import { presentText } from './text.ts';
+import { timelineOf } from './timeline.ts';
+import { addUploadRoutes } from './upload-routes.ts';
+import { createUploads } from './uploads.ts';
+import type { CreatedPost, Me, MeQuery } from './wire.ts';
+
+/** As much of version 2 of X's API as it takes to publish and to look at what was published. */
+export function xRoutes(shared: SandboxDeps): Router {
+  const nextId = createIds(shared.now);
+  const deps: XDeps = { ...shared, nextId, uploads: createUploads({ ...shared, nextId }) };
+  const router = new Router({ prefix: '/x/2' });
+  router.use(answerErrors);
+  router.use(requireToken(shared));
+  addReadRoutes(router, deps);
+  addUploadRoutes(router, deps);
+  router.post('/tweets', async (ctx) => {
+    const { post, answer } = await createPost(deps, await readJson(ctx));
+    if (answer === 'none') {
+      cutConnection(ctx);
+    } else if (answer === 'error') {
+      throw brokeDown();
+    } else {
+      const { id } = post;
+      const created: CreatedPost = {
+        data: { id, text: presentText(post).text, edit_history_post_ids: [id] },
+      };
+      ctx.status = 201;
+      ctx.body = created;
+    }
+  });
+  router.all('/{*path}', () => {
+    throw notFound('what is at this address');
+  });
+  return router;
+}
+
+/** What X knows of `GET /2/users/me`. */
+const meParameters = {
+  'user.fields': true,
+  expansions: true,
+  'post.fields': true,
+} as const satisfies Record<MeQuery, true>;
+
+function addReadRoutes(router: Router, { store, script }: XDeps): void {
+  router.get('/users/me', (ctx) => {
+    const unknown = Object.keys(ctx.query).find((name) => !Object.hasOwn(meParameters, name));
+    if (unknown !== undefined) {
+      throw invalid(
+        `The query parameter [${unknown}] is not one of [${Object.keys(meParameters)}]`,
+      );
+    }
+    const { id, username, displayName: name } = account;
+    const me: Me = { data: { id, name, username } };
+    ctx.body = me;
+  });
+
+  router.get('/users/:id/tweets', (ctx) => {
+    if (script.isBlind('x')) {
+      throw overloaded();
+    }
+    if (ctx.params.id !== account.id) {
+      throw notFound(`user with id: [${ctx.params.id}]`);
+    }
+    const shown = store.all().filter((post) => isXPost(post) && !store.isHidden(post));
+    const { searchParams } = new URL(ctx.href);
+    ctx.body = timelineOf(shown.filter(isXPost), searchParams, originOf(ctx));
+  });
+}
+
+/** Answers in X's error shape. */
+const answerErrors: Middleware = async (ctx, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : brokeDown();
+    if (refusal !== error) {
+      ctx.app.emit('error', error, ctx);
+    }
+    ctx.status = refusal.status;
+    ctx.set(refusal.headers);
+    ctx.body = problemOf(refusal);
+  }
+};
+
+const requireToken =
+  ({ script }: SandboxDeps): Middleware =>
+  (ctx, next) => {
+    const [, token] = /^bearer\s+(\S+)$/iv.exec(ctx.get('authorization')) ?? [];
+    if (token !== account.accessToken || script.isRevoked('x')) {
+      throw unauthorized();
+    }
+    return next();
+  };

@@ -1,0 +1,90 @@
+import { maxFileBytes } from '../files.ts';
+import type { Processing } from '../processing.ts';
+import type { XFile } from './post.ts';
+import { invalid } from './problems.ts';
+import type { InitializeUpload, MediaCategory, UploadAnswer } from './wire.ts';
+
+const checkAfterSecs = 1;
+
+/** A file on its way, or waiting for its post. */
+export type Upload = {
+  readonly id: string;
+  readonly category: MediaCategory;
+  readonly totalBytes: number;
+  readonly expiresAtMs: number;
+  /** By their index, until all of it is there. */
+  readonly segments: Map<number, Buffer>;
+  /** Null until all of it is there. */
+  file: XFile | null;
+};
+
+export type WorkState = ReturnType<Processing['stateOf']>;
+
+/** The types of files that each category has; the sandbox plays those of posts. */
+export const typesOf: Readonly<Record<MediaCategory, readonly string[]>> = {
+  tweet_image: ['image/jpeg', 'image/png', 'image/webp'],
+  tweet_gif: ['image/gif'],
+  tweet_video: ['video/mp4', 'video/quicktime'],
+  dm_gif: [],
+  dm_image: [],
+  dm_video: [],
+  subtitles: [],
+};
+
+export const isCategory = (name: string): name is MediaCategory =>
+  Object.hasOwn(typesOf, name) && typesOf[name as MediaCategory].length > 0;
+
+/** @throws Refusal 400 for what is no upload that the sandbox plays. */
+export function announced(body: InitializeUpload): {
+  readonly category: MediaCategory;
+  readonly totalBytes: number;
+} {
+  const { media_category: category, media_type: type, total_bytes: totalBytes } = body;
+  if (category === undefined || type === undefined || totalBytes === undefined) {
+    throw invalid('The upload needs a media_category, a media_type and its total_bytes.');
+  }
+  if (!isCategory(category) || !typesOf[category].includes(type)) {
+    throw invalid(`The media category ${category} has no files of ${type}.`);
+  }
+  if (totalBytes < 1 || totalBytes > maxFileBytes) {
+    throw invalid(`The sandbox keeps files of 1 to ${maxFileBytes} bytes.`);
+  }
+  return { category, totalBytes };
+}
+
+/** All segments, in order. @throws Refusal 400 when some are missing. */
+export function bytesOf({ segments, totalBytes, file }: Upload): Buffer {
+  const inOrder = Array.from({ length: segments.size }, (_, index) => segments.get(index));
+  const bytes = Buffer.concat(inOrder.filter((segment) => segment !== undefined));
+  if (file !== null || bytes.length !== totalBytes) {
+    throw invalid('Segments do not add up to provided total file size.');
+  }
+  return bytes;
+}
+
+const states: Readonly<Record<WorkState, string>> = {
+  processing: 'in_progress',
+  ready: 'succeeded',
+  failed: 'failed',
+};
+
+/** @param state Of X's work on it. */
+export function presentUpload(upload: Upload, state: WorkState, nowMs: number): UploadAnswer {
+  const { id, category, file, totalBytes, expiresAtMs } = upload;
+  const work = {
+    state: states[state],
+    ...(state === 'processing' && { check_after_secs: checkAfterSecs }),
+    ...(state === 'failed' && {
+      error: { code: 1, name: 'InvalidMedia', message: 'The sandbox fails it.' },
+    }),
+  };
+  return {
+    data: {
+      id,
+      media_key: `${category === 'tweet_video' ? 13 : 3}_${id}`,
+      expires_after_secs: Math.floor((expiresAtMs - nowMs) / 1000),
+      ...(file && { size: totalBytes }),
+      ...(file && category !== 'tweet_image' && { processing_info: work }),
+    },
+  };
+}

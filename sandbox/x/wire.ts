@@ -1,0 +1,50 @@
+import type { Schemas, UsersClient } from '@xdevplatform/xdk';
+
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+/** A type of X's own development kit, with its names as they are on the wire. */
+type Wire<Type> = Type extends readonly (infer Item)[]
+  ? readonly Wire<Item>[]
+  : Type extends object
+    ? { readonly [Name in keyof Type as SnakeCase<Name & string>]: Wire<Type[Name]> }
+    : Type;
+
+/** A JSON Schema that names every field which X knows, and no other. */
+export type SchemaOf<Body> = {
+  readonly type: 'object';
+  readonly additionalProperties: false;
+  readonly required?: readonly (keyof Body)[];
+  readonly properties: { readonly [Name in keyof Body]-?: object };
+};
+
+// What comes in.
+
+export type CreatePost = Wire<Schemas.CreatePostsRequest>;
+export type InitializeUpload = Wire<Schemas.InitializeMediaUploadRequest>;
+export type MediaMetadata = Wire<Schemas.CreateMediaMetadataRequest>;
+export type MediaCategory = Schemas.MediaUploadRequest['mediaCategory'];
+export type UploadField = keyof Wire<Schemas.MediaUploadRequest>;
+export type AppendField = keyof Wire<Schemas.AppendMediaUploadRequest>;
+
+/** `postFields` of the kit is `post.fields` in an address. */
+type QueryName<Name> = Name extends `${infer Kind}_fields` ? `${Kind}.fields` : Name;
+/** Without the kit's leave to pass anything else. */
+type NamesOf<Options> = keyof {
+  [Name in keyof Options as string extends Name ? never : number extends Name ? never : Name]: 0;
+};
+type QueryOf<Options> = QueryName<Exclude<SnakeCase<NamesOf<Options> & string>, 'request_options'>>;
+export type TimelineQuery = QueryOf<NonNullable<Parameters<UsersClient['getPosts']>[1]>>;
+export type MeQuery = QueryOf<NonNullable<Parameters<UsersClient['getMe']>[0]>>;
+
+// What goes out.
+
+export type Post = Wire<Schemas.Post>;
+export type Media = Wire<Schemas.Media>;
+export type CreatedPost = Wire<Schemas.CreatePostsResponse>;
+export type Timeline = Wire<Schemas.GetUsersPostsResponse>;
+export type Me = { readonly data: Wire<Schemas.User> };
+export type UploadAnswer = Wire<Schemas.GetMediaUploadStatusResponse>;
+export type AppendAnswer = Wire<Schemas.AppendMediaUploadResponse>;
+export type MetadataAnswer = Wire<Schemas.CreateMediaMetadataResponse>;
