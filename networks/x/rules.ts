@@ -1,7 +1,11 @@
 import twitterText from 'twitter-text';
-import { noOptions, type Content, type Rules, type ValidationResult } from '../content-rules.ts';
+import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
 import { validateByLimits } from '../validation/content.ts';
+import { isVideo, nameOf } from '../validation/files.ts';
 import type { Limits } from '../validation/limits.ts';
+import { optionsSchema } from './options.ts';
+import { priceWarnings, type Prices } from './prices.ts';
+import { weightedLength } from './weighted-length.ts';
 
 const maxCashtags = 1;
 
@@ -41,15 +45,42 @@ const limits: Limits = {
   ],
 };
 
-export const rules: Rules = {
+/** @param prices What a post costs, for the warning that says so. */
+export const xRules = (prices: Prices): Rules => ({
   threads: true,
-  options: noOptions,
-  // Until there is an adapter: what proxies give a server for an answer (nginx' default).
+  options: optionsSchema,
+  // No rule of X bounds it. 60 s is what proxies give a server for an answer (nginx' default).
   appearsWithinMs: 60_000,
   limits: () => limits,
-  validate: (content: Content): ValidationResult =>
-    validateByLimits(content, limits, { text: contentFaults }),
-};
+  validate(content: Content): ValidationResult {
+    const result = validateByLimits(content, limits, { text: contentFaults, fileWarnings });
+    const isFit = result.errors.length === 0;
+    return isFit
+      ? { ...result, warnings: [...result.warnings, ...priceWarnings(content.texts, prices)] }
+      : result;
+  },
+});
+
+/** The longer side and the shorter one, in pixels. X's guide says 1280 × 1024, and takes 1080p from some accounts. */
+const largestVideo = [1920, 1200] as const;
+
+/** Source: https://docs.x.com/x-api/media/quickstart/best-practices, https://docs.x.com/x-api/fundamentals/data-dictionary */
+function fileWarnings(file: MediaFacts): string[] {
+  if (!isVideo(file)) {
+    return [];
+  }
+
+  const { width, height, altText } = file;
+  const [longer, shorter] = [Math.max(width ?? 0, height ?? 0), Math.min(width ?? 0, height ?? 0)];
+  return [
+    ...(longer > largestVideo[0] || shorter > largestVideo[1]
+      ? [
+          `X may refuse ${nameOf(file)}: it is made for videos of up to ${largestVideo.join(' × ')} pixels, and this has ${width} × ${height}.`,
+        ]
+      : []),
+    ...(altText ? [`X shows no alt text of videos: that of ${nameOf(file)} is left out.`] : []),
+  ];
+}
 
 /** Only for texts that are short enough to be looked through by patterns that are not ours. */
 function contentFaults(text: string): readonly string[] {
@@ -70,37 +101,3 @@ function contentFaults(text: string): readonly string[] {
 
   return faults;
 }
-
-/** Longer than any one link that X shortens (4096), so such a word is no link alone and surely too long. */
-const maxWordLength = 4500;
-/** Several times what a post may have. Beyond it a text is counted roughly: it is refused either way. */
-const maxExact = 1000;
-
-/** With the whitespace before it, on which the library's idea of a link depends. U+FEFF is no whitespace there. */
-const words = /[^\S\uFEFF]*[\S\uFEFF]+|[^\S\uFEFF]+/g;
-
-/**
- * How long a text is for X: a link counts 23, an emoji 2, and so does a character of Chinese, Japanese or Korean.
- *
- * Exact up to 1000; beyond, what is left of the text counts its UTF-16 code units.
- *
- * Counts word by word, because the library takes quadratic time for many dots without a link. No link and no emoji goes
- * over whitespace, so the words add up to the text. A slow word is a heavy one, so it is the last that is counted so.
- *
- * Source: X's own library twitter-text, configuration version 3.
- */
-export function weightedLength(text: string): number {
-  let length = 0;
-  let counted = 0;
-  for (const [word] of text.matchAll(words)) {
-    length += word.length > maxWordLength ? word.length : weigh(word);
-    counted += word.length;
-    if (length > maxExact) {
-      break;
-    }
-  }
-
-  return length + text.length - counted;
-}
-
-const weigh = (word: string): number => twitterText.parseTweet(word).weightedLength;

@@ -94,6 +94,7 @@ test('docs/settings.md has every setting that the programs read', (t) => {
   const sources = [
     'runtime/config.ts',
     ...globSync('runtime/config/*', { cwd: root }),
+    ...globSync('networks/*/{entry,prices}.ts', { cwd: root }),
     'scripts/start/start-plan.ts',
     'sandbox/main.ts',
   ].map(read);

@@ -1,9 +1,10 @@
 import test from 'ava';
 import twitterText from 'twitter-text';
-import { rules as xRules, weightedLength } from '../../../networks/x/rules.ts';
+import { xRules } from '../../../networks/x/rules.ts';
+import { weightedLength } from '../../../networks/x/weighted-length.ts';
 import { against, family, filesOf, image, textOf, times, video } from '../content.ts';
 
-const x = against(xRules);
+const x = against(xRules({ post: 0, linkPost: 0 }));
 const mebibyte = 1024 * 1024;
 
 const samples: readonly [text: string, length: number][] = [

@@ -1,0 +1,123 @@
+import { answerReader } from '../answer.ts';
+import type { Rules } from '../content-rules.ts';
+import {
+  NetworkError,
+  type Connection,
+  type Finding,
+  type Network,
+  type Part,
+  type PreparedPart,
+  type SentPart,
+  type Step,
+} from '../network.ts';
+import { accessWith } from './client.ts';
+import { createPost } from './create-post.ts';
+import { idBefore, ownPostsSince } from './own-posts.ts';
+import { isSameText } from './same-text.ts';
+import { postUrl } from './settings.ts';
+import { uploadFile } from './upload/upload-file.ts';
+
+type Prepared = {
+  /** Older than any post that may come of this part. */
+  readonly sinceId: string;
+  /** How many files the post has. */
+  readonly mediaCount: number;
+};
+
+const readPrepared = answerReader<Prepared>({
+  type: 'object',
+  required: ['sinceId', 'mediaCount'],
+  properties: {
+    sinceId: { type: 'string', pattern: '^[0-9]{1,19}$' },
+    mediaCount: { type: 'integer', minimum: 0 },
+  },
+});
+
+/** How far our clock may be ahead of X's, in milliseconds. */
+const clockErrorMs = 15 * 60_000;
+
+/**
+ * X, by version 2 of its API. A thread goes out post by post, each a reply to the one before.
+ *
+ * X charges for what is read, so nothing is read before a post: its ids tell the time, and a look at the account begins
+ * where the part was prepared. What is equal and somewhat older is not there, as X refuses a text that it has.
+ */
+export const xNetwork = (rules: Rules): Network => ({
+  id: 'x',
+  rules,
+  threads: 'sequential',
+
+  prepare: async (_connection, parts: readonly Part[], nowMs: number): Promise<PreparedPart[]> =>
+    parts.map((part) => {
+      const sinceId = idBefore(nowMs - clockErrorMs);
+      const data: Prepared = { sinceId, mediaCount: part.media.length };
+      return { ...part, data };
+    }),
+
+  async upload(connection: Connection, step: Step): Promise<readonly string[]> {
+    const access = accessWith(connection, connection.credentials, 'upload');
+    const part = onlyPart(step);
+    const ids: string[] = [];
+    for (const file of part.media) {
+      ids.push(await uploadFile(access, connection, part, file));
+    }
+
+    return ids;
+  },
+
+  async send(connection: Connection, step: Step, files: readonly string[]): Promise<SentPart[]> {
+    const access = accessWith(connection, connection.credentials, 'create');
+    const part = onlyPart(step);
+    try {
+      return [await createPost(access, connection, part, step.sent.at(-1), files)];
+    } catch (error) {
+      throw error instanceof NetworkError && error.code === 'duplicate'
+        ? await withExisting(error, connection, step)
+        : error;
+    }
+  },
+
+  reconcile,
+});
+
+/** One that is there since this part was prepared may be of an earlier send whose answer was lost: the ledger finds out. */
+async function withExisting(
+  { code, message, taken }: NetworkError,
+  connection: Connection,
+  step: Step,
+): Promise<NetworkError> {
+  const finding = await reconcile(connection, step);
+  const existing = finding.kind === 'found' ? finding.candidates.at(-1) : undefined;
+  return new NetworkError(code, message, {
+    taken,
+    server: 'answered',
+    ...(existing && { existing }),
+  });
+}
+
+async function reconcile(connection: Connection, step: Step): Promise<Finding> {
+  const access = accessWith(connection, connection.credentials, 'reconcile');
+  const part = onlyPart(step);
+  const prepared = readPrepared(part.data);
+  const parentId = step.sent.at(-1)?.remoteId;
+  const sinceId = parentId ?? prepared?.sinceId ?? idBefore(0);
+  const newer = await ownPostsSince(access, connection.remoteId, sinceId);
+  const candidates = newer
+    .filter(({ id, conversation_id: thread, attachments }) => {
+      // A post that continues none begins a conversation.
+      const inPlace = thread === (step.sent[0]?.remoteId ?? id);
+      return inPlace && (attachments?.media_keys?.length ?? 0) === (prepared?.mediaCount ?? 0);
+    })
+    .filter((post) => isSameText(post, part.text))
+    .map(({ id }): SentPart[] => [{ remoteId: id, url: postUrl(connection.settings, id) }]);
+  return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
+}
+
+function onlyPart({ parts }: Step): PreparedPart {
+  const [part, ...more] = parts;
+  if (!part || more.length > 0) {
+    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
+  }
+
+  return part;
+}
