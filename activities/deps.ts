@@ -3,7 +3,7 @@ import type { Orm } from '../db/orm.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
 import type { Network } from '../networks/network.ts';
 import type { RetentionDays } from '../runtime/config/limits.ts';
-import type { Egress } from '../runtime/egress/egress.ts';
+import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
@@ -15,6 +15,8 @@ export type ActivityDeps = {
   readonly networks: Readonly<Record<string, Network>>;
   /** The way out to networks. */
   readonly egress: Egress;
+  /** The way out to what texts link to: link cards. */
+  readonly downloads: Downloader;
   /** The way out to webhook endpoints: other addresses may be open there. */
   readonly webhooks: Egress;
   /** Has the bytes of the files that posts publish. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
 import type { Json } from '../domain/json-schema.ts';
-import type { Egress } from '../runtime/egress/egress.ts';
+import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { MediaFacts, Options, Rules } from './content-rules.ts';
 
 /** A connected account, opened for one try. Secrets are in the clear here and nowhere else. */
@@ -27,6 +27,8 @@ export type Connection = {
   /** Keeps it (sealed) with the part in the ledger, for the next try. Resolves once it is committed. */
   readonly saveUploads: (part: Part, uploads: Json) => Promise<void>;
   readonly http: Egress;
+  /** Fetches pages and pictures that a text links to. Left out: nothing is fetched, and a post goes out without it. */
+  readonly downloads?: Downloader;
   /** Aborts when the try's time is up or the worker stops. */
   readonly signal: AbortSignal;
   /**

@@ -45,7 +45,7 @@ export async function runWorker(
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
-  const { egress, webhooks } = openEgress(config);
+  const { closeEgress, ...waysOut } = openEgress(config);
   const storage = createStorage(config.media);
   const { publicUrl, retentionDays } = config;
   const sealer = createSealer(config.secretKey);
@@ -54,7 +54,8 @@ export async function runWorker(
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
   const { rules, load } = openNetworks(process.env);
-  const links = { orm, networks: await load(), rules, egress, webhooks, storage, workflows };
+  const networks = await load();
+  const links = { orm, networks, rules, ...waysOut, storage, workflows };
   const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
@@ -85,7 +86,7 @@ export async function runWorker(
   stopMeasuring();
   stopLooking();
   storage.close();
-  await Promise.all([egress.close(), webhooks.close()]);
+  await closeEgress();
   await Promise.all([temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }
@@ -94,7 +95,12 @@ export async function runWorker(
 function openEgress({ egressAllow, publicUrl: ownUrl }: Config) {
   const nat64 = parseNat64Prefixes(egressAllow.nat64);
   const openTo = (list: string) => createEgress({ allow: parseAllowList(list), nat64, ownUrl });
-  return { egress: openTo(egressAllow.networks), webhooks: openTo(egressAllow.webhooks) };
+  const egress = openTo(egressAllow.networks);
+  const webhooks = openTo(egressAllow.webhooks);
+  const downloads = openTo(egressAllow.downloads);
+  const all = [egress, webhooks, downloads];
+  const closeEgress = () => Promise.all(all.map((each) => each.close()));
+  return { egress, webhooks, downloads, closeEgress };
 }
 
 type Database = {

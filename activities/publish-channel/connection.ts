@@ -44,6 +44,7 @@ export function openConnection(
     uploadsOf: uploads.uploadsOf,
     saveUploads: uploads.saveUploads,
     http: deps.egress,
+    downloads: deps.downloads,
     signal: AbortSignal.timeout(tryTimeoutMs),
     mayCreate: intent.isYoung,
   };

@@ -11,7 +11,7 @@ import { isWritten, writeThread } from './write-thread.ts';
 import { prepareThread } from './prepare.ts';
 import { preparedPostOf, uriOf, type PreparedPost } from './prepared-post.ts';
 import { blueskySettings, rules } from './rules.ts';
-import { uploadFiles } from './files.ts';
+import { uploadFiles } from './files/upload.ts';
 
 /**
  * Bluesky, on any PDS.
@@ -67,5 +67,6 @@ function sentParts(connection: Connection, posts: readonly PreparedPost[]): Sent
   return posts.map((post) => ({
     remoteId: uriOf(did, post),
     url: `${webUrl}/profile/${did}/post/${post.rkey}`,
+    ...(post.warnings && post.warnings.length > 0 && { warning: post.warnings.join(' ') }),
   }));
 }

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { cidForLex } from '@atproto/lex-cbor';
 import { lexParse } from '@atproto/lex-json';
 import type { Connection, PreparedPart, Part } from '../network.ts';
-import { blobOf, embedOf } from './files.ts';
+import { prepareFiles } from './files/prepare-files.ts';
 import { facetsOf, handleResolver } from './facets.ts';
+import { cardMaker, noCard } from './link-card/card-maker.ts';
+import { choiceOf } from './options.ts';
 import {
   collection,
   preparedPostOf,
   uriOf,
-  type Blob,
   type PreparedPost,
   type StrongRef,
 } from './prepared-post.ts';
@@ -28,6 +29,7 @@ export async function prepareThread(
   { nowMs, before }: { readonly nowMs: number; readonly before: readonly PreparedPart[] },
 ): Promise<PreparedPart[]> {
   const didOf = handleResolver(connection);
+  const makeCard = cardMaker(connection);
   const prepared: PreparedPart[] = [];
   const refs = before.map((part) => refTo(connection, preparedPostOf(part)));
   let root = refs.at(0);
@@ -36,30 +38,51 @@ export async function prepareThread(
     // A millisecond for each part keeps them in order wherever posts are sorted by time or by key.
     const atMs = Math.floor(nowMs) + index;
     const facets = await facetsOf(part.text, didOf);
-    const blobs: Blob[] = [];
-    for (const file of part.media) {
-      blobs.push(await blobOf(file));
-    }
-
-    const embed = embedOf(part.media, blobs);
+    const { embed: files, warnings, blobs, encoded } = await prepareFiles(connection, part.media);
+    const isBare = files === null && choiceOf(part.options).hasLinkCard;
+    const card = isBare ? await makeCard(facets) : noCard;
+    const embed = files ?? card.embed;
     const json = JSON.stringify({
       $type: collection,
       text: part.text,
       createdAt: new Date(atMs).toISOString(),
       ...(facets.length > 0 && { facets }),
       ...(embed !== null && { embed }),
+      ...chosen(part.options),
       ...(root && parent && { reply: { root, parent } }),
     });
     const cid = (await cidForLex(lexParse(json))).toString();
     const record: PreparedPost['record'] = JSON.parse(json);
     const rkey = 'data' in part ? preparedPostOf(part).rkey : recordKey(atMs, part.key);
-    const data = { rkey, cid, record, blobs };
+    const data = {
+      rkey,
+      cid,
+      record,
+      blobs,
+      encoded,
+      warnings: [...warnings, ...card.warnings],
+      ...(card.thumb && { thumb: card.thumb }),
+    };
     prepared.push({ ...part, data });
     parent = refTo(connection, data);
     root ??= parent;
   }
 
   return prepared;
+}
+
+/** What a record says of the owner's choice. Source: lexicon `app.bsky.feed.post`. */
+function chosen(options: Part['options']): object {
+  const { langs, labels } = choiceOf(options);
+  return {
+    ...(langs.length > 0 && { langs }),
+    ...(labels.length > 0 && {
+      labels: {
+        $type: 'com.atproto.label.defs#selfLabels',
+        values: labels.map((val) => ({ val })),
+      },
+    }),
+  };
 }
 
 const refTo = (

@@ -36,6 +36,12 @@ export type PreparedPost = {
   readonly record: { readonly [key: string]: Json };
   /** How the record names the part's files, in their order. Absent in parts that were prepared before posts had any. */
   readonly blobs?: readonly Blob[];
+  /** Places of the files among them that were made smaller. */
+  readonly encoded?: readonly number[];
+  /** The picture of the link card. */
+  readonly thumb?: Blob;
+  /** What became of the post otherwise than its owner may think. */
+  readonly warnings?: readonly string[];
 };
 
 const read = answerReader<PreparedPost>({
@@ -46,6 +52,9 @@ const read = answerReader<PreparedPost>({
     cid: { type: 'string', minLength: 1 },
     record: { type: 'object' },
     blobs: { type: 'array', items: blobSchema },
+    encoded: { type: 'array', items: { type: 'integer', minimum: 0 } },
+    thumb: blobSchema,
+    warnings: { type: 'array', items: { type: 'string' } },
   },
 });
 

@@ -1,17 +1,12 @@
 import { answerReader } from '../answer.ts';
-import {
-  noOptions,
-  type Content,
-  type MediaFacts,
-  type Rules,
-  type ValidationResult,
-} from '../content-rules.ts';
+import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
 import type { Json } from '../../domain/json-schema.ts';
-import { durationOf } from '../validation/amounts.ts';
+import { durationOf, sizesOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { hasType, isImage, isVideo, nameOf } from '../validation/files.ts';
 import type { Limits } from '../validation/limits.ts';
 import { countGraphemes } from '../validation/texts.ts';
+import { optionsSchema } from './options.ts';
 
 /** What Bluesky's apps take; the servers do not look. */
 const appMaxDurationMs = 3 * 60_000;
@@ -40,27 +35,51 @@ const limitsOf = (settings: Json): Limits => ({
   name: 'Bluesky',
   text,
   files: [
-    // Source: lexicon `app.bsky.embed.images`, which takes images of all types.
-    { one: 'image', max: 4, types: ['image/*'], maxBytes: 2_000_000 },
+    // Source: lexicon `app.bsky.embed.images`, which takes images of all types. Larger ones are made smaller; how large
+    // they may be is ours.
+    {
+      one: 'image',
+      max: 4,
+      types: ['image/*'],
+      maxBytes: 50_000_000,
+      maxAltText: 2000,
+    },
     {
       one: 'video',
       max: 1,
       types: ['video/mp4'],
       maxBytes: blueskySettings(settings).maxVideoBytes,
+      maxAltText: 2000,
     },
   ],
 });
 
 export const rules: Rules = {
   threads: true,
-  options: noOptions,
+  options: optionsSchema,
   // A second write under the same keys is refused, but the post may be edited meanwhile, and then has others. What
   // stands before a PDS (nginx, a load balancer) gives it 60 s; a write takes far less than a second.
   appearsWithinMs: 60_000,
   limits: limitsOf,
   validate: (content: Content, settings: Json): ValidationResult =>
-    validateByLimits(content, limitsOf(settings), { fileWarnings: showsOtherwise }),
+    validateByLimits(content, limitsOf(settings), {
+      fileWarnings: (file) => [
+        ...showsOtherwise(file),
+        ...becomesSmaller(file, blueskySettings(settings)),
+      ],
+    }),
 };
+
+function becomesSmaller(file: MediaFacts, { maxImageBytes }: BlueskySettings): string[] {
+  if (!isImage(file) || file.sizeBytes <= maxImageBytes) {
+    return [];
+  }
+
+  const [limit, actual] = sizesOf(maxImageBytes, file.sizeBytes);
+  return [
+    `Bluesky takes images of up to ${limit}, and ${nameOf(file)} has ${actual}: it goes out smaller, as a JPEG, or as a WebP where it has transparency.`,
+  ];
+}
 
 const shown = hasType('image/jpeg', 'image/png', 'image/webp');
 
@@ -84,12 +103,15 @@ function showsOtherwise(file: MediaFacts): string[] {
 export type BlueskySettings = {
   /** Where people read the posts, without a trailing slash: a channel of another app than Bluesky's has its own. */
   readonly webUrl: string;
+  /** What an image of a record may have. A larger one is made smaller. A PDS older than 2026 takes half of it. */
+  readonly maxImageBytes: number;
   /** What the account's PDS takes as one blob. No PDS tells it, so an operator whose PDS takes less sets it. */
   readonly maxVideoBytes: number;
 };
 
 const defaults: BlueskySettings = {
   webUrl: 'https://bsky.app',
+  maxImageBytes: 2_000_000,
   // What Bluesky's own servers take for a video. A PDS as it comes out of the box takes 5 MiB.
   maxVideoBytes: 100_000_000,
 };
@@ -98,6 +120,7 @@ const read = answerReader<Partial<BlueskySettings>>({
   type: 'object',
   properties: {
     webUrl: { type: 'string', pattern: '^https?://[^/]' },
+    maxImageBytes: { type: 'integer', minimum: 100_000 },
     maxVideoBytes: { type: 'integer', minimum: 1 },
   },
 });

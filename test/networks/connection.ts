@@ -3,10 +3,14 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { Account, Connection } from '../../networks/network.ts';
 import { parseAllowList } from '../../runtime/egress/operator-lists.ts';
 import { createEgress } from '../../runtime/egress/create-egress.ts';
-import type { Egress } from '../../runtime/egress/egress.ts';
+import type { Downloader, Egress } from '../../runtime/egress/egress.ts';
 
 /** The real way out, opened for the loopback servers of one test. */
-export function egressTo(t: ExecutionContext, ...urls: readonly string[]): Egress {
+export const egressTo = (t: ExecutionContext, ...urls: readonly string[]): Egress =>
+  waysOutTo(t, ...urls);
+
+/** The same, also for downloads. */
+export function waysOutTo(t: ExecutionContext, ...urls: readonly string[]): Egress & Downloader {
   const entries = urls.map((url) => `127.0.0.1/32:${new URL(url).port}`);
   const egress = createEgress({ allow: parseAllowList(entries.join(',')) });
   t.teardown(() => egress.close());

@@ -1,4 +1,5 @@
 import type { TestFn } from 'ava';
+import { parser } from '../../runtime/parser.ts';
 import type { Bench } from './bench.ts';
 import { openConnection } from './connection.ts';
 import { pictureFile } from './files.ts';
@@ -31,6 +32,15 @@ function publishesAltTexts(testIt: TestFn, { network, makeAccount }: Bench): voi
 }
 
 function publishesOptions(testIt: TestFn, { network, makeAccount, options }: Bench): void {
+  testIt('options are what their schema says, and nothing else', (t) => {
+    const read = parser(network.rules.options);
+    t.notThrows(() => read({}));
+    for (const { chosen } of options) {
+      t.notThrows(() => read(chosen), JSON.stringify(chosen));
+    }
+    t.throws(() => read({ no_such_option: true }), { message: /no_such_option/v });
+  });
+
   testIt('each option has a description, and a case in this suite', (t) => {
     const { properties } = network.rules.options;
     for (const [name, schema] of Object.entries(properties)) {

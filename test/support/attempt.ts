@@ -69,6 +69,7 @@ export async function activityDeps(
     networks,
     egress,
     webhooks: egress,
+    downloads: egress,
     sealer: createSealer(randomBytes(32).toString('hex')),
     storage: createStorage({ mediaDir: await temporaryFolder(t), s3: null }),
     publicUrl: 'https://punctual.example',

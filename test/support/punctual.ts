@@ -120,6 +120,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     workflows,
     egress,
     webhooks: egress,
+    downloads: egress,
     storage,
     retentionDays,
   };

@@ -25,7 +25,14 @@ export const bench: Bench = {
   uploads: { method: 'POST', path: /^\/xrpc\/com\.atproto\.repo\.uploadBlob$/ },
   tooLong: 'x'.repeat(301),
   wrongCredentials: { identifier: 'nobody.test', appPassword: 'aaaa-bbbb-cccc-dddd' },
-  options: [],
+  options: [
+    { chosen: { langs: ['en', 'pt-BR'] }, shown: { langs: ['en', 'pt-BR'] } },
+    {
+      chosen: { labels: ['graphic-media', 'sexual'] },
+      shown: { labels: { values: [{ val: 'graphic-media' }, { val: 'sexual' }] } },
+    },
+    { chosen: { link_card: false }, shown: { $type: collection } },
+  ],
   resetHeaders: (resetAtMs) => ({ 'ratelimit-reset': String(resetAtMs / 1000) }),
 
   async makeAccount(t) {

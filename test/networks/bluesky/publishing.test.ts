@@ -229,13 +229,17 @@ test('files that a record cannot show together keep the post back', async (t) =>
 });
 
 test('a file that the server refuses keeps the post back, with the words of the server', async (t) => {
-  const { records, connection } = await connected(t);
+  const { records, account } = await connected(t);
+  // Otherwise the image would be made smaller.
+  const connection = openConnection(t, account, { settings: { maxImageBytes: 50_000_000 } });
   const pixels = { raw: { width: 1000, height: 700, channels: 3 as const } };
   const large = await sharp(randomBytes(2_100_000), pixels).png().toBuffer();
   const webm = { name: 'a.webm', type: 'video/webm' };
   const gif = fileOf(await animation('gif', [100, 100]), { name: 'a.gif', type: 'video/mp4' });
   const refused = {
-    'over what the server takes as one file': fileOf(randomBytes(6_000_000), {}),
+    'over what the server takes as one file': fileOf(randomBytes(6_000_000), {
+      type: 'video/mp4',
+    }),
     'over what a record may name': fileOf(large, { name: 'large.png' }),
     'another kind of video': fileOf((await videoFile()).bytes.fill('qt  ', 8, 12), webm),
     'no video at all': gif,

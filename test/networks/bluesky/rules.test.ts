@@ -68,18 +68,22 @@ test('up to four images, or one video', (t) => {
   bluesky.refuses(t, filesOf(image(), video()), `${takes} 1 image and 1 video.`);
 });
 
-test('an image has up to 2,000,000 bytes', (t) => {
-  bluesky.takes(t, filesOf(image({ sizeBytes: 2_000_000 })));
+test('an image of more than 2,000,000 bytes is taken, with a warning that it goes out smaller', (t) => {
+  const sized = (sizeBytes: number) => filesOf(image({ sizeBytes }));
+  const warning = (limit: string, actual: string) =>
+    `Bluesky takes images of up to ${limit}, and "photo.jpg" has ${actual}: it goes out smaller, as a JPEG, or as a WebP where it has transparency.`;
+  bluesky.takes(t, sized(2_000_000));
+  bluesky.warns(t, sized(2_000_000));
+  bluesky.takes(t, sized(50_000_000));
+  bluesky.warns(t, sized(2_000_001), warning('2,000,000 bytes', '2,000,001 bytes'));
+  bluesky.warns(t, sized(6_300_000), warning('2.0 MB', '6.3 MB'));
   bluesky.refuses(
     t,
-    filesOf(image({ sizeBytes: 2_000_001 })),
-    '"photo.jpg" is too large for Bluesky: an image may have up to 2,000,000 bytes, and this has 2,000,001 bytes.',
+    sized(50_000_001),
+    '"photo.jpg" is too large for Bluesky: an image may have up to 50,000,000 bytes, and this has 50,000,001 bytes.',
   );
-  bluesky.refuses(
-    t,
-    filesOf(image({ sizeBytes: 6_300_000 })),
-    '"photo.jpg" is too large for Bluesky: an image may have up to 2.0 MB, and this has 6.3 MB.',
-  );
+  const older = against(blueskyRules, { maxImageBytes: 1_000_000 });
+  older.warns(t, sized(1_500_000), warning('1.0 MB', '1.5 MB'));
 });
 
 test("a video has up to 100 MB, or what the channel's settings say", (t) => {

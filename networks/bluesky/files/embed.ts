@@ -1,0 +1,49 @@
+import type { Json } from '../../../domain/json-schema.ts';
+import { NetworkError, type PartMedia } from '../../network.ts';
+import type { Blob } from '../prepared-post.ts';
+
+/** A file as a record shows it. */
+export type ShownFile = {
+  readonly file: Pick<PartMedia, 'type' | 'altText'>;
+  readonly blob: Blob;
+  /** In pixels; null when it is not known. */
+  readonly width: number | null;
+  readonly height: number | null;
+};
+
+/**
+ * The part of a record that shows its files: images, or one video.
+ *
+ * A video is named as its bytes are, and Bluesky's video service prepares it when it sees the post.
+ *
+ * Source: lexicons `app.bsky.embed.images` and `app.bsky.embed.video`.
+ *
+ * @returns null when there are no files.
+ * @throws NetworkError `media_refused` for a mixture that no record can show.
+ */
+export function embedOf(files: readonly ShownFile[]): Json {
+  const images: Json[] = [];
+  const videos: Json[] = [];
+  for (const shown of files) {
+    const { file } = shown;
+    const blob = { ...shown.blob };
+    const alt = file.altText?.trim() ?? '';
+    if (file.type.startsWith('video/')) {
+      const text = alt === '' ? {} : { alt };
+      videos.push({ $type: 'app.bsky.embed.video', video: blob, ...text, ...shapeOf(shown) });
+    } else {
+      images.push({ image: blob, alt, ...shapeOf(shown) });
+    }
+  }
+
+  const [video = null] = videos;
+  if (videos.length > 1 || (videos.length > 0 && images.length > 0)) {
+    const message = `A Bluesky post shows images or one video, and this one has ${images.length} images and ${videos.length} videos.`;
+    throw new NetworkError('media_refused', message, { taken: 'no' });
+  }
+  return images.length > 0 ? { $type: 'app.bsky.embed.images', images } : video;
+}
+
+/** Without it, clients do not know how much room to leave until they have the file. */
+const shapeOf = ({ width, height }: ShownFile): { aspectRatio?: Json } =>
+  width !== null && height !== null ? { aspectRatio: { width, height } } : {};

@@ -1,0 +1,67 @@
+import { Parser } from 'htmlparser2';
+
+/** What a page says of itself for previews. Empty where it says nothing. */
+export type PageFacts = {
+  readonly title: string;
+  readonly description: string;
+  /** Of a picture, as it stands there. */
+  readonly image: string;
+};
+
+const maxTitle = 300;
+const maxDescription = 600;
+const maxAddress = 2000;
+
+/** By their rank: the first that a page has counts. Sources: https://ogp.me, https://html.spec.whatwg.org (`meta`). */
+const names = {
+  title: ['og:title', 'twitter:title'],
+  description: ['og:description', 'twitter:description', 'description'],
+  image: ['og:image:secure_url', 'og:image', 'og:image:url', 'twitter:image', 'twitter:image:src'],
+} as const;
+
+const known: ReadonlySet<string> = new Set(Object.values(names).flat());
+
+/**
+ * Reads the beginning of a page, in time linear to its length. The page is a stranger's: what it says is text and nothing
+ * else, bounded, on one line.
+ */
+export function pageFacts(html: string): PageFacts {
+  const said = new Map<string, string>();
+  let title = '';
+  let isTitle = false;
+  const parser = new Parser({
+    onopentag: (name, attributes: Readonly<Record<string, string>>) => {
+      const { property, name: called, content = '' } = attributes;
+      const key = (property ?? called ?? '').toLowerCase();
+      if (name === 'meta' && known.has(key) && !said.has(key) && content.trim() !== '') {
+        said.set(key, content);
+      }
+      // A drawing in the page may have a title as well.
+      isTitle = name === 'title' && title === '';
+    },
+    ontext: (words) => {
+      title += isTitle && title.length < maxTitle * 2 ? words : '';
+    },
+    onclosetag: () => {
+      isTitle = false;
+    },
+  });
+  parser.end(html);
+  const first = (keys: readonly string[]): string =>
+    keys.map((key) => said.get(key) ?? '').find((value) => value !== '') ?? '';
+  return {
+    title: clean(first(names.title) || title, maxTitle),
+    description: clean(first(names.description), maxDescription),
+    image: first(names.image).trim().slice(0, maxAddress),
+  };
+}
+
+function clean(text: string, most: number): string {
+  const line = text
+    .slice(0, most * 4)
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gv, ' ')
+    .trim();
+  const characters = Array.from(line);
+  return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : line;
+}

@@ -1,0 +1,49 @@
+import type { Options, OptionsSchema } from '../content-rules.ts';
+
+/** Labels that an account may put on its own posts. Source: https://docs.bsky.app/docs/advanced-guides/moderation */
+const labels = ['sexual', 'nudity', 'porn', 'graphic-media'] as const;
+
+/** As the lexicon's format `language` wants it, without the rarer forms. Source: lexicon `app.bsky.feed.post`, BCP 47. */
+const language = '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$';
+
+export const optionsSchema: OptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    langs: {
+      type: 'array',
+      maxItems: 3,
+      uniqueItems: true,
+      items: { type: 'string', pattern: language, maxLength: 35 },
+      description: 'Languages of the text, up to three, as BCP 47 tags such as `en` or `pt-BR`.',
+    },
+    labels: {
+      type: 'array',
+      maxItems: labels.length,
+      uniqueItems: true,
+      items: { type: 'string', enum: labels },
+      description: 'What readers are warned of before they see the post.',
+    },
+    link_card: {
+      type: 'boolean',
+      description:
+        'Whether a text without files shows a card of its first link, with the title, the description and the picture of that page. Yes when left out.',
+    },
+  },
+};
+
+export type Choice = {
+  readonly langs: readonly string[];
+  readonly labels: readonly string[];
+  readonly hasLinkCard: boolean;
+};
+
+/** Reads the options of a channel. A value of another shape than the schema says counts as left out. */
+export const choiceOf = (options: Options): Choice => ({
+  langs: textsOf(options['langs']),
+  labels: textsOf(options['labels']),
+  hasLinkCard: options['link_card'] !== false,
+});
+
+const textsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];

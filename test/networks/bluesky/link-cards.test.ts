@@ -1,0 +1,208 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import sharp from 'sharp';
+import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { pageFacts } from '../../../networks/bluesky/link-card/page-facts.ts';
+import type { Account, PreparedPart } from '../../../networks/network.ts';
+import { picture } from '../../support/media-files.ts';
+import { openConnection, waysOutTo } from '../connection.ts';
+import { pictureFile } from '../files.ts';
+import { partsOf, partsWith } from '../publish.ts';
+
+const account: Account = {
+  baseUrl: 'http://127.0.0.1:9',
+  remoteId: 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa',
+  handle: 'me.test',
+  credentials: {},
+  session: null,
+  settings: {},
+};
+
+/** A web site of the test's own, and a way out that leads there and nowhere else on this machine. */
+async function openSite(t: ExecutionContext, answer: RequestListener) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    answer(request, response);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const downloads = waysOutTo(t, url);
+  return { url, asked, connection: openConnection(t, account, { downloads }) };
+}
+
+type Embed = { external: { uri: string; title: string; description: string; thumb?: unknown } };
+
+const dataOf = (part: PreparedPart | undefined) =>
+  part?.data as { record: { embed?: Embed }; thumb?: unknown; warnings: string[] };
+
+const html = (head: string) => `<!doctype html><html><head>${head}</head><body>…</body></html>`;
+
+const pageWith =
+  (head: string): RequestListener =>
+  (_, response) =>
+    response.setHeader('content-type', 'text/html; charset=utf-8').end(html(head));
+
+test('the first link of a text has a card: title, description and a small picture', async (t) => {
+  const large = await picture('png', { width: 3000, height: 1500 });
+  const site = await openSite(t, (request, response) => {
+    if (request.url === '/fox.png') {
+      response.setHeader('content-type', 'image/png').end(large);
+    } else {
+      const tags = `<title>Plain</title><meta property="og:title" content=" The  &lt;Fox&gt; ">
+        <meta name="description" content="A tale"><meta property="og:image" content="/fox.png">`;
+      pageWith(tags)(request, response);
+    }
+  });
+  const text = `Read ${site.url}/tale and ${site.url}/other`;
+  const [part] = await bluesky.prepare(site.connection, partsOf(text), Date.now());
+
+  const { record, thumb, warnings } = dataOf(part);
+  t.deepEqual(warnings, []);
+  t.like(record.embed, {
+    $type: 'app.bsky.embed.external',
+    external: { uri: `${site.url}/tale`, title: 'The <Fox>', description: 'A tale', thumb },
+  });
+  t.like(thumb, { mimeType: 'image/jpeg' });
+  t.deepEqual(site.asked, ['/tale', '/fox.png']);
+});
+
+test('a post with files, without a link, or whose owner wants none has no card', async (t) => {
+  const site = await openSite(t, pageWith('<title>Never read</title>'));
+  const link = `${site.url}/a`;
+  const unwanted = partsOf(link).map((part) =>
+    Object.assign(part, { options: { link_card: false } }),
+  );
+  const parts = [...partsWith([await pictureFile()], link), ...partsOf('No link'), ...unwanted];
+  const prepared = await bluesky.prepare(site.connection, parts, Date.now());
+
+  t.deepEqual(
+    prepared.map((part) => String(Object(dataOf(part).record.embed)['$type'])),
+    ['app.bsky.embed.images', 'undefined', 'undefined'],
+  );
+  t.deepEqual(site.asked, []);
+});
+
+test('a link that comes twice in a thread is fetched once', async (t) => {
+  const site = await openSite(t, pageWith('<title>Once</title>'));
+  const parts = partsOf(`One ${site.url}/a`, `Two ${site.url}/a`);
+  const prepared = await bluesky.prepare(site.connection, parts, Date.now());
+
+  t.deepEqual(
+    prepared.map((part) => dataOf(part).record.embed?.external.title),
+    ['Once', 'Once'],
+  );
+  t.deepEqual(site.asked, ['/a']);
+});
+
+const failures: readonly [what: string, answer: RequestListener, says: RegExp][] = [
+  ['is not there', (_, response) => response.writeHead(404).end(), /it answered 404\.$/v],
+  [
+    'is a file',
+    (_, response) => response.setHeader('content-type', 'application/pdf').end('%PDF'),
+    /it is no web page\.$/v,
+  ],
+  [
+    'comes compressed',
+    (_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' }).end(),
+    /compressed/v,
+  ],
+  [
+    'announces too much',
+    (_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/html', 'content-length': 30_000_000 })
+        .write('<title>'),
+    /it is too large\.$/v,
+  ],
+  ['breaks off', (request) => request.socket.destroy(), /could not be fetched in time\.$/v],
+  [
+    'leads to another host of this machine',
+    (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+    /at an address that this service may not reach\.$/v,
+  ],
+];
+for (const [what, answer, says] of failures) {
+  test(`a page that ${what} costs the card and not the post`, async (t) => {
+    const site = await openSite(t, answer);
+    const [part] = await bluesky.prepare(site.connection, partsOf(`${site.url}/a`), Date.now());
+
+    const { record, warnings } = dataOf(part);
+    t.is(record.embed, undefined);
+    t.is(warnings.length, 1);
+    t.true(warnings[0]?.startsWith(`There is no card for "${site.url}/a": it `));
+    t.regex(warnings[0] ?? '', says);
+  });
+}
+
+const pictures: readonly [what: string, answer: RequestListener, says: RegExp][] = [
+  ['is not there', (_, response) => response.writeHead(410).end(), /has no picture: it answered/v],
+  ['is no picture', (_, response) => response.end('<svg/>'), /cannot be read as one\.$/v],
+];
+for (const [what, answer, says] of pictures) {
+  test(`a picture that ${what} leaves a card without one`, async (t) => {
+    const site = await openSite(t, (request, response) =>
+      request.url === '/p'
+        ? answer(request, response)
+        : pageWith('<meta property="og:image" content="p">')(request, response),
+    );
+    const [part] = await bluesky.prepare(site.connection, partsOf(`${site.url}/a`), Date.now());
+
+    const { record, warnings } = dataOf(part);
+    t.deepEqual(record.embed?.external, {
+      uri: `${site.url}/a`,
+      title: new URL(site.url).host,
+      description: '',
+    });
+    t.regex(warnings.join(' '), says);
+  });
+}
+
+test('a page without end is read as far as its head may be, in the encoding that it names', async (t) => {
+  const head = Buffer.from('<meta charset="iso-8859-1"><title>Für Elise</title>', 'latin1');
+  const site = await openSite(t, (_, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.write(head);
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(64 * 1024, 'x')));
+    };
+    response.on('drain', more);
+    more();
+  });
+  const [part] = await bluesky.prepare(site.connection, partsOf(`${site.url}/a`), Date.now());
+  t.is(dataOf(part).record.embed?.external.title, 'Für Elise');
+});
+
+test('what a page says is one bounded line of text', (t) => {
+  const long = 'x'.repeat(10_000);
+  const facts = pageFacts(
+    `<title>${long}</title><meta name=description content="a\u0000\n\tb">` +
+      `<svg><title>Drawing</title></svg><meta property="og:image" content="">`,
+  );
+  t.deepEqual(facts, { title: `${'x'.repeat(299)}…`, description: 'a b', image: '' });
+  t.deepEqual(pageFacts(''), { title: '', description: '', image: '' });
+  t.is(pageFacts('<title>A</title><title>B</title>').title, 'A');
+  t.is(pageFacts(`<title>${'😀'.repeat(400)}</title>`).title, `${'😀'.repeat(299)}…`);
+});
+
+test('a picture of a card is decodable, upright and at most 1200 pixels wide', async (t) => {
+  const bytes = await sharp({
+    create: { width: 2400, height: 600, channels: 4, background: '#ff000080' },
+  })
+    .png()
+    .toBuffer();
+  const site = await openSite(t, (request, response) =>
+    request.url === '/p.png'
+      ? response.end(bytes)
+      : pageWith('<meta property="og:image" content="/p.png">')(request, response),
+  );
+  const [part] = await bluesky.prepare(site.connection, partsOf(`${site.url}/a`), Date.now());
+  t.like(dataOf(part).thumb, { mimeType: 'image/webp' });
+});
