@@ -64,6 +64,8 @@ export type Part = {
   readonly media: readonly PartMedia[];
   /** What the post's owner chose for this channel, in the shape of `rules.options`; the same for all parts. */
   readonly options: Options;
+  /** Files of the media library that options name by their ids, by the option's name: a video's thumbnail. */
+  readonly optionFiles?: Readonly<Record<string, PartMedia>>;
 };
 
 /** A part with everything that must not change between tries: record keys, `createdAt`, the newest status before it. */

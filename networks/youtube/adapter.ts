@@ -110,7 +110,8 @@ export const youtube: Network = {
     }
 
     const access = accessWith(connection, connection.credentials, 'reconcile');
-    return readinessOf(access, sent, choiceOf(part.options).privacy);
+    const { privacy } = choiceOf(part.options);
+    return readinessOf(access, sent, { privacy, thumbnail: part.optionFiles?.['thumbnail'] });
   },
 };
 

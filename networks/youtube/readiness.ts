@@ -1,24 +1,26 @@
-import type { Readiness } from '../network.ts';
-import { NetworkError, type SentPart } from '../network.ts';
+import { NetworkError, type PartMedia, type Readiness, type SentPart } from '../network.ts';
 import type { Access } from './client.ts';
 import type { Privacy } from './options.ts';
+import { setThumbnail } from './thumbnail.ts';
 import { videosWith, type Video } from './videos.ts';
 
 /** How long YouTube is left alone with a video, in milliseconds, whatever it says itself. */
 const wait = { shortestMs: 5000, usualMs: 15_000, longestMs: 120_000 };
 
+/** What its owner asked for that only shows once the video is there. */
+type Asked = { readonly privacy: Privacy; readonly thumbnail: PartMedia | undefined };
+
 /**
- * Whether a video can be watched. Costs 1 unit of the quota.
+ * Whether a video can be watched, with its thumbnail. Costs 1 unit of the quota.
  *
  * Source: https://developers.google.com/youtube/v3/docs/videos (`status`, `processingDetails`)
  *
- * @param asked Who was to see it.
  * @throws NetworkError `media_refused` when YouTube gave the video up, with its reason in words.
  */
 export async function readinessOf(
   access: Access,
   { remoteId }: SentPart,
-  asked: Privacy,
+  { privacy, thumbnail }: Asked,
 ): Promise<Readiness> {
   const parts = 'status,processingDetails';
   const videos = await videosWith(access, [remoteId], parts, 'reconcile');
@@ -40,8 +42,11 @@ export async function readinessOf(
     return { kind: 'processing', checkAfterMs: checkAfterMs(video) };
   }
 
-  const warning = lockWarning(asked, privacyStatus);
-  return { kind: 'ready', ...(warning !== null && { warning }) };
+  const warnings = [
+    lockWarning(privacy, privacyStatus),
+    thumbnail ? await setThumbnail(access, remoteId, thumbnail) : null,
+  ].filter((warning) => warning !== null);
+  return { kind: 'ready', ...(warnings.length > 0 && { warning: warnings.join(' ') }) };
 }
 
 /** Why there is no video, as a clause; null while there may be one. */

@@ -10,7 +10,7 @@ export type RefusedRequest = {
   /** Not to be repeated in the message. */
   readonly accessToken: string;
   /** What the request was for: what a refusal of its content is about. */
-  readonly about: 'video' | 'comment' | 'account';
+  readonly about: 'video' | 'comment' | 'thumbnail' | 'account';
 };
 
 /** Casts an answer that is not a success to what it means for the post. */

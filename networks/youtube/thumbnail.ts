@@ -1,0 +1,63 @@
+import { Readable } from 'node:stream';
+import { fileBytes } from '../file-bytes.ts';
+import { NetworkError, type PartMedia } from '../network.ts';
+import { call, type Access } from './client.ts';
+import { refusal, refusedAs } from './refusals.ts';
+
+/**
+ * Sets the picture that is shown before a video plays. The same again changes nothing. Costs 50 units of the quota.
+ *
+ * Source: https://developers.google.com/youtube/v3/docs/thumbnails/set
+ *
+ * @returns why there is none, as a sentence: the video is there all the same. Null when it is set.
+ * @throws NetworkError when it may go another time.
+ */
+export async function setThumbnail(
+  access: Access,
+  videoId: string,
+  file: PartMedia,
+): Promise<string | null> {
+  try {
+    return await send(access, videoId, file);
+  } catch (error) {
+    if (error instanceof NetworkError && given.has(error.code)) {
+      return without(error.message);
+    }
+    throw error;
+  }
+}
+
+/** What does not get better by itself: a picture that YouTube does not take, or a channel that may have none. */
+const given: ReadonlySet<string> = new Set([
+  'content_refused',
+  'media_refused',
+  'permission_missing',
+]);
+
+const without = (why: string): string => `The video has no thumbnail of its own. ${why}`;
+
+async function send(access: Access, videoId: string, file: PartMedia): Promise<string | null> {
+  const { name, type, sizeBytes } = file;
+  if (type !== 'image/jpeg' && type !== 'image/png') {
+    return without(`YouTube takes JPEG and PNG, and "${name}" is ${type}.`);
+  }
+
+  const query = new URLSearchParams({ videoId, uploadType: 'media' });
+  const response = await call(access, {
+    method: 'POST',
+    path: `/upload/youtube/v3/thumbnails/set?${query}`,
+    file: { type, body: { stream: Readable.from(fileBytes(file)), sizeBytes } },
+    purpose: 'reconcile',
+  });
+  if (response.status === 200) {
+    return null;
+  }
+
+  const { accessToken } = access;
+  const error = refusal(response, { purpose: 'reconcile', accessToken, about: 'thumbnail' });
+  // Of the channel, for some hours: too long to keep a video waiting that can be watched.
+  if (refusedAs(response, 'uploadRateLimitExceeded') || response.status === 413) {
+    return without(error.message);
+  }
+  throw error;
+}
