@@ -51,6 +51,7 @@ const unverifiedMaxDurationMs = 15 * 60_000;
  */
 export const rules: Rules = {
   threads: false,
+  comments: true,
   options: optionsSchema,
   // The last bytes are on their way within 10 s of their intent, and given up after 200 s; the rest is YouTube's own.
   appearsWithinMs: 5 * 60_000,

@@ -3,46 +3,49 @@ import type { ExecutionContext, TestFn } from 'ava';
 import { NetworkError, type SentPart } from '../../networks/network.ts';
 import { lossyProxy } from '../support/lossy-proxy.ts';
 import { openConnection } from './connection.ts';
-import { pictureFile, pixelsOf, type TestPartMedia } from './files.ts';
+import { pictureFile, type TestPartMedia } from './files.ts';
 import { nextStep, partsWith, publish, sendStep, throughDatabase } from './publish.ts';
-import type { Bench, TestAccount } from './bench.ts';
+import { textWithPictures, type Bench, type PostShape, type TestAccount } from './bench.ts';
 
-/** Whether the pictures of a post are these, in this order, pixel by pixel. */
+/** Whether the files of a post are these, in this order; pictures pixel by pixel. */
 async function shows(
   t: ExecutionContext,
-  { filesOf }: TestAccount,
+  { filesOf, essenceOf }: TestAccount & Pick<PostShape, 'essenceOf'>,
   post: SentPart | undefined,
   files: readonly TestPartMedia[],
 ): Promise<void> {
   const live = await filesOf(post?.remoteId ?? '');
   t.deepEqual(
-    await Promise.all(live.map(pixelsOf)),
-    await Promise.all(files.map(({ bytes }) => pixelsOf(bytes))),
+    await Promise.all(live.map(essenceOf)),
+    await Promise.all(files.map(({ bytes }) => essenceOf(bytes))),
   );
 }
 
 /** The part of the common suite that is about files. */
 export function carriesMedia(testIt: TestFn, bench: Bench): void {
-  publishesPictures(testIt, bench);
-  settlesLostPictures(testIt, bench);
+  publishesFiles(testIt, bench);
+  settlesLostFiles(testIt, bench);
   tellsPostsApart(testIt, bench);
   sendsNothingWithoutFiles(testIt, bench);
 }
 
-function publishesPictures(testIt: TestFn, { network, makeAccount }: Bench): void {
-  testIt('a post is live with its pictures, in their order', async (t) => {
-    const server = await makeAccount(t);
-    const files = [await pictureFile('a.png', 30, 20), await pictureFile('b.png', 20, 40)];
-    const parts = partsWith(files, 'Two pictures');
+function publishesFiles(
+  testIt: TestFn,
+  { network, makeAccount, shape = textWithPictures }: Bench,
+): void {
+  testIt('a post is live with its files, in their order', async (t) => {
+    const server = { ...shape, ...(await makeAccount(t)) };
+    const files = await shape.makeFiles();
+    const parts = await shape.parts(['With files'], files);
     const { sent } = await publish(network, openConnection(t, server.account), parts);
 
-    t.like(await server.posts(), [{ remoteId: sent[0]?.remoteId, text: 'Two pictures' }]);
+    t.like(await server.posts(), [{ remoteId: sent[0]?.remoteId, text: 'With files' }]);
     await shows(t, server, sent[0], files);
   });
 
   if (network.rules.threads) {
     testIt('each part of a thread has its own pictures', async (t) => {
-      const server = await makeAccount(t);
+      const server = { ...shape, ...(await makeAccount(t)) };
       const first = [await pictureFile('a.png')];
       const last = [await pictureFile('b.png', 20, 40), await pictureFile('c.png')];
       const parts = partsWith(first, 'With', 'Without', '').map((part, index) =>
@@ -58,16 +61,16 @@ function publishesPictures(testIt: TestFn, { network, makeAccount }: Bench): voi
   }
 }
 
-function settlesLostPictures(testIt: TestFn, bench: Bench): void {
-  const { network, makeAccount, creates, uploads } = bench;
-  for (const text of ['A picture with words', '']) {
-    const what = text === '' ? 'a post of a picture alone' : 'a post with a picture';
+function settlesLostFiles(testIt: TestFn, bench: Bench): void {
+  const { network, makeAccount, creates, uploads, shape = textWithPictures } = bench;
+  for (const text of ['Files with words', '']) {
+    const what = text === '' ? 'a post of files alone' : 'a post with files';
     testIt(`when the answer is lost, ${what} is found, and there once`, async (t) => {
-      const server = await makeAccount(t);
+      const server = { ...shape, ...(await makeAccount(t)) };
       const proxy = await lossyProxy(t, server.account.baseUrl);
       const connection = openConnection(t, server.account, { baseUrl: proxy.url });
-      const files = [await pictureFile()];
-      const parts = partsWith(files, text);
+      const files = await shape.makeFiles();
+      const parts = await shape.parts([text], files);
       const prepared = throughDatabase(await network.prepare(connection, parts, Date.now()));
       const step = nextStep(network, prepared, []);
       proxy.plan(creates, { kind: 'lost' });
@@ -91,16 +94,18 @@ function settlesLostPictures(testIt: TestFn, bench: Bench): void {
   }
 
   testIt(
-    'when the answer to an upload is lost, nothing was posted, and the next try has the picture once',
+    'when the answer to an upload is lost, nothing was posted, and the next try has the files once',
     async (t) => {
-      const server = await makeAccount(t);
+      const server = { ...shape, ...(await makeAccount(t)) };
       const proxy = await lossyProxy(t, server.account.baseUrl);
       const connection = openConnection(t, server.account, { baseUrl: proxy.url });
-      const files = [await pictureFile('a.png'), await pictureFile('b.png')];
-      const parts = partsWith(files, 'Twice begun');
+      const files = await shape.makeFiles();
+      const parts = await shape.parts(['Twice begun'], files);
       const prepared = throughDatabase(await network.prepare(connection, parts, Date.now()));
       const step = nextStep(network, prepared, []);
-      proxy.plan(uploads, { kind: 'none' });
+      for (const _ of files.slice(1)) {
+        proxy.plan(uploads, { kind: 'none' });
+      }
       proxy.plan(uploads, { kind: 'lost' });
       const lost = { name: 'NetworkError', code: 'network_unavailable', taken: 'no' };
       t.like(await t.throwsAsync(sendStep(network, connection, step)), lost);
@@ -113,20 +118,27 @@ function settlesLostPictures(testIt: TestFn, bench: Bench): void {
   );
 }
 
-function tellsPostsApart(testIt: TestFn, { network, makeAccount }: Bench): void {
-  testIt('a post with a picture is not taken for one that says the same without', async (t) => {
+function tellsPostsApart(
+  testIt: TestFn,
+  { network, makeAccount, shape = textWithPictures }: Bench,
+): void {
+  const other = shape.needsFile ? 'with other files' : 'without';
+  testIt(`a post with files is not taken for one that says the same ${other}`, async (t) => {
     const server = await makeAccount(t);
     const connection = openConnection(t, server.account);
-    const parts = partsWith([await pictureFile()], 'The same words');
+    const parts = await shape.parts(['The same words'], await shape.makeFiles());
     const prepared = await network.prepare(connection, parts, Date.now());
-    await publish(network, connection, partsWith([], 'The same words'));
+    await publish(network, connection, await shape.parts(['The same words']));
 
     const step = nextStep(network, throughDatabase(prepared), []);
     t.like(await network.reconcile(connection, step), { kind: 'absent' });
   });
 }
 
-function sendsNothingWithoutFiles(testIt: TestFn, { network, makeAccount }: Bench): void {
+function sendsNothingWithoutFiles(
+  testIt: TestFn,
+  { network, makeAccount, shape = textWithPictures }: Bench,
+): void {
   const gone = new NetworkError('media_refused', 'The file is gone.', { taken: 'no' });
   async function* breaking(bytes: Buffer) {
     yield bytes.subarray(0, 50);
@@ -137,13 +149,12 @@ function sendsNothingWithoutFiles(testIt: TestFn, { network, makeAccount }: Benc
       { open: () => Promise.reject(gone) },
       { code: 'media_refused', message: gone.message },
     ],
-    'that breaks off': ({ bytes }) => [
+    'that breaks off': ({ bytes, name }) => [
       { open: async () => Readable.from(breaking(bytes)) },
       {
         code: 'internal',
         taken: 'no',
-        message:
-          'The file "picture.png" could not be read to its end: the media storage of this service broke off.',
+        message: `The file "${name}" could not be read to its end: the media storage of this service broke off.`,
       },
     ],
     'that is shorter than it was': ({ bytes }) => [
@@ -159,14 +170,18 @@ function sendsNothingWithoutFiles(testIt: TestFn, { network, makeAccount }: Benc
     testIt(`a post with a file ${what} is not sent`, async (t) => {
       const server = await makeAccount(t);
       const connection = openConnection(t, server.account);
-      const whole = await pictureFile();
+      const [whole] = await shape.makeFiles();
+      if (!whole) {
+        throw new Error('There is no file to break.');
+      }
+
       const [differently, expected] = breakIt(whole);
       const file = { ...whole, ...differently };
-      const attempt = publish(network, connection, partsWith([file], 'Nothing'));
+      const attempt = publish(network, connection, await shape.parts(['Nothing'], [file]));
       t.like(await t.throwsAsync(attempt, { instanceOf: NetworkError }), expected);
 
       // It may also break between the preparing and the upload.
-      const parts = partsWith([whole], 'Nothing');
+      const parts = await shape.parts(['Nothing'], [whole]);
       const prepared = await network.prepare(connection, parts, Date.now());
       const step = nextStep(
         network,

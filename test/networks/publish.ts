@@ -45,7 +45,30 @@ export async function sendStep(
   return network.send(connection, step, await network.upload(connection, step));
 }
 
-/** Publishes a thread when nothing goes wrong: prepare, then send step by step. */
+/** How often a part is asked for before it counts as one that never shows. */
+const mostLooks = 20;
+
+/** Waits until a part that was sent can be seen, where the network tells. @returns its warning, if it has one. */
+export async function untilReady(
+  network: Network,
+  connection: Connection,
+  part: PreparedPart,
+  sent: SentPart,
+): Promise<string | undefined> {
+  for (let looks = 0; network.readiness && looks < mostLooks; looks += 1) {
+    const readiness = await network.readiness(connection, part, sent);
+    if (readiness.kind === 'ready') {
+      return readiness.warning;
+    }
+  }
+
+  if (network.readiness) {
+    throw new Error(`${sent.url} is not there after ${mostLooks} looks.`);
+  }
+  return undefined;
+}
+
+/** Publishes a thread when nothing goes wrong: prepare, then send step by step, until all of it can be seen. */
 export async function publish(
   network: Network,
   connection: Connection,
@@ -55,6 +78,13 @@ export async function publish(
   const sent: SentPart[] = [];
   while (sent.length < prepared.length) {
     sent.push(...(await sendStep(network, connection, nextStep(network, prepared, sent))));
+  }
+
+  for (const [index, part] of prepared.entries()) {
+    const post = sent[index];
+    if (post) {
+      await untilReady(network, connection, part, post);
+    }
   }
 
   return { prepared, sent };

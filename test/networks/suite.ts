@@ -2,11 +2,11 @@ import type { TestFn } from 'ava';
 import { NetworkError, type SentPart } from '../../networks/network.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { lossyProxy, type Mishap } from '../support/lossy-proxy.ts';
-import type { Bench } from './bench.ts';
+import { textWithPictures, type Bench } from './bench.ts';
 import { openConnection } from './connection.ts';
 import { carriesMedia } from './media-suite.ts';
 import { keepsChoices } from './options-suite.ts';
-import { nextStep, partsOf, publish, sendStep, throughDatabase } from './publish.ts';
+import { nextStep, publish, sendStep, throughDatabase } from './publish.ts';
 
 /** The common suite: what every network does, seen from its own other clients. */
 export function passesAsNetwork(testIt: TestFn, bench: Bench): void {
@@ -18,36 +18,46 @@ export function passesAsNetwork(testIt: TestFn, bench: Bench): void {
   keepsChoices(testIt, bench);
 }
 
-function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
+function publishes(
+  testIt: TestFn,
+  { network, makeAccount, shape = textWithPictures }: Bench,
+): void {
   testIt('a post is live at its address', async (t) => {
     const { account, posts, textAt } = await makeAccount(t);
     const text = `Hello ${crypto.randomUUID()} 👩‍👩‍👧‍👦`;
-    const { sent } = await publish(network, openConnection(t, account), partsOf(text));
+    const parts = await shape.parts([text]);
+    const { sent } = await publish(network, openConnection(t, account), parts);
 
     t.deepEqual(await posts(), [{ remoteId: sent[0]?.remoteId ?? '', text, parentId: null }]);
     t.true((await textAt(sent[0]?.url ?? '')).includes(text));
   });
 
-  testIt('a text is validated before it is sent, with the limit and the actual length', (t) => {
-    const errorsOf = (text: string) =>
-      network.rules.validate({ texts: [text], media: [], video: null, options: {} }, {}).errors;
-    t.deepEqual(errorsOf('short'), []);
-    t.regex(errorsOf('x'.repeat(100_000))[0] ?? '', /takes \d+ .*100000\.$/);
-  });
+  testIt(
+    'a text is validated before it is sent, with the limit and the actual length',
+    async (t) => {
+      const errorsOf = async (text: string) => {
+        const [part] = await shape.parts([text]);
+        const { media = [], options = {} } = part ?? {};
+        const content = { texts: [text], media: [media], video: null, options };
+        return network.rules.validate(content, {}).errors;
+      };
+      t.deepEqual(await errorsOf('short'), []);
+      t.regex((await errorsOf('x'.repeat(100_000)))[0] ?? '', /takes \d+ .*100000\.$/);
+    },
+  );
 
   testIt('a try that stood still before its request writes nothing, and says so', async (t) => {
     const { account, posts } = await makeAccount(t);
     const late = openConnection(t, account, { mayCreate: () => false });
-    const error = await t.throwsAsync(publish(network, late, partsOf('Too late')), {
-      instanceOf: NetworkError,
-    });
+    const attempt = publish(network, late, await shape.parts(['Too late']));
+    const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
     t.like(error, { code: 'network_unavailable', taken: 'no' });
     t.deepEqual(await posts(), []);
   });
 
   testIt('prepared parts are the same after a round trip through the database', async (t) => {
     const { account } = await makeAccount(t);
-    const parts = partsOf('One', 'Two');
+    const parts = await shape.parts(['One', 'Two']);
     const prepared = await network.prepare(openConnection(t, account), parts, Date.now());
 
     t.deepEqual(throughDatabase(prepared), prepared);
@@ -56,11 +66,14 @@ function publishes(testIt: TestFn, { network, makeAccount }: Bench): void {
 }
 
 /** What a post may consist of beside itself. */
-function publishesParts(testIt: TestFn, { network, makeAccount }: Bench): void {
+function publishesParts(
+  testIt: TestFn,
+  { network, makeAccount, shape = textWithPictures }: Bench,
+): void {
   if (network.rules.threads) {
     testIt('a thread of three is live in order, each part at its own address', async (t) => {
       const { account, posts, textAt } = await makeAccount(t);
-      const parts = partsOf('First of three', 'Second of three', 'Third of three');
+      const parts = await shape.parts(['First of three', 'Second of three', 'Third of three']);
       const { sent } = await publish(network, openConnection(t, account), parts);
 
       const [first, second, third] = sent.map(({ remoteId }) => remoteId);
@@ -76,7 +89,7 @@ function publishesParts(testIt: TestFn, { network, makeAccount }: Bench): void {
   if (network.rules.comments) {
     testIt('a first comment is live below its post, at its own address', async (t) => {
       const { account, posts, textAt } = await makeAccount(t);
-      const parts = partsOf('The post', 'Its comment: a_b (c) #tag');
+      const parts = await shape.parts(['The post', 'Its comment: a_b (c) #tag']);
       const { sent } = await publish(network, openConnection(t, account), parts);
 
       const [post, comment] = sent.map(({ remoteId }) => remoteId);
@@ -90,7 +103,10 @@ function publishesParts(testIt: TestFn, { network, makeAccount }: Bench): void {
   }
 }
 
-function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: Bench): void {
+function settlesLostAnswers(
+  testIt: TestFn,
+  { network, makeAccount, creates, shape = textWithPictures }: Bench,
+): void {
   const doubtful: readonly { when: string; mishap: Mishap }[] = [
     { when: 'the answer is lost', mishap: { kind: 'lost' } },
     {
@@ -107,7 +123,7 @@ function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: B
       const { account, posts } = await makeAccount(t);
       const proxy = await lossyProxy(t, account.baseUrl);
       const connection = openConnection(t, account, { baseUrl: proxy.url });
-      const parts = partsOf(`A ${when}`, `B ${when}`);
+      const parts = await shape.parts([`A ${when}`, `B ${when}`]);
       const prepared = throughDatabase(await network.prepare(connection, parts, Date.now()));
       const step = nextStep(network, prepared, []);
       proxy.plan(creates, mishap);
@@ -133,9 +149,10 @@ function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: B
   testIt('what was never sent is absent, also among other posts of the account', async (t) => {
     const { account } = await makeAccount(t);
     const connection = openConnection(t, account);
-    await publish(network, connection, partsOf('Before'));
-    const [prepared] = await network.prepare(connection, partsOf('Never sent'), Date.now());
-    await publish(network, connection, partsOf('After'));
+    await publish(network, connection, await shape.parts(['Before']));
+    const parts = await shape.parts(['Never sent']);
+    const [prepared] = await network.prepare(connection, parts, Date.now());
+    await publish(network, connection, await shape.parts(['After']));
 
     const step = nextStep(network, prepared ? [prepared] : [], []);
     t.like(await network.reconcile(connection, step), { kind: 'absent' });
@@ -144,10 +161,11 @@ function settlesLostAnswers(testIt: TestFn, { network, makeAccount, creates }: B
 
 function namesFailures(testIt: TestFn, bench: Bench): void {
   const { network, makeAccount, creates, tooLong, wrongCredentials, resetHeaders } = bench;
+  const { shape = textWithPictures } = bench;
 
   testIt('a text that is too long is refused in the words of the network', async (t) => {
     const { account, posts } = await makeAccount(t);
-    const attempt = publish(network, openConnection(t, account), partsOf(tooLong));
+    const attempt = publish(network, openConnection(t, account), await shape.parts([tooLong]));
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
     t.like(error, { code: 'content_refused', taken: 'no' });
     t.regex(error.message, /".+"/);
@@ -157,7 +175,8 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
   testIt('wrong credentials lose access, and stay out of the message', async (t) => {
     const { account, posts } = await makeAccount(t);
     const without = { credentials: wrongCredentials, session: null };
-    const prepared = await network.prepare(openConnection(t, account), partsOf('Hi'), Date.now());
+    const parts = await shape.parts(['Hi']);
+    const prepared = await network.prepare(openConnection(t, account), parts, Date.now());
     const attempt = sendStep(
       network,
       openConnection(t, account, without),
@@ -178,16 +197,16 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
     const headers = resetHeaders(resetAtMs);
     proxy.plan(creates, { kind: 'refused', answer: { status: 429, headers, body: '{}' } });
     const connection = openConnection(t, account, { baseUrl: proxy.url });
-    const error = await t.throwsAsync(publish(network, connection, partsOf('Hi')), {
-      instanceOf: NetworkError,
-    });
+    const attempt = publish(network, connection, await shape.parts(['Hi']));
+    const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
     t.like(error, { code: 'rate_limited', taken: 'no', retryAtMs: resetAtMs });
     t.deepEqual(await posts(), []);
   });
 
   testIt('a network that cannot be reached has certainly not posted', async (t) => {
     const { account } = await makeAccount(t);
-    const prepared = await network.prepare(openConnection(t, account), partsOf('Hi'), Date.now());
+    const parts = await shape.parts(['Hi']);
+    const prepared = await network.prepare(openConnection(t, account), parts, Date.now());
     const away = openConnection(t, account, { baseUrl: `http://127.0.0.1:${await freePort()}` });
     const step = nextStep(network, prepared, []);
     const sent = await t.throwsAsync(sendStep(network, away, step), { instanceOf: NetworkError });

@@ -1,11 +1,14 @@
+import { randomInt } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { youtube_v3 } from '@googleapis/youtube';
 import type { Options } from '../../../networks/content-rules.ts';
 import type { Account, Part } from '../../../networks/network.ts';
 import { connectYoutube } from '../../../networks/youtube/connect.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../../sandbox/server.ts';
+import { youtube } from '../../../networks/youtube/adapter.ts';
+import type { Bench, LivePost } from '../bench.ts';
 import { egressTo } from '../connection.ts';
-import { playableVideo, type TestPartMedia } from '../files.ts';
+import { pictureFile, playableVideo, type TestPartMedia } from '../files.ts';
 
 export const videoOptions: Options = { title: 'A film', made_for_kids: false };
 
@@ -53,7 +56,7 @@ export async function filmParts(
   texts: readonly string[],
   given: { readonly file?: TestPartMedia; readonly options?: Options } = {},
 ): Promise<Part[]> {
-  const { file = await playableVideo(), options } = given;
+  const { file = await anyVideo(), options } = given;
   const run = crypto.randomUUID().slice(0, 18);
   return texts.map((text, index) => ({
     key: `${run}-${index}`,
@@ -61,4 +64,91 @@ export async function filmParts(
     media: index === 0 ? [file] : [],
     options: { ...videoOptions, ...options },
   }));
+}
+
+/** A video that no other is like. */
+export const anyVideo = (): Promise<TestPartMedia> =>
+  playableVideo('clip.webm', 2 * randomInt(8, 400), 2 * randomInt(8, 400));
+
+const picture = {
+  ...(await pictureFile('thumbnail.png', 32, 18)),
+  id: '7d0c6a0e-4a52-4b0e-9d7c-0f6c3b8f1a11',
+};
+
+/** YouTube by the sandbox, read back without our adapter. */
+export const bench: Bench = {
+  network: youtube,
+  shape: {
+    needsFile: true,
+    parts: (texts, [file] = []) => filmParts(texts, file ? { file } : {}),
+    makeFiles: async () => [await anyVideo()],
+    essenceOf: async (bytes) => bytes,
+  },
+  creates: { method: 'PUT', path: /\/upload\/youtube\/v3\/videos\?/ },
+  uploads: { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ },
+  tooLong: 'x'.repeat(5001),
+  wrongCredentials: { accessToken: 'a-token-that-nobody-granted' },
+  resetHeaders: (resetAtMs) => ({ 'retry-after': new Date(resetAtMs).toUTCString() }),
+  options: [
+    { chosen: { title: 'Of the option' }, shown: { title: 'Of the option' } },
+    { chosen: { privacy: 'unlisted' }, shown: { privacyStatus: 'unlisted' } },
+    { chosen: { privacy: 'private' }, shown: { privacyStatus: 'private' } },
+    { chosen: { made_for_kids: true }, shown: { selfDeclaredMadeForKids: true } },
+    { chosen: { tags: ['one', 'two words'] }, shown: { ownTags: ['one', 'two words'] } },
+    { chosen: { category: '27' }, shown: { categoryId: '27' } },
+    { chosen: { synthetic_media: true }, shown: { containsSyntheticMedia: true } },
+    // The ledger makes a second part of it, as the suite's threads have.
+    { chosen: { first_comment: 'First' }, shown: { title: 'A film' } },
+    {
+      chosen: { thumbnail: picture.id },
+      optionFiles: { thumbnail: picture },
+      shown: { thumbnail: picture.bytes.length },
+    },
+  ],
+
+  async makeAccount(t) {
+    const { account, sandbox, look } = await openYoutube(t);
+    return {
+      account,
+      posts: async () => {
+        const posts: LivePost[] = [];
+        for (const { id, snippet } of await look.uploads()) {
+          posts.push({ remoteId: id ?? '', text: snippet?.description ?? '', parentId: null });
+          for (const comment of await look.comments(id ?? '')) {
+            const text = comment.snippet?.topLevelComment?.snippet?.textOriginal ?? '';
+            posts.push({ remoteId: comment.id ?? '', text, parentId: id ?? '' });
+          }
+        }
+        return posts;
+      },
+      textAt: async (url) => (await fetch(url)).text(),
+      filesOf: async (id) => filesAt(sandbox, id, 'video'),
+      altTextsOf: async () => [],
+      choicesOf: async (id) => {
+        const video = (await look.uploads()).find((one) => one.id === id);
+        const ownTags = video?.snippet?.tags?.filter((tag) => !tag.startsWith('punctual-'));
+        const [thumbnail] = await filesAt(sandbox, id, 'img');
+        return {
+          ...video?.snippet,
+          ...video?.status,
+          ownTags,
+          thumbnail: thumbnail?.length,
+        };
+      },
+    };
+  },
+};
+
+/** The files that the page of a post shows. */
+async function filesAt({ url }: Sandbox, id: string, element: 'video' | 'img'): Promise<Buffer[]> {
+  const page = await (await fetch(`${url}/youtube/watch?v=${encodeURIComponent(id)}`)).text();
+  const [, post = ''] = page.split(`id="youtube-${id}"`);
+  const [own = ''] = post.split('</article>');
+  const paths = [...own.matchAll(new RegExp(`<${element} src="(/files/[^"]+)"`, 'gv'))];
+  return Promise.all(
+    paths.map(async ([, path = '']) => {
+      const response = await fetch(url + path);
+      return Buffer.from(await response.arrayBuffer());
+    }),
+  );
 }

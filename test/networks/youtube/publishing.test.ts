@@ -2,7 +2,10 @@ import test from 'ava';
 import { youtube } from '../../../networks/youtube/adapter.ts';
 import { openConnection } from '../connection.ts';
 import { publish } from '../publish.ts';
-import { filmParts, openYoutube } from './bench.ts';
+import { passesAsNetwork } from '../suite.ts';
+import { bench, filmParts, openYoutube } from './bench.ts';
+
+passesAsNetwork(test, bench);
 
 test('a video is live at its address, as it was chosen', async (t) => {
   const { account, look } = await openYoutube(t);
