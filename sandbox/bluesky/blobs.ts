@@ -1,6 +1,5 @@
 import { Refusal } from '../refusal.ts';
 import { fileTypes, type Files } from '../files.ts';
-import type { PostFile } from '../post.ts';
 
 /** A file as records name it. */
 export type Blob = {
@@ -20,26 +19,31 @@ export async function uploadBlob(files: Files, bytes: Buffer): Promise<{ blob: B
   return { blob: { $type: 'blob', ref: { $link: cid }, mimeType, size } };
 }
 
-/** The files that a record names, wherever it does. */
-function blobsIn(value: unknown): Blob[] {
+/** What a place of a record takes. Sources: lexicons `app.bsky.embed.images`, `.video` and `.external`. */
+type Place = { readonly accept: string; readonly maxSize: number };
+
+const places: Readonly<Record<string, Place>> = {
+  image: { accept: 'image/*', maxSize: 2_000_000 },
+  video: { accept: 'video/mp4', maxSize: 300_000_000 },
+  thumb: { accept: 'image/*', maxSize: 1_000_000 },
+};
+
+type Named = { readonly blob: Blob; readonly place: Place | undefined };
+
+/** The files that a record names, wherever it does. @param name Of the field that the value stands in. */
+function blobsIn(value: unknown, name = ''): Named[] {
   if (typeof value !== 'object' || value === null) {
     return [];
   }
-  return isBlob(value) ? [value] : Object.values(value).flatMap(blobsIn);
-}
-
-/** What the page shows below a record's text. */
-export function filesIn(record: unknown): PostFile[] {
-  return blobsIn(record).map(({ ref, mimeType }) => ({
-    cid: ref.$link,
-    type: mimeType,
-    altText: '',
-  }));
+  return isBlob(value)
+    ? [{ blob: value, place: places[name] }]
+    : Object.entries(value).flatMap(([key, inner]) => blobsIn(inner, key));
 }
 
 /** @throws Refusal 400 when a record names a file that was not uploaded, or names it wrongly: so a PDS answers. */
 export async function assertBlobs(files: Files, record: unknown): Promise<void> {
-  for (const { ref, mimeType, size } of blobsIn(record)) {
+  for (const { blob, place } of blobsIn(record)) {
+    const { ref, mimeType, size } = blob;
     const stored = await files.find(ref.$link);
     if (stored === null) {
       throw new Refusal(400, `Could not find blob: ${ref.$link}`, { code: 'BlobNotFound' });
@@ -52,8 +56,23 @@ export async function assertBlobs(files: Files, record: unknown): Promise<void> 
       const message = `Referenced Size does not match stored blob. Expected: ${stored.size}, Got: ${size}`;
       throw new Refusal(400, message, { code: 'InvalidSize' });
     }
+    assertFits(blob, place);
   }
 }
+
+function assertFits({ mimeType, size }: Blob, place: Place | undefined): void {
+  const { accept = '*/*', maxSize = Infinity } = place ?? {};
+  if (size > maxSize) {
+    const message = `This file is too large. It is ${megabytes(size)} but the maximum size is ${megabytes(maxSize)}.`;
+    throw new Refusal(400, message, { code: 'BlobTooLarge' });
+  }
+  if (!mimeType.startsWith(accept.replace(/\*.*$/v, ''))) {
+    const message = `Wrong type of file. It is ${mimeType} but it must match ${accept}.`;
+    throw new Refusal(400, message, { code: 'InvalidMimeType' });
+  }
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(2)}MB`;
 
 /** Where the lexicon expects one, it has checked the rest of it. */
 const isBlob = (value: object): value is Blob =>

@@ -1,10 +1,9 @@
 import { defineNetwork } from '../network.ts';
 import { account } from './account.ts';
-import { filesIn } from './blobs.ts';
 import { blueskyPostSchema, type BlueskyPost } from './post.ts';
 import { blueskyRoutes } from './routes.ts';
 import { isDemo } from './sessions.ts';
-import { segmentsOf } from './text.ts';
+import { show } from './show.ts';
 
 const profile = `/bluesky/profile/${account.did}`;
 
@@ -41,9 +40,5 @@ export const bluesky = defineNetwork<BlueskyPost>({
     }
     return third === undefined ? { kind: 'profile' } : null;
   },
-  show: (post) => ({
-    segments: segmentsOf(post, '/bluesky'),
-    files: filesIn(post.record),
-    notes: [],
-  }),
+  show,
 });

@@ -2,11 +2,12 @@ import { cidForLex } from '@atproto/lex-cbor';
 import { account } from './account.ts';
 import { Refusal } from '../refusal.ts';
 import type { Fate } from '../script.ts';
-import { assertBlobs, filesIn } from './blobs.ts';
+import { assertBlobs } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
 import { isBlueskyPost, type BlueskyPost } from './post.ts';
 import { toPost } from './record.ts';
 import { internalError, refusalFor } from './refusals.ts';
+import { filesOf } from './show.ts';
 
 /** One record to write. */
 export type Write = {
@@ -85,7 +86,7 @@ async function toPosts(
       const texts = writes.flatMap(({ value: { text } }) => (typeof text === 'string' ? text : []));
       await keepRefused(
         deps,
-        texts.map((text) => ({ text, createdAt, replyTo: null, record: undefined })),
+        texts.map((text) => ({ text, createdAt, replyTo: null, record: {} })),
         error,
       );
     }
@@ -93,7 +94,9 @@ async function toPosts(
   }
 }
 
-type Kept = Pick<BlueskyPost, 'text' | 'createdAt' | 'replyTo'> & { readonly record: unknown };
+type Kept = Pick<BlueskyPost, 'text' | 'createdAt' | 'replyTo'> & {
+  readonly record: Pick<BlueskyPost['record'], 'embed'>;
+};
 
 async function keepRefused(
   { store }: BlueskyDeps,
@@ -101,7 +104,7 @@ async function keepRefused(
   { message: refused }: Refusal,
 ): Promise<void> {
   for (const { text, createdAt, replyTo, record } of posts) {
-    const files = filesIn(record);
+    const files = filesOf(record);
     await store.refuse({ network: 'bluesky', text, createdAt, replyTo, refused, files });
   }
 }

@@ -216,7 +216,7 @@ test('a control call fails so many requests of one network, whatever their texts
 test('a control call that makes no sense is refused with what there is', async (t) => {
   const { url } = await openSandbox(t);
   const refused = [
-    [{ platform: 'myspace', directive: 'lost' }, /There are: mastodon, bluesky/v],
+    [{ platform: 'myspace', directive: 'lost' }, /There are: mastodon, bluesky, /v],
     [{ platform: 'mastodon', directive: 'explode' }, /There are: refuse, /v],
     [{ platform: 'mastodon', directive: 'lost', counts: 1 }, /additional properties/v],
     [{ platform: 'mastodon', directive: 'lost', count: -1 }, /count must be >= 0/v],
