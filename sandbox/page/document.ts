@@ -68,7 +68,7 @@ function asideView(origin: string): Html {
       <dl>${failures}</dl>
       <p>
         Without changing a text: <code>POST ${origin}/control</code> with
-        <code>{"platform": "mastodon", "directive": "lost", "count": 1}</code>.
+        <code>{"platform": "${networks[0]?.id ?? ''}", "directive": "lost", "count": 1}</code>.
         <code>GET</code> shows what is set, <code>DELETE</code> takes it back.
       </p>
     </section>
