@@ -7,8 +7,8 @@ import { readUpload, requestUpload, type Upload } from './request-upload.ts';
 
 /** How long a try waits for a video; X works on one of 140 s for about a minute. The next try goes on waiting. */
 const waitsForMs = 90_000;
-/** Between two looks, whatever X says. */
-const [shortestMs, longestMs] = [250, 30_000];
+/** Between two looks, whatever X says. A time that a try does not have ends the try. */
+const [shortestMs, longestMs] = [250, 10 * 60_000];
 
 /** X names a day for a file that is there, and weeks for one that is not. Of one without a time less is trusted. */
 const [unnamedExpirySecs, longestExpirySecs] = [60 * 60, 30 * 24 * 60 * 60];

@@ -1,10 +1,12 @@
 import test from 'ava';
 import twitterText from 'twitter-text';
+import { openNetworks } from '../../../networks/registry.ts';
 import { xRules } from '../../../networks/x/rules.ts';
 import { weightedLength } from '../../../networks/x/weighted-length.ts';
-import { against, family, filesOf, image, textOf, times, video } from '../content.ts';
+import { against, contentOf, family, filesOf, image, textOf, times, video } from '../content.ts';
 
-const x = against(xRules({ post: 0, linkPost: 0 }));
+const unpriced = xRules({ post: 0, linkPost: 0 });
+const x = against(unpriced);
 const mebibyte = 1024 * 1024;
 
 const samples: readonly [text: string, length: number][] = [
@@ -177,4 +179,78 @@ test('a video of which nothing is known is taken, with a warning', (t) => {
     'It could not be told what shape "clip.mp4" has; on X a video may be shaped from 1:3 to 3:1.',
     'It could not be told what length "clip.mp4" has; on X a video may last from 0.5 s to 2 min 20 s.',
   );
+});
+
+test('files of each part of a thread are looked at, with the part that they are on', (t) => {
+  const later = [[], times(5, image())];
+  x.refuses(
+    t,
+    contentOf({ texts: ['One', 'Two', 'Three'], media: [image()], later }),
+    'Part 3: X takes up to 4 images, or 1 GIF, or 1 video in a post, and there are 5 images.',
+  );
+});
+
+test('an alt text has up to 1000 characters, and one of a video is left out', (t) => {
+  x.takes(t, filesOf(image({ altText: 'x'.repeat(1000) })));
+  const gif = image({ name: 'a.gif', type: 'image/gif', altText: 'x'.repeat(1001) });
+  t.regex(
+    unpriced.validate(filesOf(gif), {}).errors.join(),
+    /alt text of "a\.gif" .*1,000.*1,001/v,
+  );
+  const film = filesOf(video({ altText: 'A film' }));
+  x.takes(t, film);
+  x.warns(t, film, 'X shows no alt text of videos: that of "clip.mp4" is left out.');
+});
+
+test('a video that is larger than X makes them is taken with a warning', (t) => {
+  x.warns(t, filesOf(video({ width: 1080, height: 1920 })));
+  x.warns(
+    t,
+    filesOf(video({ width: 3024, height: 1964 })),
+    'X may refuse "clip.mp4": it is made for videos of up to 1920 × 1200 pixels, and this has 3024 × 1964.',
+  );
+});
+
+// Prices.
+
+const priced = against(openNetworks({}).rules.x);
+const costs = 'X charges the app that publishes';
+for (const [texts, warning] of [
+  [['Hi'], `${costs} this post about $0.015.`],
+  [['See example.com'], `${costs} this post about $0.20: it has a link.`],
+  [['One', 'Two', 'Three'], `${costs} these 3 posts about $0.045.`],
+  [['One https://a.com/b', 'Two'], `${costs} these 2 posts about $0.215: 1 has a link.`],
+  [['a.co', 'b.co', 'Three'], `${costs} these 3 posts about $0.415: 2 have a link.`],
+] as const) {
+  test(`the price of ${JSON.stringify(texts)} is said beforehand`, (t) => {
+    priced.warns(t, textOf(...texts), warning);
+  });
+}
+
+test('what does not go out costs nothing', (t) => {
+  priced.warns(t, textOf('x'.repeat(281)));
+});
+
+test('a post of a picture alone costs as one', (t) => {
+  priced.warns(t, contentOf({ media: [image()] }), `${costs} this post about $0.015.`);
+});
+
+test('prices are settings, 0 is not said, and what is no price is refused', (t) => {
+  const rulesOf = (post: string, linkPost: string) =>
+    against(
+      openNetworks({ PUNCTUAL_X_PRICE_POST: post, PUNCTUAL_X_PRICE_LINK_POST: linkPost }).rules.x,
+    );
+  rulesOf('0', '1.5').warns(t, textOf('Hi'));
+  rulesOf('0', '1.5').warns(t, textOf('a.co'), `${costs} this post about $1.50: it has a link.`);
+  rulesOf('0', '0').warns(t, textOf('a.co'));
+  for (const wrong of ['-1', 'free', '0,2', '1e9', '12345']) {
+    t.throws(() => rulesOf(wrong, '0'), {
+      name: 'ConfigError',
+      message: /PUNCTUAL_X_PRICE_POST must be an amount of US dollars such as 0\.015, not ".+"\./v,
+    });
+  }
+  t.throws(() => openNetworks({ PUNCTUAL_X_API_URL: 'api.x.com' }), {
+    name: 'ConfigError',
+    message: /PUNCTUAL_X_API_URL must be an address/v,
+  });
 });

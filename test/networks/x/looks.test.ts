@@ -1,0 +1,78 @@
+import test from 'ava';
+import { idBefore } from '../../../networks/x/own-posts.ts';
+import { NetworkError } from '../../../networks/network.ts';
+import { nextStep, partsOf, publish, sendStep, throughDatabase } from '../publish.ts';
+import { x } from './bench.ts';
+import { onBrokenLine, order } from './broken-line.ts';
+
+const timeline = { method: 'GET', path: /\/tweets\?/ };
+
+// What X has already.
+
+test('a text that X says it has, and does not show, is a duplicate', async (t) => {
+  const { sandbox, connection } = await onBrokenLine(t);
+  await order(sandbox, 'duplicate');
+  const error = await t.throwsAsync(publish(x, connection, partsOf('Again')), {
+    instanceOf: NetworkError,
+  });
+  t.like(error, { code: 'duplicate', taken: 'no', existing: undefined });
+});
+
+test('a post that an earlier look missed is named when X refuses it as a duplicate', async (t) => {
+  const { connection, posts } = await onBrokenLine(t);
+  const parts = partsOf('Once, at https://example.com');
+  const prepared = throughDatabase(await x.prepare(connection, parts, Date.now()));
+  const step = nextStep(x, prepared, []);
+  const sent = await sendStep(x, connection, step);
+
+  const error = await t.throwsAsync(sendStep(x, connection, step), { instanceOf: NetworkError });
+  t.like(error, { code: 'duplicate', taken: 'no', existing: sent });
+  t.is((await posts()).length, 1);
+});
+
+// Looks.
+
+test('nothing is read before a post, and a look asks for one page', async (t) => {
+  const { proxy, connection } = await onBrokenLine(t);
+  const { prepared } = await publish(x, connection, partsOf('Hi'));
+  t.deepEqual(
+    proxy.seen.map(({ method }) => method),
+    ['POST'],
+  );
+  await x.reconcile(connection, nextStep(x, prepared, []));
+  t.is(proxy.seen.length, 2);
+  t.true(proxy.seen[1]?.path.includes('since_id='));
+});
+
+test('ids tell the time as those of X do', (t) => {
+  // An example of X's documentation, of a post made in this second.
+  const [id, madeMs] = [1_212_092_628_029_698_048n, Date.UTC(2019, 11, 31, 19, 26, 16)];
+  t.true(BigInt(idBefore(madeMs)) < id);
+  t.true(BigInt(idBefore(madeMs + 1000)) > id);
+  t.is(idBefore(0), '1');
+});
+
+test('a look whose answer lacks what was asked for proves nothing', async (t) => {
+  const { proxy, connection } = await onBrokenLine(t);
+  const { prepared } = await publish(x, connection, partsOf('Hi'));
+  const step = nextStep(x, prepared, []);
+  for (const body of [
+    JSON.stringify({ data: [{ id: '5', text: 'Hi' }] }),
+    JSON.stringify({ data: [{ id: 'x', text: 'Hi', conversation_id: '5' }] }),
+    '<html>',
+  ]) {
+    proxy.plan(timeline, { kind: 'overruled', answer: { status: 200, body } });
+    const error = await t.throwsAsync(x.reconcile(connection, step), { instanceOf: NetworkError });
+    t.like(error, { code: 'network_unavailable', taken: 'unknown' });
+  }
+});
+
+test('an account with more new posts than a look may cost cannot be looked through', async (t) => {
+  const { proxy, connection } = await onBrokenLine(t);
+  const { prepared } = await publish(x, connection, partsOf('Hi'));
+  const body = JSON.stringify({ data: [], meta: { next_token: 'more' } });
+  proxy.plan(timeline, { kind: 'overruled', answer: { status: 200, body } });
+  proxy.plan(timeline, { kind: 'overruled', answer: { status: 200, body } });
+  const attempt = x.reconcile(connection, nextStep(x, prepared, []));
+  t.like(await t.throwsAsync(attempt), { code: 'unconfirmed', taken: 'unknown' });
+});

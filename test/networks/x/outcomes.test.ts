@@ -1,0 +1,225 @@
+import test, { type ExecutionContext } from 'ava';
+import { connectX } from '../../../networks/x/connect.ts';
+import { NetworkError, type SentPart } from '../../../networks/network.ts';
+import type { Answer } from '../../support/lossy-proxy.ts';
+import { egressTo, openConnection } from '../connection.ts';
+import { family } from '../content.ts';
+import { nextStep, partsOf, publish, sendStep, throughDatabase } from '../publish.ts';
+import { bench, connected, x } from './bench.ts';
+import { onBrokenLine, order } from './broken-line.ts';
+
+// Connecting.
+
+test('a token is connected with the account behind it', async (t) => {
+  const { sandbox, account } = await connected(t);
+  t.deepEqual(account, {
+    baseUrl: `${sandbox.url}/x`,
+    remoteId: '2000000000000000001',
+    handle: '@demo',
+    credentials: { accessToken: 'demo' },
+    session: null,
+    settings: { webUrl: `${sandbox.url}/x` },
+  });
+  const own = await connectX(egressTo(t, sandbox.url), {
+    baseUrl: `${sandbox.url}/x/`,
+    accessToken: ' demo\n',
+  });
+  t.like(own, { credentials: { accessToken: 'demo' }, settings: {} });
+});
+
+test('a token that X does not know is not connected, nor one whose app may not', async (t) => {
+  const { proxy, account } = await onBrokenLine(t);
+  const connect = (accessToken: string) =>
+    connectX(egressTo(t, proxy.url), { baseUrl: proxy.url, accessToken });
+  for (const accessToken of ['wrong', 'not a token', '']) {
+    t.like(await t.throwsAsync(connect(accessToken)), { code: 'access_lost' });
+  }
+  const body = JSON.stringify({ title: 'Client Forbidden', reason: 'client-not-enrolled' });
+  proxy.plan(
+    { method: 'GET', path: /\/users\/me$/ },
+    { kind: 'refused', answer: { status: 403, body } },
+  );
+  t.like(await t.throwsAsync(connect('demo')), { code: 'permission_missing', taken: 'no' });
+  t.is(account.settings === null, false);
+});
+
+test('a post has the address at x.com unless the account lies elsewhere', async (t) => {
+  const { account } = await connected(t);
+  const plain = openConnection(t, account, { settings: {} });
+  const { sent } = await publish(x, plain, partsOf('Hi'));
+  t.is(sent[0]?.url, `https://x.com/i/web/status/${sent[0]?.remoteId}`);
+});
+
+// What fits.
+
+const link = `https://example.com/${'y'.repeat(100)}`;
+const filled = (mark: string, weight: number) => mark + 'x'.repeat(280 - weight);
+for (const [what, text] of [
+  ['emoji', filled(family.repeat(20), 40)],
+  ['Japanese', filled('日本語'.repeat(20), 120)],
+  ['links', filled(`${link} example.com/a `, 48)],
+] as const) {
+  test(`a text of ${what} at the limit is taken and found again, and one more is refused by the rules and by X`, async (t) => {
+    const { proxy, connection, posts } = await onBrokenLine(t);
+    const errorsOf = (body: string) =>
+      x.rules.validate({ texts: [body], media: [], video: null, options: {} }, {}).errors;
+    t.deepEqual(errorsOf(text), []);
+    t.is(errorsOf(`${text}x`).length, 1);
+
+    const prepared = throughDatabase(await x.prepare(connection, partsOf(text), Date.now()));
+    const step = nextStep(x, prepared, []);
+    proxy.plan(bench.creates, { kind: 'lost' });
+    await t.throwsAsync(sendStep(x, connection, step), { instanceOf: NetworkError });
+    const [live] = await posts();
+    t.like(await x.reconcile(connection, step), {
+      kind: 'found',
+      candidates: [[{ remoteId: live?.post.id }]],
+    });
+
+    const over = await t.throwsAsync(publish(x, connection, partsOf(`${text}x`)));
+    t.like(over, { code: 'content_refused', taken: 'no' });
+  });
+}
+
+// Threads.
+
+test('a thread that X stops at its second part keeps its first, and says so', async (t) => {
+  const { connection, posts } = await onBrokenLine(t);
+  const attempt = publish(x, connection, partsOf('One', 'Two #sandbox-refuse', 'Three'));
+  const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+  t.like(error, { code: 'content_refused', taken: 'no' });
+  t.regex(error.message, /^X does not let this post continue the one before it, .*403.*sandbox/v);
+  t.deepEqual(
+    (await posts()).map(({ post }) => post.text),
+    ['One'],
+  );
+});
+
+test('a part is looked for only in its thread, and after the part before it', async (t) => {
+  const { connection, account } = await onBrokenLine(t);
+  await publish(x, connection, partsOf('Another begins', 'and goes on'));
+  const { prepared, sent } = await publish(x, openConnection(t, account), partsOf('One', 'Two'));
+  const other = prepared.map((part) => Object.assign({}, part, { text: 'and goes on' }));
+  t.deepEqual(await x.reconcile(connection, nextStep(x, other, sent.slice(0, 1))), {
+    kind: 'absent',
+  });
+  t.like(await x.reconcile(connection, nextStep(x, prepared, sent.slice(0, 1))), {
+    candidates: [[sent[1]]],
+  });
+});
+
+// What is refused, and why.
+
+/** What becomes of a post when X answers something of our choosing. */
+async function failureAfter(
+  t: ExecutionContext,
+  answer: Answer,
+  sent: readonly SentPart[] = [],
+): Promise<NetworkError> {
+  const { proxy, connection } = await onBrokenLine(t);
+  const texts = ['Hi', 'there'].slice(0, sent.length + 1);
+  const prepared = await x.prepare(connection, partsOf(...texts), Date.now());
+  proxy.plan(bench.creates, { kind: 'refused', answer });
+  const attempt = sendStep(x, connection, nextStep(x, prepared, sent));
+  return t.throwsAsync(attempt, { instanceOf: NetworkError });
+}
+
+const problem = (fields: object): string => JSON.stringify({ title: 'Problem', ...fields });
+const kind = (name: string) => problem({ type: `https://api.x.com/2/problems/${name}` });
+const cases: readonly (readonly [status: number, body: string, code: string, taken: string])[] = [
+  [400, problem({ detail: 'One or more parameters' }), 'content_refused', 'no'],
+  [401, problem({ detail: 'Unauthorized' }), 'access_lost', 'no'],
+  [403, kind('unsupported-authentication'), 'access_lost', 'no'],
+  [402, kind('credits-depleted'), 'rate_limited', 'no'],
+  [403, kind('client-forbidden'), 'permission_missing', 'no'],
+  [403, problem({ reason: 'client-not-enrolled' }), 'permission_missing', 'no'],
+  [403, kind('oauth2-insufficient-scope'), 'permission_missing', 'no'],
+  [
+    403,
+    problem({ detail: 'You are not permitted to perform this action.' }),
+    'permission_missing',
+    'no',
+  ],
+  [403, problem({ detail: 'Your account is suspended' }), 'permission_missing', 'no'],
+  [403, problem({ detail: 'Your Tweet text is too long.' }), 'content_refused', 'no'],
+  [404, '', 'network_unavailable', 'no'],
+  [429, problem({}), 'rate_limited', 'no'],
+  [403, kind('usage-capped'), 'rate_limited', 'no'],
+  [301, '', 'network_unavailable', 'no'],
+  [408, '', 'network_unavailable', 'unknown'],
+  [500, '', 'network_unavailable', 'unknown'],
+  [503, '', 'network_unavailable', 'unknown'],
+  [201, '{"errors":[]}', 'network_unavailable', 'unknown'],
+  [201, '{"data":{"id":"../../"}}', 'network_unavailable', 'unknown'],
+];
+for (const [status, body, code, taken] of cases) {
+  test(`HTTP ${status} ${body} is ${code}`, async (t) => {
+    t.like(await failureAfter(t, { status, body }), { code, taken });
+  });
+}
+
+test('a part whose post before it was deleted does not go out', async (t) => {
+  const before = { remoteId: '1', url: 'https://x.com/i/web/status/1' };
+  for (const status of [403, 404]) {
+    const error = await failureAfter(t, { status, body: problem({ detail: 'Deleted' }) }, [before]);
+    t.like(error, { code: 'content_refused', taken: 'no' });
+  }
+});
+
+test('of the windows that X names the one with nothing left counts, and the latest of those', async (t) => {
+  const inSecs = (secs: number) => Math.ceil(Date.now() / 1000) + secs;
+  const quarter = inSecs(900);
+  const day = inSecs(20_000);
+  const headers = {
+    'x-rate-limit-remaining': '0',
+    'x-rate-limit-reset': String(quarter),
+    'x-app-limit-24hour-remaining': '5',
+    'x-app-limit-24hour-reset': String(day),
+  };
+  t.like(await failureAfter(t, { status: 429, headers }), {
+    retryAtMs: quarter * 1000,
+    limit: 'channel',
+  });
+  const used = { ...headers, 'x-app-limit-24hour-remaining': '0' };
+  t.like(await failureAfter(t, { status: 429, headers: used }), {
+    retryAtMs: day * 1000,
+    limit: 'network',
+  });
+  const own = {
+    ...headers,
+    'x-user-limit-24hour-remaining': '0',
+    'x-user-limit-24hour-reset': String(day),
+  };
+  t.like(await failureAfter(t, { status: 429, headers: own }), {
+    retryAtMs: day * 1000,
+    limit: 'channel',
+  });
+  t.like(await failureAfter(t, { status: 429 }), { retryAtMs: undefined, limit: 'channel' });
+});
+
+test('an app without credits, or at its usage cap, keeps every account waiting', async (t) => {
+  const beforeMs = Date.now();
+  const broke = await failureAfter(t, { status: 402, body: kind('credits-depleted') });
+  t.is(broke.limit, 'network');
+  t.true((broke.retryAtMs ?? 0) >= beforeMs + 15 * 60_000);
+  t.is((await failureAfter(t, { status: 429, body: kind('usage-capped') })).limit, 'network');
+});
+
+test('a token that X repeats in its answer stays out of the message', async (t) => {
+  const body = problem({ detail: 'Bad header: Bearer demo' });
+  const { message } = await failureAfter(t, { status: 400, body });
+  t.is(message, 'X refused the post (HTTP 400): "Bad header: Bearer …".');
+});
+
+test('a revoked token loses access at each step', async (t) => {
+  const { sandbox, connection, posts } = await onBrokenLine(t);
+  const prepared = await x.prepare(connection, partsOf('Hi'), Date.now());
+  await order(sandbox, 'revoked');
+  const step = nextStep(x, prepared, []);
+  const sending = sendStep(x, connection, step);
+  t.like(await t.throwsAsync(sending), { code: 'access_lost', taken: 'no' });
+  const looking = x.reconcile(connection, step);
+  t.like(await t.throwsAsync(looking), { code: 'access_lost', taken: 'unknown' });
+  await fetch(`${sandbox.url}/control`, { method: 'DELETE' });
+  t.deepEqual(await posts(), []);
+});

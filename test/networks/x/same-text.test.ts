@@ -1,0 +1,75 @@
+import test from 'ava';
+import { isSameText } from '../../../networks/x/same-text.ts';
+import type { XPost } from '../../../sandbox/x/post.ts';
+import { presentText } from '../../../sandbox/x/text.ts';
+import { family } from '../content.ts';
+
+type Shown = Parameters<typeof isSameText>[0];
+
+const file = { id: '2', cid: 'bafkfile', type: 'image/png', altText: '' };
+
+/** A post as X answers with it, by what the sandbox makes of a text. */
+function shownAs(text: string, files: XPost['files'] = []): Shown {
+  const post: XPost = {
+    network: 'x',
+    id: '1',
+    text,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    replyTo: null,
+    conversationId: '1',
+    files,
+    isMadeWithAi: false,
+    isPaidPartnership: false,
+  };
+  const { text: shown, urls } = presentText(post);
+  const attachments = { media_keys: files.map(({ id }) => `3_${id}`) };
+  return { id: '1', text: shown, conversation_id: '1', entities: { urls }, attachments };
+}
+
+const texts = [
+  'Hello',
+  'See https://example.com/a?b=1&c=2#d, and <b> & "more"',
+  'example.com and www.example.org/path/, EXAMPLE.COM!',
+  'https://example.com/a https://example.com/b https://example.com/a',
+  `${family} 👍🏽🇫🇷 日本語 한국 Привет`,
+  'Zoë — he\u0301llo #tag @demo $AAPL',
+  'http://bücher.de/größe?q=ä%20b https://example.com/%zz',
+  'https://example.com',
+  '!?!',
+  '👍',
+  ' \n spaces\r\nand lines \n\n',
+];
+for (const text of texts) {
+  test(`X shows ${JSON.stringify(text)} in its own way, and it is found`, (t) => {
+    t.true(isSameText(shownAs(text.trim().normalize('NFC')), text));
+    t.true(isSameText(shownAs(text.trim(), [file]), text), 'with a file');
+  });
+}
+
+test('a post of files alone has no text', (t) => {
+  t.true(isSameText(shownAs('', [file, file]), ''));
+  t.false(isSameText(shownAs('Words', [file]), ''));
+});
+
+const others: readonly (readonly [sent: string, shown: string])[] = [
+  ['Hello', 'Hello 2'],
+  ['Hello', 'Hello https://example.com'],
+  ['See https://example.com/a', 'See https://example.com/b'],
+  ['See https://example.com', 'See'],
+  ['A https://a.de B https://b.de', 'A https://b.de B https://a.de'],
+  ['👍', '👎'],
+  ['!?!', '?!?'],
+];
+for (const [sent, shown] of others) {
+  test(`"${shown}" is another post than "${sent}"`, (t) => {
+    t.false(isSameText(shownAs(shown), sent));
+  });
+}
+
+test('a link of which X does not say where it leads may be any link, and is still one', (t) => {
+  const mute = (text: string): Shown => ({ ...shownAs(text), entities: {} });
+  t.true(isSameText(mute('See https://example.com/a'), 'See https://example.com/a'));
+  t.false(isSameText(mute('See https://example.com/a'), 'See'));
+  const withFile = { ...shownAs('See', [file]), entities: {} };
+  t.true(isSameText(withFile, 'See'), 'the last one leads to the files');
+});
