@@ -74,9 +74,17 @@ async function upload(
     throw new NetworkError('media_refused', message, { taken: 'no' });
   }
 
+  const isDoubted = preparedOf(part.data).isDoubted === true;
   const keepers = openKeepers(connection, part);
   const urns: string[] = [];
   for (const { file, keeper } of keepers) {
+    const kept = keeper.kept();
+    if (isDoubted && kept?.kind === 'whole') {
+      // A post may have it: nothing but the post that names it anew can tell.
+      urns.push(kept.urn);
+      continue;
+    }
+
     const bring = file.type.startsWith('video/') ? uploadVideo : uploadImage;
     urns.push(await bring(access, connection.remoteId, file, keeper));
   }
@@ -102,10 +110,12 @@ function findingOf(found: readonly SentPart[] | null, { text, data }: PreparedPa
     throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
   }
 
+  if (found && found.length > 0) {
+    return { kind: 'found', candidates: found.map((sent) => [sent]) };
+  }
+
   const noted: Prepared = { ...preparedOf(data), isDoubted: true };
-  return found && found.length > 0
-    ? { kind: 'found', candidates: found.map((sent) => [sent]) }
-    : { kind: 'absent', data: [noted] };
+  return { kind: 'absent', data: [noted], isHidden: found === null };
 }
 
 /** @param post What the part is a comment on, if it is one. */

@@ -32,3 +32,10 @@ export function littleText(text: string): string {
 }
 
 const escaped = (text: string): string => text.replaceAll(reserved, '\\$&');
+
+/** The text behind a little text that LinkedIn gives back; it may escape more or less than we do. */
+export const plainText = (little: string): string =>
+  little.replaceAll(
+    /\{hashtag\|\\?[#＃]\|(?<tag>[^\|\{\}]*)\}|\\(?<escaped>.)/gsv,
+    (_, tag: string | undefined, char: string) => (tag === undefined ? char : `#${tag}`),
+  );

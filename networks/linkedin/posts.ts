@@ -1,7 +1,7 @@
 import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
 import { call, type Access } from './client.ts';
-import { littleText } from './little-text.ts';
+import { littleText, plainText } from './little-text.ts';
 import { choiceOf } from './options.ts';
 import { mayBeOf, mayBeOurs, preparedOf, type Prepared } from './prepared.ts';
 import { isDuplicate, refusal, refusedBy, unreadable } from './refusal.ts';
@@ -10,15 +10,47 @@ import { postPage, postUrnIn, postUrnOf, postUrnPattern } from './urns.ts';
 /** Who posts, and where people read it. */
 export type Author = { readonly urn: string; readonly webUrl: string };
 
+/** What LinkedIn says of the post itself. All else leaves open what became of an earlier send. */
+const verdicts = new Set(['content_refused', 'media_refused', 'duplicate']);
+
 /**
- * Creates one post. A second time LinkedIn refuses it, for as long as it knows the first.
+ * Creates one post, or asks by doing so what became of an earlier send that is in doubt: while LinkedIn does not say
+ * that, it stays in doubt.
+ */
+export async function createPost(
+  access: Access,
+  author: Author,
+  part: PreparedPart,
+  files: readonly string[],
+): Promise<SentPart> {
+  try {
+    return await postAnew(access, author, part, files);
+  } catch (error) {
+    const isOpen = preparedOf(part.data).isDoubted === true;
+    if (isOpen && error instanceof NetworkError && !verdicts.has(error.code)) {
+      const { code, message, retryAtMs, limit, server, cause } = error;
+      throw new NetworkError(code, message, {
+        taken: 'unknown',
+        retryAtMs,
+        limit,
+        cause,
+        ...(server && { server }),
+      });
+    }
+
+    throw error;
+  }
+}
+
+/**
+ * A second time LinkedIn refuses it, for as long as it knows the first.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
  *
  * @param files The URNs of the part's files, in their order.
  * @throws NetworkError `duplicate` with the post that is there in `existing`, where that may be of an earlier send.
  */
-export async function createPost(
+async function postAnew(
   access: Access,
   author: Author,
   part: PreparedPart,
@@ -193,7 +225,7 @@ async function listPosts(
 function fits(post: ListedPost, { text }: PreparedPart, prepared: Prepared): boolean {
   const { media, multiImage } = post.content ?? {};
   const mediaCount = multiImage?.images?.length ?? (media ? 1 : 0);
-  const hasText = [littleText(text), text].includes(post.commentary ?? '');
+  const hasText = plainText(post.commentary ?? '').trim() === text.trim();
   return hasText && mediaCount === prepared.mediaCount && mayBeOf(prepared, timeOf(post));
 }
 

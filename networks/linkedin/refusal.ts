@@ -60,9 +60,8 @@ export function refusal(
     taken: takenAfter(request.purpose, certainlyNot),
     limit: limitIn(refused),
     server: 'answered',
-    ...(code === 'rate_limited' && {
-      retryAtMs: retryAtMs(response, nowMs) ?? nextMidnightMs(nowMs),
-    }),
+    retryAtMs:
+      retryAtMs(response, nowMs) ?? (code === 'rate_limited' ? nextMidnightMs(nowMs) : undefined),
   });
 }
 

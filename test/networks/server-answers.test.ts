@@ -2,6 +2,7 @@ import test from 'ava';
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import { baseUrlOf, type Purpose } from '../../networks/send-request.ts';
 import { refusal as ofBluesky } from '../../networks/bluesky/client.ts';
+import { refusal as ofLinkedin } from '../../networks/linkedin/refusal.ts';
 import { refusal as ofMastodon } from '../../networks/mastodon/client.ts';
 import type { NetworkError } from '../../networks/network.ts';
 import { quote, retryAtMs } from '../../networks/answer.ts';
@@ -26,7 +27,50 @@ type Refuse = (answer: Parameters<typeof ofMastodon>[0], purpose: Purpose) => Ne
 const xrpc = (error: string, message = `About ${error}`) => ({ error, message });
 const policy = (value: string) => ({ 'ratelimit-policy': value, 'retry-after': '60' });
 
+const duplicate = {
+  errorDetailType: 'com.linkedin.common.error.BadRequest',
+  message: 'Content is a duplicate of urn:li:share:7141138937766391808',
+  errorDetails: { inputErrors: [{ input: {}, code: 'DUPLICATE_POST' }] },
+  status: 422,
+};
+const throttle = (who: string) => ({
+  message: `Resource level throttle ${who} DAY limit for calls to this resource is reached.`,
+});
+
 const cases: Readonly<Record<string, readonly Case[]>> = {
+  linkedin: [
+    { status: 401, body: { serviceErrorCode: 65_600, message: 'Invalid' }, code: 'access_lost' },
+    { status: 401, body: { serviceErrorCode: 65_601, message: 'Revoked' }, code: 'access_lost' },
+    { status: 401, body: { serviceErrorCode: 65_602, message: 'Expired' }, code: 'access_lost' },
+    { status: 401, body: { code: 'EXPIRED_ACCESS_TOKEN' }, code: 'access_lost' },
+    { status: 401, body: '<html>', code: 'network_unavailable' },
+    { status: 403, body: { code: 'ACCESS_DENIED' }, code: 'permission_missing' },
+    { status: 422, body: duplicate, code: 'duplicate' },
+    { status: 422, body: { message: 'ERROR :: /commentary' }, code: 'content_refused' },
+    { status: 400, body: { code: 'FIELD_LENGTH_TOO_LONG' }, code: 'content_refused' },
+    { status: 400, body: { code: 'MEDIA_ASSET_WAITING_UPLOAD' }, code: 'media_refused' },
+    { status: 400, purpose: 'upload', body: {}, code: 'media_refused', says: '"a.png"' },
+    { status: 413, purpose: 'upload', body: '<html>', code: 'media_refused' },
+    {
+      status: 400,
+      purpose: 'upload',
+      body: { code: 'EXPIRED_UPLOAD_URL' },
+      code: 'network_unavailable',
+    },
+    { status: 426, body: {}, code: 'internal', says: 'PUNCTUAL_LINKEDIN_VERSION' },
+    { status: 429, body: throttle('MEMBER'), code: 'rate_limited' },
+    { status: 429, body: throttle('APPLICATION'), code: 'rate_limited', limit: 'network' },
+    { status: 429, body: '<html>', code: 'rate_limited' },
+    { status: 404, body: {}, code: 'network_unavailable' },
+    { status: 408, code: 'network_unavailable', taken: 'unknown' },
+    {
+      status: 500,
+      body: { code: 'INTERNAL_SERVER_ERROR' },
+      code: 'network_unavailable',
+      taken: 'unknown',
+    },
+    { status: 503, body: '', code: 'network_unavailable', taken: 'unknown' },
+  ],
   mastodon: [
     { status: 401, body: { error: 'The access token was revoked' }, code: 'access_lost' },
     { status: 403, body: { error: 'This action is not allowed' }, code: 'permission_missing' },
@@ -74,6 +118,8 @@ const refuse: Readonly<Record<string, Refuse>> = {
   mastodon: (answer, purpose) =>
     ofMastodon(answer, { purpose, accessToken: secret, fileName: 'a.png' }),
   bluesky: (answer, purpose) => ofBluesky(answer, purpose, [secret], 'a.png'),
+  linkedin: (answer, purpose) =>
+    ofLinkedin(answer, { purpose, accessToken: secret, version: '202609', fileName: 'a.png' }),
 };
 
 const wordsOf = (body: Case['body']): string | undefined =>
@@ -95,7 +141,7 @@ for (const [network, answers] of Object.entries(cases)) {
       const message = error?.message ?? '';
       t.regex(
         message,
-        /^The (?:Mastodon|Bluesky) server [^\n]+\(HTTP \d+\)(?:: "[^\n]+")?\.$/v,
+        /^(?:The (?:Mastodon|Bluesky) server|LinkedIn) [^\n]+\(HTTP \d+\)(?:: "[^\n]+")?\.$/v,
         what,
       );
       t.true(message.includes(String(status)) && message.includes(says), message);
@@ -112,7 +158,9 @@ for (const [network, answers] of Object.entries(cases)) {
         const error = refuse[network]?.(answer, purpose);
         t.false(error?.message.includes(secret), error?.message);
         t.truthy(error?.code);
-        t.is(error?.retryAtMs, undefined);
+        // All limits of LinkedIn end at midnight.
+        const isDaily = network === 'linkedin' && status === 429;
+        t.is(error?.retryAtMs === undefined, !isDaily);
       }
     }
   });

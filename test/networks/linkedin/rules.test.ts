@@ -1,6 +1,7 @@
 import test from 'ava';
-import { littleText } from '../../../networks/linkedin/little-text.ts';
+import { littleText, plainText } from '../../../networks/linkedin/little-text.ts';
 import { rules as linkedinRules } from '../../../networks/linkedin/rules.ts';
+import { shownText } from '../../../sandbox/linkedin/little-text.ts';
 import { against, contentOf, filesOf, image, textOf, times, video } from '../content.ts';
 
 const linkedin = against(linkedinRules);
@@ -29,10 +30,8 @@ const little: readonly [text: string, sent: string][] = [
 for (const [text, sent] of little) {
   test(`${JSON.stringify(text)} is sent as little text that shows the same`, (t) => {
     t.is(littleText(text), sent);
-    const shown = littleText(text)
-      .replaceAll(/\{hashtag\|\\#\|([^|}]*)\}/g, '#$1')
-      .replaceAll(/\\(.)/g, '$1');
-    t.is(shown, text);
+    t.is(shownText(littleText(text)), text, 'the sandbox shows it so');
+    t.is(plainText(littleText(text)), text);
   });
 }
 
@@ -109,4 +108,37 @@ test('a kind of file that LinkedIn does not take is named', (t) => {
     const sentence = `"${file.name}" is of the wrong kind for ${takes}, and this is "${file.type}".`;
     linkedin.refuses(t, filesOf(file), sentence);
   }
+});
+
+test('a first comment has from 1 to 1250 characters', (t) => {
+  const commented = (first_comment: string) =>
+    contentOf({ texts: ['Hi'], options: { first_comment } });
+  linkedin.takes(t, commented('x'.repeat(1250)));
+  linkedin.refuses(
+    t,
+    commented('x'.repeat(1251)),
+    'The first comment is too long for LinkedIn: it takes 1,250 characters, and this is 1251.',
+  );
+  linkedin.refuses(t, commented(' \n'), 'There is no text in the first comment.');
+});
+
+test('a member may post for connections only, and a page may not', (t) => {
+  const content = contentOf({ texts: ['Hi'], options: { visibility: 'CONNECTIONS' } });
+  linkedin.takes(t, content);
+  const page = against(linkedinRules, { isOrganization: true });
+  page.refuses(
+    t,
+    content,
+    'The page of an organisation has no connections: its visibility on LinkedIn is PUBLIC, and this is CONNECTIONS.',
+  );
+  page.takes(t, contentOf({ texts: ['Hi'], options: { visibility: 'PUBLIC' } }));
+});
+
+test('the alt text of a video is left out, and its owner is told', (t) => {
+  linkedin.warns(
+    t,
+    filesOf(video({ altText: 'A fox' })),
+    'LinkedIn has no alt text for videos: that of "clip.mp4" is left out.',
+  );
+  linkedin.warns(t, filesOf(image({ altText: 'A fox' })));
 });

@@ -1,0 +1,84 @@
+import test, { type ExecutionContext } from 'ava';
+import type { PreparedPart, SentPart } from '../../../networks/network.ts';
+import { lossyProxy } from '../../support/lossy-proxy.ts';
+import { openConnection } from '../connection.ts';
+import { partsOf, publish, sendStep } from '../publish.ts';
+import { connected, linkedin, requests, selfServe } from './bench.ts';
+
+/** A post that is live, and a comment that is to go below it. */
+async function commenting(t: ExecutionContext, { token = 'demo', text = 'First!' } = {}) {
+  const world = await connected(t, { token });
+  const proxy = await lossyProxy(t, world.account.baseUrl);
+  const connection = openConnection(t, world.account, { baseUrl: proxy.url });
+  const parts = partsOf('The post', text);
+  const { sent } = await publish(linkedin, connection, parts.slice(0, 1));
+  const [part] = await linkedin.prepare(connection, parts.slice(1), Date.now());
+  const step = { parts: [part as PreparedPart], sent: sent as SentPart[] };
+  return { ...world, proxy, connection, step };
+}
+
+test('a comment of an app that may write none says what is missing, and the post stays', async (t) => {
+  const { connection, step, posts } = await commenting(t, { token: selfServe });
+  const error = await t.throwsAsync(sendStep(linkedin, connection, step));
+  t.like(error, { code: 'permission_missing', taken: 'no' });
+  t.regex(error?.message ?? '', /without the Community Management API.*w_member_social_feed/);
+  t.is((await posts()).length, 1);
+});
+
+test('where the versioned API keeps comments for partners, the older one takes them', async (t) => {
+  const { proxy, connection, step, posts } = await commenting(t);
+  const body = JSON.stringify({
+    status: 403,
+    code: 'ACCESS_DENIED',
+    message: 'Not enough permissions to access: partnerApiSocialActions.CREATE.20260901',
+  });
+  proxy.plan(requests.comments, { kind: 'refused', answer: { status: 403, body } });
+  const [sent] = await sendStep(linkedin, connection, step);
+
+  const [, comment] = await posts();
+  t.like(comment, { remoteId: sent?.remoteId, text: 'First!' });
+  t.regex(proxy.seen.at(-1)?.path ?? '', /^\/v2\/socialActions\//);
+});
+
+test('a comment whose answer was lost is found, and that of somebody else is not', async (t) => {
+  const { account, proxy, connection, step, posts } = await commenting(t);
+  t.like(await linkedin.reconcile(connection, step), { kind: 'absent' });
+  proxy.plan(requests.comments, { kind: 'lost' });
+  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { taken: 'unknown' });
+
+  const finding = await linkedin.reconcile(connection, step);
+  const [, comment] = await posts();
+  t.like(finding, { kind: 'found', candidates: [[{ remoteId: comment?.remoteId }]] });
+  const other = { ...account, remoteId: 'urn:li:person:other' };
+  const asOther = openConnection(t, other, { baseUrl: proxy.url });
+  t.like(await linkedin.reconcile(asOther, step), { kind: 'absent' });
+});
+
+test('a lost comment stays unconfirmed where nobody can look', async (t) => {
+  const { proxy, connection, step } = await commenting(t);
+  proxy.plan(requests.comments, { kind: 'lost' });
+  await t.throwsAsync(sendStep(linkedin, connection, step));
+  const reading = { method: 'GET', path: /\/comments\?/ };
+  proxy.plan(reading, { kind: 'refused', answer: { status: 403, body: '{}' } });
+  proxy.plan(reading, { kind: 'refused', answer: { status: 403, body: '{}' } });
+  t.like(await t.throwsAsync(linkedin.reconcile(connection, step)), {
+    code: 'unconfirmed',
+    taken: 'unknown',
+  });
+});
+
+test('a comment below a post that was deleted is refused', async (t) => {
+  const { connection, step } = await commenting(t);
+  const gone = { ...step, sent: [{ remoteId: 'urn:li:share:1', url: 'https://a.example' }] };
+  t.like(await t.throwsAsync(sendStep(linkedin, connection, gone)), {
+    code: 'content_refused',
+    taken: 'no',
+  });
+});
+
+test('a refused comment fails in the words of LinkedIn', async (t) => {
+  const { connection, step } = await commenting(t, { text: 'No #sandbox-refuse' });
+  const error = await t.throwsAsync(sendStep(linkedin, connection, step));
+  t.like(error, { code: 'content_refused', taken: 'no' });
+  t.regex(error?.message ?? '', /"The text has #sandbox-refuse in it"/);
+});

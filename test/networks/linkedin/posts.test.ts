@@ -1,0 +1,224 @@
+import test, { type ExecutionContext } from 'ava';
+import { createLinkedin } from '../../../networks/linkedin/adapter.ts';
+import { NetworkError, type PreparedPart, type Step } from '../../../networks/network.ts';
+import { lossyProxy, type Answer } from '../../support/lossy-proxy.ts';
+import { openConnection } from '../connection.ts';
+import { pictureFile } from '../files.ts';
+import { nextStep, partsOf, partsWith, publish, sendStep } from '../publish.ts';
+import { articleOf, connected, linkedin, listed, requests, selfServe, version } from './bench.ts';
+
+/** What a browser shows of a post's text. */
+async function shownOn(t: ExecutionContext, text: string): Promise<string> {
+  const { account, connection } = await connected(t);
+  const { sent } = await publish(linkedin, connection, partsOf(text));
+  const article = await articleOf(account, sent[0]?.remoteId ?? '');
+  const [, markup = ''] = /<p class="text">(.*?)<\/p>/s.exec(article) ?? [];
+  return markup
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}
+
+test('what LinkedIn reserves is shown as it was written, and nothing is cut off', async (t) => {
+  const text =
+    'Hi (all) [of] {you} <b> a_b *c* ~d~ e|f \\g @ana #1\nhttps://a.example/x_(y)#z and the end.';
+  t.is(await shownOn(t, text), text);
+});
+
+test('3000 characters are published whole, however many of them are escaped', async (t) => {
+  for (const text of ['('.repeat(3000), '👍'.repeat(1500), '日'.repeat(3000)]) {
+    t.is(await shownOn(t, text), text);
+  }
+});
+
+test('hashtags are live', async (t) => {
+  const { account, connection } = await connected(t);
+  const { sent } = await publish(linkedin, connection, partsOf('Big #News_x and #día'));
+  const article = await articleOf(account, sent[0]?.remoteId ?? '');
+  t.regex(article, /<a href="\/linkedin\/feed\/hashtag\/news"[^>]*>#News<\/a>_x/);
+  t.regex(article, />#día<\/a>/);
+});
+
+test('one image is the media of its post, several are a multi-image, each with its alt text', async (t) => {
+  const { account, connection } = await connected(t);
+  const described = { ...(await pictureFile()), altText: 'A fox' };
+  await publish(linkedin, connection, partsWith([described], 'One'));
+  await publish(linkedin, connection, partsWith([described, await pictureFile()], 'Two'));
+
+  const [one, two] = await listed(account);
+  t.like(one?.content, { media: { altText: 'A fox' } });
+  t.deepEqual(
+    two?.content?.multiImage?.images.map(({ altText }) => altText),
+    ['A fox', undefined],
+  );
+});
+
+// What becomes of a lost answer where LinkedIn shows no posts.
+
+async function lostWith(t: ExecutionContext, token: string, text = 'Hello') {
+  const world = await connected(t, { token });
+  const proxy = await lossyProxy(t, world.account.baseUrl);
+  const connection = openConnection(t, world.account, { baseUrl: proxy.url });
+  const prepared = await linkedin.prepare(connection, partsOf(text), Date.now());
+  const step = nextStep(linkedin, prepared, []);
+  proxy.plan(requests.posts, { kind: 'lost' });
+  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { taken: 'unknown' });
+  return { ...world, proxy, connection, step };
+}
+
+/** The step as the ledger sends it again. */
+async function again(
+  t: ExecutionContext,
+  lost: Awaited<ReturnType<typeof lostWith>>,
+): Promise<Step> {
+  const finding = await linkedin.reconcile(lost.connection, lost.step);
+  t.like(finding, { kind: 'absent', isHidden: true });
+  const [data] = finding.kind === 'absent' ? (finding.data ?? []) : [];
+  const [part] = lost.step.parts;
+  return { ...lost.step, parts: [{ ...(part as PreparedPart), data: data ?? null }] };
+}
+
+test('an app that may read nothing settles a lost answer by sending the post again', async (t) => {
+  const lost = await lostWith(t, selfServe);
+  const step = await again(t, lost);
+  const error = await t.throwsAsync(sendStep(linkedin, lost.connection, step), {
+    instanceOf: NetworkError,
+  });
+  const [live, ...more] = await listed(lost.account);
+
+  t.is(more.length, 0);
+  t.like(error, { code: 'duplicate', taken: 'no' });
+  t.deepEqual(error.existing, [
+    { remoteId: live?.id ?? '', url: `${lost.account.baseUrl}/feed/update/${live?.id}/` },
+  ]);
+});
+
+test('a post that nobody doubts is a duplicate when LinkedIn has its text', async (t) => {
+  const { connection } = await connected(t);
+  await publish(linkedin, connection, partsOf('The same'));
+  const error = await t.throwsAsync(publish(linkedin, connection, partsOf('The same')), {
+    instanceOf: NetworkError,
+  });
+  t.like(error, { code: 'duplicate', taken: 'no', existing: undefined });
+  t.regex(error.message, /has this post already.*duplicate of urn:li:share:\d+/);
+});
+
+test('a post of last year is not taken for the one that is in doubt', async (t) => {
+  const { account, connection } = await connected(t, { token: selfServe });
+  const prepared = await linkedin.prepare(
+    connection,
+    partsOf('Old #sandbox-duplicate'),
+    Date.now(),
+  );
+  const doubted = prepared.map((part) => {
+    const data = { ...Object(part.data), isDoubted: true };
+    return Object.assign(part, { data });
+  });
+  const attempt = sendStep(linkedin, connection, nextStep(linkedin, doubted, []));
+  const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+  t.like(error, { code: 'duplicate', taken: 'no', existing: undefined });
+  t.deepEqual(await listed(account), []);
+});
+
+test('while LinkedIn says nothing about a post in doubt, it stays in doubt', async (t) => {
+  const lost = await lostWith(t, selfServe);
+  const step = await again(t, lost);
+  for (const status of [401, 403, 429, 426, 503]) {
+    lost.proxy.plan(requests.posts, { kind: 'refused', answer: { status, body: '{}' } });
+    t.like(await t.throwsAsync(sendStep(linkedin, lost.connection, step)), { taken: 'unknown' });
+  }
+});
+
+test('a second send names the same images, so that LinkedIn knows the post again', async (t) => {
+  const { account } = await connected(t, { token: selfServe });
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  const parts = partsWith([await pictureFile(), await pictureFile()], 'Pictures');
+  const prepared = await linkedin.prepare(connection, parts, Date.now());
+  const step = nextStep(linkedin, prepared, []);
+  proxy.plan(requests.posts, { kind: 'lost' });
+  await t.throwsAsync(sendStep(linkedin, connection, step));
+  const finding = await linkedin.reconcile(connection, step);
+  const [data = null] = finding.kind === 'absent' ? (finding.data ?? []) : [];
+  const uploads = proxy.seen.filter(({ method }) => method === 'PUT').length;
+  const resent = { ...step, parts: step.parts.map((part) => Object.assign(part, { data })) };
+  const error = await t.throwsAsync(sendStep(linkedin, connection, resent));
+
+  t.like(error, { code: 'duplicate', existing: { length: 1 } });
+  t.is(uploads, 2);
+  t.is(proxy.seen.filter(({ method }) => method === 'PUT').length, 2);
+  t.is((await listed(account)).length, 1);
+});
+
+test('a lost post of a picture alone stays unconfirmed where nobody can look', async (t) => {
+  const { account } = await connected(t, { token: selfServe });
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  const prepared = await linkedin.prepare(
+    connection,
+    partsWith([await pictureFile()], ''),
+    Date.now(),
+  );
+  const step = nextStep(linkedin, prepared, []);
+  proxy.plan(requests.posts, { kind: 'lost' });
+  await t.throwsAsync(sendStep(linkedin, connection, step));
+  t.like(await t.throwsAsync(linkedin.reconcile(connection, step)), {
+    code: 'unconfirmed',
+    taken: 'unknown',
+  });
+});
+
+// What LinkedIn refuses.
+
+async function failureAfter(t: ExecutionContext, answer: Answer): Promise<NetworkError> {
+  const { account } = await connected(t);
+  const proxy = await lossyProxy(t, account.baseUrl);
+  proxy.plan(requests.posts, { kind: 'refused', answer });
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  return t.throwsAsync(publish(linkedin, connection, partsOf('Hi')), {
+    instanceOf: NetworkError,
+  }) as Promise<NetworkError>;
+}
+
+test('a limit holds until midnight UTC, for all channels when it is the app that met it', async (t) => {
+  const day = 24 * 60 * 60 * 1000;
+  for (const [who, limit] of [
+    ['MEMBER', 'channel'],
+    ['APPLICATION', 'network'],
+  ] as const) {
+    const message = `Resource level throttle ${who} DAY limit for calls to this resource is reached.`;
+    const error = await failureAfter(t, { status: 429, body: JSON.stringify({ message }) });
+    t.like(error, { code: 'rate_limited', taken: 'no', limit });
+    const atMs = error.retryAtMs ?? 0;
+    t.is(atMs % day, 0);
+    t.true(atMs > Date.now() && atMs <= Date.now() + day);
+  }
+});
+
+test('a revoked token loses access', async (t) => {
+  const { connection, control } = await connected(t);
+  await control('revoked');
+  t.like(await t.throwsAsync(publish(linkedin, connection, partsOf('Hi'))), {
+    code: 'access_lost',
+    taken: 'no',
+  });
+});
+
+test('a refused post fails in the words of LinkedIn', async (t) => {
+  const { connection } = await connected(t);
+  const error = await t.throwsAsync(publish(linkedin, connection, partsOf('No #sandbox-refuse')));
+  t.like(error, { code: 'content_refused', taken: 'no' });
+  t.regex(error?.message ?? '', /"The text has #sandbox-refuse in it"/);
+});
+
+test('a version that is over is told to whoever runs the service, with the setting to change', async (t) => {
+  const { connection } = await connected(t);
+  const old = createLinkedin('202401');
+  const error = await t.throwsAsync(publish(old, connection, partsOf('Hi')));
+  t.like(error, { code: 'internal', taken: 'no' });
+  t.regex(error?.message ?? '', /version 202401 .*PUNCTUAL_LINKEDIN_VERSION/);
+  t.notThrows(() => createLinkedin(version));
+});

@@ -1,0 +1,233 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import type { Json } from '../../../domain/json-schema.ts';
+import type { Connection, Part } from '../../../networks/network.ts';
+import { lossyProxy } from '../../support/lossy-proxy.ts';
+import { egressTo, openConnection } from '../connection.ts';
+import { fileOf, pictureFile, videoFile, type TestPartMedia } from '../files.ts';
+import { nextStep, partsWith, publish, sendStep } from '../publish.ts';
+import { articleOf, bench, connected, linkedin, requests } from './bench.ts';
+
+/** A video of three ranges: the free space behind the film is part of the format. */
+async function longVideo(): Promise<TestPartMedia> {
+  const { bytes, type } = await videoFile();
+  const free = Buffer.alloc(9 * 1024 * 1024);
+  free.writeUInt32BE(free.length);
+  free.write('free', 4);
+  return fileOf(Buffer.concat([bytes, free]), { name: 'film.mp4', type });
+}
+
+const sizes = (proxy: Awaited<ReturnType<typeof lossyProxy>>): number[] =>
+  proxy.seen
+    .filter(({ method }) => method === 'PUT')
+    .map(({ headers }) => Number(headers['content-length']));
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+
+/** What the ledger keeps of uploads, over tries that are each a new process. */
+function ledger() {
+  const kept = new Map<string, string>();
+  return {
+    uploadsOf: ({ key }: Part) => JSON.parse(kept.get(key) ?? 'null') as Json,
+    saveUploads: async ({ key }: Part, uploads: Json) => {
+      kept.set(key, JSON.stringify(uploads));
+    },
+  } satisfies Partial<Connection>;
+}
+
+async function posting(t: ExecutionContext, files: readonly TestPartMedia[]) {
+  const world = await connected(t);
+  const proxy = await lossyProxy(t, world.account.baseUrl);
+  const uploads = ledger();
+  const attempt = (differently: Partial<Connection> = {}) =>
+    openConnection(t, world.account, { baseUrl: proxy.url, ...uploads, ...differently });
+  const parts = partsWith(files, 'With files');
+  const step = nextStep(linkedin, await linkedin.prepare(attempt(), parts, Date.now()), []);
+  return { ...world, proxy, uploads, attempt, step };
+}
+
+test('a video is live, and goes out in ranges', async (t) => {
+  const file = await longVideo();
+  const { account, url, proxy, attempt, step } = await posting(t, [file]);
+  const [sent] = await sendStep(linkedin, attempt(), step);
+
+  t.regex(sent?.remoteId ?? '', /^urn:li:ugcPost:/);
+  const [, path] =
+    /<video src="([^"]*)"/.exec(await articleOf(account, sent?.remoteId ?? '')) ?? [];
+  const shown = await fetch(url + path);
+  t.true(file.bytes.equals(Buffer.from(await shown.arrayBuffer())));
+  t.is(sizes(proxy).length, 3);
+  t.is(sum(sizes(proxy)), file.sizeBytes);
+});
+
+test('a worker that is killed midway goes on at the next range: no byte is sent twice', async (t) => {
+  const file = await longVideo();
+  const { proxy, uploads, attempt, step, posts } = await posting(t, [file]);
+  let saved = 0;
+  const killed: Connection['saveUploads'] = async (part, kept) => {
+    await uploads.saveUploads(part, kept);
+    saved += 1;
+    if (saved === 3) {
+      throw new Error('The worker was killed.');
+    }
+  };
+  await t.throwsAsync(sendStep(linkedin, attempt({ saveUploads: killed }), step));
+  t.is(sizes(proxy).length, 2);
+  t.deepEqual(await posts(), []);
+
+  await sendStep(linkedin, attempt(), step);
+  t.is(sum(sizes(proxy)), file.sizeBytes);
+  t.is((await posts()).length, 1);
+});
+
+for (const request of ['bytes', 'finalize'] as const) {
+  test(`a lost answer to ${request} of a video leaves one video, and one post`, async (t) => {
+    const file = await longVideo();
+    const { proxy, attempt, step, posts } = await posting(t, [file]);
+    proxy.plan(requests[request], { kind: 'lost' });
+    const lost = { code: 'network_unavailable', taken: 'no' };
+    t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), lost);
+    await sendStep(linkedin, attempt(), step);
+
+    t.is((await posts()).length, 1);
+    const begun = proxy.seen.filter(({ path }) => /videos\?action=initialize/.test(path));
+    t.is(begun.length, 1);
+  });
+}
+
+test('an address that has expired is left, and the upload begins anew', async (t) => {
+  const { proxy, attempt, step, posts } = await posting(t, [await longVideo()]);
+  proxy.plan(requests.bytes, { kind: 'none' });
+  proxy.plan(requests.bytes, { kind: 'refused', answer: { status: 403 } });
+  const expired = { code: 'network_unavailable', taken: 'no' };
+  t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), expired);
+  await sendStep(linkedin, attempt(), step);
+
+  t.is(sizes(proxy).length, 5);
+  t.is((await posts()).length, 1);
+});
+
+test('a post waits for LinkedIn to work on its video', async (t) => {
+  const { control, proxy, attempt, step, posts } = await posting(t, [await videoFile()]);
+  await control('slow');
+  await sendStep(linkedin, attempt(), step);
+
+  t.is((await posts()).length, 1);
+  const asked = proxy.seen.map(({ method, path }) => `${method} ${path}`);
+  t.true(asked.filter((line) => /^GET .*\/videos\//.test(line)).length > 1);
+  t.regex(asked.at(-1) ?? '', /^POST .*\/posts$/);
+});
+
+test('a try that ends while LinkedIn works on a video leaves it to the next one', async (t) => {
+  const { control, proxy, attempt, step, posts } = await posting(t, [await videoFile()]);
+  await control('slow');
+  const over = new AbortController();
+  const isProcessing = { method: 'GET', path: /\/videos\// };
+  proxy.plan(isProcessing, {
+    kind: 'held',
+    taken: () => over.abort(new Error('The time of the try is over.')),
+  });
+  const ended = sendStep(linkedin, attempt({ signal: over.signal }), step);
+  t.like(await t.throwsAsync(ended), { code: 'network_unavailable', taken: 'no' });
+  const bytes = sum(sizes(proxy));
+
+  await sendStep(linkedin, attempt(), step);
+  t.is(sum(sizes(proxy)), bytes);
+  t.is((await posts()).length, 1);
+});
+
+test('a file that LinkedIn cannot process is refused by its name, and nothing is posted', async (t) => {
+  for (const file of [await videoFile(), await pictureFile()]) {
+    const { control, attempt, step, posts } = await posting(t, [file]);
+    await control('broken');
+    const error = await t.throwsAsync(sendStep(linkedin, attempt(), step));
+    t.like(error, { code: 'media_refused', taken: 'no' });
+    t.true(error?.message.includes(`"${file.name}"`));
+    t.deepEqual(await posts(), []);
+  }
+});
+
+test('images that are there since an earlier try are not sent again', async (t) => {
+  const files = [await pictureFile('a.png'), await pictureFile('b.png')];
+  const { proxy, attempt, step, posts } = await posting(t, files);
+  proxy.plan(requests.bytes, { kind: 'none' });
+  proxy.plan(requests.bytes, { kind: 'refused', answer: { status: 503 } });
+  await t.throwsAsync(sendStep(linkedin, attempt(), step));
+  await sendStep(linkedin, attempt(), step);
+
+  t.is(sizes(proxy).length, 3);
+  t.is((await posts()).length, 1);
+});
+
+/** Some other server, which notes what it is told. */
+async function foreignServer(t: ExecutionContext) {
+  const told: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    told.push(request.headers.authorization);
+    request.resume().on('end', () => response.writeHead(201).end());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/upload` };
+}
+
+test('an address for an upload gets no token unless it is one of LinkedIn, and leads nowhere that egress does not', async (t) => {
+  const { account, proxy, attempt, step } = await posting(t, [await pictureFile()]);
+  const foreign = await foreignServer(t);
+  const answer = {
+    status: 200,
+    body: JSON.stringify({ value: { uploadUrl: foreign.url, image: 'urn:li:image:x' } }),
+  };
+  proxy.plan(bench.uploads, { kind: 'refused', answer });
+  t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), {
+    code: 'network_unavailable',
+    message: 'LinkedIn has an address that this service may not reach.',
+  });
+  t.deepEqual(foreign.told, []);
+
+  proxy.plan(bench.uploads, { kind: 'refused', answer });
+  const http = egressTo(t, proxy.url, account.baseUrl, foreign.url);
+  proxy.plan({ method: 'GET', path: /\/images\// }, { kind: 'refused', answer: { status: 503 } });
+  await t.throwsAsync(sendStep(linkedin, attempt({ http }), step));
+  t.deepEqual(foreign.told, [undefined]);
+});
+
+test('an answer that names ranges with a gap is not believed', async (t) => {
+  const file = await longVideo();
+  const { proxy, attempt, step } = await posting(t, [file]);
+  const uploadUrl = `${proxy.url}/dms-uploads/x/0`;
+  const value = {
+    video: 'urn:li:video:x',
+    uploadToken: '',
+    uploadInstructions: [
+      { uploadUrl, firstByte: 0, lastByte: 99 },
+      { uploadUrl, firstByte: 200, lastByte: file.sizeBytes - 1 },
+    ],
+  };
+  const begin = { method: 'POST', path: /videos\?action=initializeUpload$/ };
+  proxy.plan(begin, { kind: 'refused', answer: { status: 200, body: JSON.stringify({ value }) } });
+  t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), {
+    code: 'network_unavailable',
+    taken: 'no',
+  });
+  t.deepEqual(sizes(proxy), []);
+});
+
+test('a comment takes no files', async (t) => {
+  const { connection } = await connected(t);
+  const parts = partsWith([], 'Post', 'Comment');
+  const { sent } = await publish(linkedin, connection, parts.slice(0, 1));
+  const [comment] = await linkedin.prepare(
+    connection,
+    parts.slice(1).map((part) => Object.assign(part, { media: [] })),
+    Date.now(),
+  );
+  const withFile = { ...comment, media: [await pictureFile()] } as typeof comment;
+  const step = { parts: withFile ? [withFile] : [], sent };
+  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), {
+    code: 'media_refused',
+    taken: 'no',
+  });
+});
