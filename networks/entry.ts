@@ -1,6 +1,15 @@
+import type { Json } from '../domain/json-schema.ts';
 import type { Env } from '../runtime/config/read-values.ts';
+import type { Egress } from '../runtime/egress/egress.ts';
 import type { Rules } from './content-rules.ts';
 import type { Connector, Network } from './network.ts';
+
+/**
+ * Asks a server of the network what it takes, where servers differ: as settings, which replace those of its channels.
+ *
+ * @throws NetworkError when it does not tell.
+ */
+export type ReadLimits = (http: Egress, baseUrl: string) => Promise<Readonly<Record<string, Json>>>;
 
 /**
  * What the folder of a network exports for the registry.
@@ -19,4 +28,5 @@ export type Entry = (
    */
   readonly adapter?: () => Promise<Network>;
   readonly connector?: Connector;
+  readonly limits?: ReadLimits;
 };

@@ -1,7 +1,7 @@
 import { ConfigError, type Env } from '../runtime/config/read-values.ts';
 import { bluesky } from './bluesky/entry.ts';
 import type { Rules } from './content-rules.ts';
-import type { Entry } from './entry.ts';
+import type { Entry, ReadLimits } from './entry.ts';
 import { linkedin } from './linkedin/entry.ts';
 import { mastodon } from './mastodon/entry.ts';
 import type { Connector, Network } from './network.ts';
@@ -25,6 +25,8 @@ export type Networks = {
   readonly rules: Readonly<Record<Platform, Rules>>;
   /** How accounts are connected by tokens, where a network has an adapter. */
   readonly connectors: Readonly<Partial<Record<Platform, Connector>>>;
+  /** How servers are asked for their limits, of networks whose servers differ. */
+  readonly limits: Readonly<Record<string, ReadLimits>>;
   /** Loads the adapters, by the name that a channel's `platform` has. */
   readonly load: () => Promise<Readonly<Record<string, Network>>>;
 };
@@ -47,6 +49,9 @@ export function openNetworks(env: Env): Networks {
     rules: pick(({ rules }) => rules) as Networks['rules'],
     connectors: Object.fromEntries(
       opened.flatMap(([platform, { connector }]) => (connector ? [[platform, connector]] : [])),
+    ),
+    limits: Object.fromEntries(
+      opened.flatMap(([platform, { limits }]) => (limits ? [[platform, limits]] : [])),
     ),
     load: async () => {
       const loaded = opened.map(async ([platform, { adapter }]) =>

@@ -25,6 +25,7 @@ import { bundleWorkflows } from './bundle-workflows.ts';
 import { createWorkersWhenReady } from './create-workers.ts';
 import { keepSweepScheduled, untilOwned } from './sweep-schedule.ts';
 import { temporalLogger } from './temporal-logger.ts';
+import { keepLimits } from './keep-limits.ts';
 import { startRelay } from './relay.ts';
 
 /**
@@ -50,13 +51,12 @@ export async function runWorker(
   const { publicUrl, retentionDays } = config;
   const sealer = createSealer(config.secretKey);
   const clock = createDatabaseClock(orm, log);
-  const { now } = clock;
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
-  const { rules, load } = openNetworks(process.env);
+  const { rules, limits, load } = openNetworks(process.env);
   const networks = await load();
   const links = { orm, networks, rules, ...waysOut, storage, workflows };
-  const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now });
+  const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now: clock.now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
   const installation = await prepareDatabase({ orm, clock, keyId: sealer.keyId, log });
@@ -73,6 +73,7 @@ export async function runWorker(
   const running = Promise.all(workers.map((worker) => worker.run()));
   polling = true;
   const stopRelay = startRelay({ orm, client: temporal.client, log });
+  const stopLimits = keepLimits({ ...deps, limits });
   const stopSchedule = keepSweepScheduled(temporal.client, installation, log);
   log.info({ namespace, queues: workers.map((worker) => worker.options.taskQueue) }, 'polling');
 
@@ -82,7 +83,7 @@ export async function runWorker(
     worker.shutdown();
   }
 
-  await Promise.all([running, stopRelay(), stopSchedule(), stopSearchable()]);
+  await Promise.all([running, stopRelay(), stopLimits(), stopSchedule(), stopSearchable()]);
   stopMeasuring();
   stopLooking();
   storage.close();

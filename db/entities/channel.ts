@@ -29,7 +29,7 @@ export const ChannelSchema = defineEntity({
     parkedUntil: instant().strictNullable(),
     /** When an overdue post was last let through: the next one keeps its distance. By the database's clock. */
     lastLateSendAt: instant().strictNullable(),
-    /** What the network told us of its limits when the account was connected. */
+    /** What holds for this account: among it what its server told last of its limits, and when it was asked. */
     settings: p.json<Json>(),
     /** Defaults for its posts, in the shape that its network's rules name. */
     options: p

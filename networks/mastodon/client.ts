@@ -14,7 +14,7 @@ import {
 /** An id is opaque: Mastodon's are decimal numbers, GoToSocial's are ULIDs. */
 export const idSchema = { type: 'string', minLength: 1, maxLength: 255 };
 
-const serverName = 'The Mastodon server';
+export const serverName = 'The Mastodon server';
 
 /** Visible ASCII: anything else cannot stand in a header. */
 const token = { type: 'string', pattern: '^[\\x21-\\x7e]+$' };

@@ -1,10 +1,12 @@
 import type { Entry } from '../entry.ts';
 import { connectMastodon } from './connect.ts';
+import { readLimits } from './read-limits.ts';
 import { rules } from './rules.ts';
 
 export const mastodon: Entry = () => ({
   rules,
   adapter: async () => (await import('./adapter.ts')).mastodon,
+  limits: readLimits,
   connector: {
     summary: 'Connects a Mastodon account, or one of a server that speaks its API.',
     options: { url: { placeholder: 'https://mastodon.example', required: true } },

@@ -17,7 +17,7 @@ const ourNames: Readonly<Record<string, string>> = {
   'video/x-msvideo': 'video/vnd.avi',
 };
 
-/** The limits are those that the account's server told when it was connected, or else Mastodon's own. */
+/** The limits are those that the account's server told last (`worker/keep-limits.ts`), or else Mastodon's own. */
 export const rules: Rules = {
   threads: true,
   options: optionsSchema,

@@ -1,7 +1,7 @@
 import { answerReader } from '../answer.ts';
 import type { Json } from '../../domain/json-schema.ts';
 
-/** What a server said of its limits when the account was connected. */
+/** What a server said last of its limits. */
 export type MastodonSettings = {
   /** In characters as the server counts them. */
   readonly maxCharacters: number;

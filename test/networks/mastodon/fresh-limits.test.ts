@@ -1,0 +1,109 @@
+import test, { type ExecutionContext } from 'ava';
+import { sql } from 'kysely';
+import { connectChannel } from '../../../cli/channels.ts';
+import { createWorkspace } from '../../../cli/workspaces.ts';
+import { query } from '../../../db/query.ts';
+import { readLimits } from '../../../networks/mastodon/read-limits.ts';
+import { rules } from '../../../networks/mastodon/rules.ts';
+import { NetworkError } from '../../../networks/network.ts';
+import { refreshLimits } from '../../../worker/keep-limits.ts';
+import type { Json } from '../../../domain/json-schema.ts';
+import { openSandbox } from '../../sandbox/open-sandbox.ts';
+import { createSealer } from '../../../runtime/secrets.ts';
+import { freshDatabase } from '../../support/database.ts';
+import { testLog } from '../../support/temporal.ts';
+import { egressTo } from '../connection.ts';
+import { against, textOf } from '../content.ts';
+
+const day = 24 * 60 * 60_000;
+
+/** Servers whose limits change, and channels on them. */
+async function watched(t: ExecutionContext) {
+  const { orm } = await freshDatabase(t);
+  const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
+  const sealer = createSealer('00'.repeat(32));
+  const told: Record<string, number | undefined> = {};
+  const asked: string[] = [];
+  let nowMs = Date.parse('2026-05-01T12:00:00Z');
+  const round = () =>
+    refreshLimits({
+      orm,
+      egress: egressTo(t),
+      log: testLog,
+      now: () => new Date(nowMs),
+      limits: {
+        mastodon: async (_, baseUrl): Promise<Record<string, Json>> => {
+          asked.push(baseUrl);
+          const maxCharacters = told[baseUrl];
+          if (maxCharacters === undefined) {
+            throw new NetworkError('network_unavailable', 'It is away.', { taken: 'no' });
+          }
+          return { maxCharacters };
+        },
+      },
+    });
+  const addChannel = async (baseUrl: string, platform = 'mastodon') => {
+    const { id } = await connectChannel(orm.em.fork(), sealer, workspaceId, platform, {
+      baseUrl,
+      remoteId: crypto.randomUUID(),
+      handle: '@me',
+      credentials: {},
+      session: null,
+      settings: { maxCharacters: 500, webUrl: 'https://kept.example' },
+    });
+    return async () => {
+      const [row] = await query<{ settings: Json }>(
+        orm.em.fork(),
+        sql`select settings from channels where id = ${id}`,
+      );
+      return row?.settings ?? null;
+    };
+  };
+  return { told, asked, round, addChannel, pass: (ms: number) => (nowMs += ms) };
+}
+
+test('posts are validated by what a server takes now, which is asked once a day', async (t) => {
+  const { told, asked, round, addChannel, pass } = await watched(t);
+  const [first, second] = [
+    await addChannel('https://a.example'),
+    await addChannel('https://a.example'),
+  ];
+  told['https://a.example'] = 5000;
+
+  t.is(await round(), 1);
+  for (const settings of [await first(), await second()]) {
+    against(rules, settings).takes(t, textOf('x'.repeat(5000)));
+    t.like(settings, { webUrl: 'https://kept.example' });
+  }
+
+  told['https://a.example'] = 10_000;
+  pass(day - 1);
+  t.is(await round(), 0);
+  pass(1);
+  t.is(await round(), 1);
+  against(rules, await second()).takes(t, textOf('x'.repeat(10_000)));
+  t.deepEqual(asked, ['https://a.example', 'https://a.example']);
+});
+
+test('a server that does not answer keeps its limits, and holds up no other', async (t) => {
+  const { told, asked, round, addChannel } = await watched(t);
+  const away = await addChannel('https://away.example');
+  const there = await addChannel('https://b.example');
+  const other = await addChannel('https://pds.example', 'bluesky');
+  told['https://b.example'] = 1000;
+
+  t.is(await round(), 2);
+  t.like(await away(), { maxCharacters: 500 });
+  t.like(await there(), { maxCharacters: 1000 });
+  t.deepEqual(await other(), { maxCharacters: 500, webUrl: 'https://kept.example' });
+  t.is(await round(), 0);
+  t.deepEqual(asked.toSorted(), ['https://away.example', 'https://b.example']);
+});
+
+test('a server tells its limits to anybody, and one that is none tells nothing', async (t) => {
+  const { url } = await openSandbox(t);
+  const limits = await readLimits(egressTo(t, url), `${url}/mastodon`);
+  t.like(limits, { maxCharacters: 500, maxDescription: 1500, maxMediaAttachments: 4 });
+  const attempt = readLimits(egressTo(t, url), `${url}/nowhere`);
+  t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
+});
