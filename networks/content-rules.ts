@@ -21,6 +21,25 @@ export type MediaFacts = {
 /** What a post's owner chose for one channel, over the channel's defaults. Each network's `rules.options` says its shape. */
 export type Options = Readonly<Record<string, Json>>;
 
+/** Where an owner may have chosen something for one channel. */
+type Choices = {
+  /** Of the channel. */
+  readonly defaults: Options | null | undefined;
+  /** Of the post, for whichever network knows its fields. */
+  readonly video: VideoOptions | null;
+  /** Of the post, for this channel. */
+  readonly own: Options | null | undefined;
+};
+
+/** What holds for one channel: its defaults, over them the post's `video`, and over all what was chosen for it alone. */
+export function optionsFor(
+  { options: { properties } }: Pick<Rules, 'options'>,
+  { defaults, video, own }: Choices,
+): Options {
+  const known = Object.entries(video ?? {}).filter(([name]) => Object.hasOwn(properties, name));
+  return { ...defaults, ...Object.fromEntries(known), ...own };
+}
+
 /** What one channel is to publish: its own texts, in order, each with its files. */
 export type Content = {
   /** One text for a single post. Empty, or one empty string, for a post of media only. */

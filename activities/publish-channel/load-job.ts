@@ -6,10 +6,11 @@ import { isOpen, isOut } from '../../db/ledger/part-states.ts';
 import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import type { VideoOptions } from '../../domain/post-view.ts';
 import { filesOfParts } from '../../domain/files-of-parts.ts';
 import { textsForChannel, withComment } from '../../domain/texts.ts';
 import type { Json } from '../../domain/json-schema.ts';
-import type { Options } from '../../networks/content-rules.ts';
+import { noOptions, optionsFor, type Options } from '../../networks/content-rules.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -54,6 +55,7 @@ export type JobRow = LimitRow &
     default_options: Options | null;
     body: string | null;
     thread: readonly string[] | null;
+    video: VideoOptions | null;
     media: readonly MediaRow[] | null;
     has_started: boolean;
     ledger: readonly EntryRow[] | null;
@@ -73,7 +75,7 @@ const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
   select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
-    pc.body as override, pc.options, c.options as default_options, p.body, p.thread, ${limitColumns}, ${slotColumns}, ${mediaColumn},
+    pc.body as override, pc.options, c.options as default_options, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn},
     exists (select 1 from started) as has_started,
     (select json_agg(ledger order by part) from (${countingRows(request, sql`p.run`)}) ledger) as ledger
   from post_channels pc
@@ -83,9 +85,11 @@ export const selectJob = (request: PublishRequest) => sql<JobRow>`
   where pc.id = ${request.postChannelId} and pc.post_id = ${request.postId} and pc.workspace_id = ${request.workspaceId}`;
 
 export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): PublishJob {
-  const { threads = true, comments = false } = deps.networks[row.platform]?.rules ?? {};
+  const rules = deps.networks[row.platform]?.rules;
+  const { threads = true, comments = false, options: schema = noOptions } = rules ?? {};
   const own = textsForChannel(row, row.override, threads);
-  const options = { ...row.default_options, ...row.options };
+  const chosen = { defaults: row.default_options, video: row.video, own: row.options };
+  const options = optionsFor({ options: schema }, chosen);
   const texts = withComment(own, options, comments);
   const content = {
     media: mediaOf(deps, row.media ?? [], Math.max(1, own.length)),

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { filesOfParts } from '../../domain/files-of-parts.ts';
 import { textsForChannel } from '../../domain/texts.ts';
-import type { Rules, ValidationResult } from '../../networks/content-rules.ts';
+import { optionsFor, type Rules, type ValidationResult } from '../../networks/content-rules.ts';
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './post-content.ts';
 import type { FileToValidate } from './post-media.ts';
@@ -27,12 +27,14 @@ export function validateContent(
 
     const override = content.overrides[channel.id] ?? null;
     const texts = textsForChannel(content, override, network.threads);
-    const options = { ...channel.options, ...content.options[channel.id] };
+    const { video } = content;
+    const own = content.options[channel.id];
+    const options = optionsFor(network, { defaults: channel.options, video, own });
     const alike = JSON.stringify([channel.platform, channel.settings, override, options]);
     const result =
       known.get(alike) ??
       network.validate(
-        { texts, media: filesOfParts(files, texts.length), video: content.video, options },
+        { texts, media: filesOfParts(files, texts.length), video, options },
         channel.settings,
       );
     known.set(alike, result);
