@@ -38,7 +38,9 @@ export function guardsOf({ script }: SandboxDeps): Guards {
         throw invalid('The header X-Restli-Protocol-Version must be 2.0.0');
       }
       if (ctx.method === 'POST' && !ctx.is('application/json')) {
-        throw new LinkedinRefusal(415, 'The body must be application/json');
+        throw new LinkedinRefusal(415, 'The body must be application/json', {
+          code: 'UNSUPPORTED_MEDIA_TYPE',
+        });
       }
       return next();
     },

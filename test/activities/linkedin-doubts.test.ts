@@ -1,0 +1,73 @@
+import test, { type ExecutionContext } from 'ava';
+import { connectChannel } from '../../cli/channels.ts';
+import { connectLinkedin } from '../../networks/linkedin/connect.ts';
+import type { Connection, Network } from '../../networks/network.ts';
+import { egressTo } from '../networks/connection.ts';
+import { linkedin, listed, selfServe, version } from '../networks/linkedin/bench.ts';
+import { openSandbox } from '../sandbox/open-sandbox.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { freshDatabase } from '../support/database.ts';
+import { postSteps, type PostSteps } from '../support/post-steps.ts';
+
+const minute = 60_000;
+const database = beforeTests(test, freshDatabase);
+
+/** The adapter as it is, with a way out to the sandbox. */
+function reaching(http: Connection['http']): Network {
+  const on = (connection: Connection): Connection => Object.assign(connection, { http });
+  return {
+    ...linkedin,
+    upload: (connection, step) => linkedin.upload(on(connection), step),
+    send: (connection, ...rest) => linkedin.send(on(connection), ...rest),
+    reconcile: (connection, step) => linkedin.reconcile(on(connection), step),
+  };
+}
+
+/** A channel of an app that may read nothing, and a clock that the sandbox shares. */
+async function selfServed(t: ExecutionContext) {
+  const clock: { steps?: PostSteps } = {};
+  const now = () => clock.steps?.deps.now().getTime() ?? Date.now();
+  const { url } = await openSandbox(t, { now });
+  const http = egressTo(t, url);
+  const steps = await postSteps(t, { linkedin: reaching(http) }, database().url);
+  clock.steps = steps;
+  const login = { baseUrl: `${url}/linkedin`, accessToken: selfServe, version };
+  const account = await connectLinkedin(http, login);
+  const { orm, sealer } = steps.deps;
+  const { workspaceId } = steps;
+  const { id } = await connectChannel(orm.em.fork(), sealer, workspaceId, 'linkedin', account);
+  const make = async (body: string) => {
+    const post = await steps.create({ body, channel_ids: [id], schedule_in_minutes: 0 });
+    const [target] = (await steps.claimOrThrow(post)).targets;
+    return { post, target: target?.postChannelId ?? '' };
+  };
+  return { steps, account, make };
+}
+
+for (const how of ['lost', 'error', 'late'] as const) {
+  test(`an answer that is ${how}, where nobody may look, becomes one published post at its address`, async (t) => {
+    const { steps, account, make } = await selfServed(t);
+    const { post, target } = await make(`Hello (all) #sandbox-${how}`);
+    t.like(await steps.attempt(post, target), { kind: 'again', code: 'network_unavailable' });
+    steps.pass(2 * minute);
+    t.like(await steps.attempt(post, target), { kind: 'done', status: 'published' });
+
+    const live = await listed(account);
+    t.is(live.length, 1);
+    const [channel] = (await steps.show(post)).channels;
+    t.is(channel?.url, `${account.baseUrl}/feed/update/${live[0]?.id}/`);
+  });
+}
+
+test('an equal post of last week is a duplicate, and the second one is not told to be it', async (t) => {
+  const { steps, account, make } = await selfServed(t);
+  const first = await make('Every week');
+  t.like(await steps.attempt(first.post, first.target), { kind: 'done', status: 'published' });
+  steps.pass(7 * 24 * 60 * minute);
+  const second = await make('Every week');
+  t.like(await steps.attempt(second.post, second.target), { kind: 'done', status: 'failed' });
+
+  const [channel] = (await steps.show(second.post)).channels;
+  t.like(channel, { error_code: 'duplicate', url: null });
+  t.is((await listed(account)).length, 1);
+});

@@ -1,0 +1,156 @@
+import test, { type ExecutionContext } from 'ava';
+import { openSandbox, readPage } from './open-sandbox.ts';
+
+const version = '202609';
+
+const post = {
+  author: 'urn:li:person:sandboxDemo',
+  commentary: 'Hello',
+  visibility: 'PUBLIC',
+  distribution: {
+    feedDistribution: 'MAIN_FEED',
+    targetEntities: [],
+    thirdPartyDistributionChannels: [],
+  },
+  lifecycleState: 'PUBLISHED',
+  isReshareDisabledByAuthor: false,
+};
+
+type Given = {
+  readonly method?: string;
+  readonly path?: string;
+  readonly body?: object;
+  readonly headers?: Record<string, string>;
+};
+
+/** Calls the sandbox without any client. What is given on top replaces what a right request has. */
+async function calling(t: ExecutionContext) {
+  const { url } = await openSandbox(t);
+  const call = async ({ method = 'POST', path = '/rest/posts', body, headers }: Given = {}) => {
+    const answer = await fetch(`${url}/linkedin${path}`, {
+      method,
+      headers: {
+        authorization: 'Bearer demo',
+        'linkedin-version': version,
+        'x-restli-protocol-version': '2.0.0',
+        'content-type': 'application/json',
+        ...headers,
+      },
+      ...(method === 'POST' && { body: JSON.stringify(body ?? post) }),
+    });
+    const text = await answer.text();
+    const said = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+    return { status: answer.status, urn: answer.headers.get('x-restli-id') ?? '', said };
+  };
+  return { url, call };
+}
+
+test('a post is created with its id in a header and nothing in the body', async (t) => {
+  const { url, call } = await calling(t);
+  const { status, urn, said } = await call();
+  t.deepEqual([status, said], [201, {}]);
+  t.regex(urn, /^urn:li:share:\d{19}$/);
+  t.regex(await readPage(`${url}/linkedin/feed/update/${urn}/`), /“Hello” on LinkedIn/);
+});
+
+test('a request without a right header is refused, as LinkedIn does', async (t) => {
+  const { call } = await calling(t);
+  const wrong: [Record<string, string>, number, string][] = [
+    [{ authorization: '' }, 401, 'INVALID_ACCESS_TOKEN'],
+    [{ authorization: 'Bearer other' }, 401, 'INVALID_ACCESS_TOKEN'],
+    [{ 'linkedin-version': '' }, 400, 'INVALID_VALUE_FOR_FIELD'],
+    [{ 'linkedin-version': '202401' }, 426, 'NONEXISTENT_VERSION'],
+    [{ 'x-restli-protocol-version': '1.0.0' }, 400, 'INVALID_VALUE_FOR_FIELD'],
+    [{ 'content-type': 'text/plain' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
+  ];
+  for (const [headers, status, code] of wrong) {
+    t.like(await call({ headers }), { status, said: { code } }, JSON.stringify(headers));
+  }
+});
+
+test('a field that LinkedIn does not have is refused by its name, and so is one that is missing', async (t) => {
+  const { call } = await calling(t);
+  const { author: _, ...anonymous } = post;
+  const wrong: [object, RegExp][] = [
+    [{ ...post, title: 'x' }, /\/title :: unrecognized field found but not allowed/],
+    [anonymous, /\/author :: field is required but not found/],
+    [{ ...post, visibility: 'FRIENDS' }, /\/visibility/],
+    [{ ...post, content: { article: {} } }, /\/content\/article :: unrecognized/],
+    [{ ...post, content: { media: { id: 'x', alt: '' } } }, /\/content\/media\/alt ::/],
+  ];
+  for (const [body, words] of wrong) {
+    const { status, said } = await call({ body });
+    t.is(status, 422);
+    t.regex(String(said['message']), words);
+  }
+
+  t.is((await call({ path: '/rest/posts?dryRun=true' })).status, 422);
+  t.is((await call({ method: 'GET', path: '/rest/nothing' })).status, 404);
+});
+
+test('a reserved character that is not escaped cuts the text off, and the answer is a success', async (t) => {
+  const { url, call } = await calling(t);
+  const { status, urn } = await call({ body: { ...post, commentary: 'Hi (all) of you' } });
+  t.is(status, 201);
+  const page = await readPage(`${url}/linkedin/feed/update/${urn}/`);
+  t.regex(page, /<p class="text">Hi <\/p>/);
+});
+
+test('nobody posts as somebody else, and a page does not post for connections', async (t) => {
+  const { call } = await calling(t);
+  t.is((await call({ body: { ...post, author: 'urn:li:person:other' } })).status, 403);
+  t.is((await call({ body: { ...post, author: 'urn:li:organization:1001' } })).status, 403);
+  const page = { ...post, author: 'urn:li:organization:1000' };
+  t.is((await call({ body: { ...page, visibility: 'CONNECTIONS' } })).status, 400);
+  t.is((await call({ body: page })).status, 201);
+});
+
+test('the same text a second time is a duplicate that names the first, and stands on the page struck through', async (t) => {
+  const { url, call } = await calling(t);
+  const { urn } = await call();
+  const { status, said } = await call();
+  t.is(status, 422);
+  t.regex(String(said['message']), new RegExp(`duplicate of ${urn}$`));
+  t.like(said, { errorDetails: { inputErrors: [{ code: 'DUPLICATE_POST' }] } });
+  t.regex(await readPage(url), /class="post linkedin refused"/);
+});
+
+test('a file must be there, be ready and be its author’s', async (t) => {
+  const { url, call } = await calling(t);
+  const begin = { initializeUploadRequest: { owner: post.author } };
+  const { said } = await call({ path: '/rest/images?action=initializeUpload', body: begin });
+  const { image, uploadUrl } = said['value'] as { image: string; uploadUrl: string };
+  const withImage = { ...post, content: { media: { id: image } } };
+
+  t.like(await call({ body: { ...post, content: { media: { id: 'urn:li:image:no' } } } }), {
+    status: 400,
+    said: { code: 'INVALID_URN_ID' },
+  });
+  t.like(await call({ body: withImage }), {
+    status: 400,
+    said: { code: 'MEDIA_ASSET_WAITING_UPLOAD' },
+  });
+  t.true(uploadUrl.startsWith(`${url}/linkedin/dms-uploads/`));
+  t.is((await fetch(uploadUrl, { method: 'PUT', body: 'no picture' })).status, 201);
+  const path = `/rest/images/${encodeURIComponent(image)}`;
+  t.like(await call({ method: 'GET', path }), { said: { status: 'PROCESSING_FAILED' } });
+  t.like(await call({ body: withImage }), { said: { code: 'MEDIA_ASSET_PROCESSING_FAILED' } });
+  t.like(await call({ path: '/rest/images?action=initializeUpload', body: {} }), { status: 422 });
+});
+
+test('a self-serve app posts, and may neither read nor comment', async (t) => {
+  const { call } = await calling(t);
+  const headers = { authorization: 'Bearer demo-self-serve', 'x-restli-method': 'FINDER' };
+  const { status, urn } = await call({ headers });
+  t.is(status, 201);
+  const author = encodeURIComponent(post.author);
+  const denied = { status: 403, said: { code: 'ACCESS_DENIED' } };
+  const list = { method: 'GET', path: `/rest/posts?q=author&author=${author}`, headers };
+  t.like(await call(list), denied);
+  for (const api of ['rest', 'v2']) {
+    const path = `/${api}/socialActions/${encodeURIComponent(urn)}/comments`;
+    const body = { actor: post.author, object: urn, message: { text: 'Hi' } };
+    t.like(await call({ path, body, headers }), denied);
+    t.like(await call({ method: 'GET', path, headers }), denied);
+  }
+});
