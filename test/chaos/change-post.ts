@@ -4,6 +4,7 @@ import { endInForce, type PostHistory } from './post-history.ts';
 import { callUntilAnswered, showPost, type Called } from './parts/calls.ts';
 import type { Cues } from './parts/cues.ts';
 import type { Journal } from './parts/journal.ts';
+import type { MediaIds } from './parts/upload-files.ts';
 import type { PlannedFault, Step } from './plan/post-plan.ts';
 import { textsOf } from './plan/texts.ts';
 
@@ -14,6 +15,9 @@ export type Stage = {
   readonly journal: Journal;
   readonly startMs: number;
   readonly channelIds: readonly string[];
+  /** Numbers of the channels of which each post says whether its video is made for kids. */
+  readonly videoChannels: ReadonlySet<number>;
+  readonly mediaIds: MediaIds;
   /** When the run gives up waiting, in milliseconds since 1970. */
   readonly deadlineMs: number;
   readonly cues: Cues;
@@ -36,14 +40,15 @@ async function calling(history: PostHistory, call: () => Promise<Reply>): Promis
 }
 
 /** @throws Error when the API does not take the post. */
-export async function create(
-  { client, journal, startMs, channelIds }: Stage,
-  history: PostHistory,
-) {
+export async function create(stage: Stage, history: PostHistory) {
+  const { client, journal, startMs, channelIds, videoChannels } = stage;
   const { marker, parts, channels, dueMs } = history.plan;
   const due = startMs + dueMs;
   const body = {
-    ...textFields(history),
+    ...contentFields(stage, history),
+    ...(channels.some((channel) => videoChannels.has(channel)) && {
+      video: { made_for_kids: false },
+    }),
     channel_ids: channels.map((channel) => channelIds[channel]),
     scheduled_at: new Date(due).toISOString(),
   };
@@ -62,21 +67,30 @@ export async function create(
   history.inForce.push({ dueMs: due, version: 1, fromMs: called.sentAtMs, untilMs: Infinity });
 }
 
-const textFields = ({ plan: { marker, parts }, version }: PostHistory): object => {
+/** What an edit of the texts says, too: it would take the files from the later parts of a thread. */
+function contentFields(
+  { mediaIds }: Pick<Stage, 'mediaIds'>,
+  { plan: { marker, parts, files }, version }: PostHistory,
+): object {
   const texts = textsOf(marker, parts, version);
-  return parts === 1 ? { body: texts[0] } : { thread: texts };
-};
+  const idsOf = (part: number) =>
+    files.filter((file) => file.part === part).map(({ name }) => mediaIds[name]);
+  return parts === 1
+    ? { body: texts[0], media_ids: idsOf(1) }
+    : { thread: texts.map((text, index) => ({ text, media_ids: idsOf(index + 1) })) };
+}
 
 /** Also of a draft, which is scheduled by it. */
 export async function move(
-  { client, journal, startMs }: Stage,
+  stage: Stage,
   history: PostHistory,
   { dueMs, rewrite }: Pick<Step & { kind: 'move' }, 'dueMs' | 'rewrite'>,
 ): Promise<void> {
+  const { client, journal, startMs } = stage;
   const { marker } = history.plan;
   const due = startMs + dueMs;
   const version = history.version + (rewrite ? 1 : 0);
-  const texts = rewrite ? textFields({ ...history, version }) : {};
+  const texts = rewrite ? contentFields(stage, { ...history, version }) : {};
   const body = { scheduled_at: new Date(due).toISOString(), ...texts };
   const called = await calling(history, () => client.patch(`/posts/${history.id}`, body));
   journal.note(marker, `moved to ${inRun(startMs, due)}, version ${version}: ${summary(called)}`);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ChaosChannel } from './parts/accounts.ts';
-import type { Lines } from './parts/networks.ts';
+import type { ChaosChannel } from './networks/connect-channels.ts';
+import type { Lines } from './networks/lines.ts';
 import type { TemporalServer } from './parts/servers.ts';
 import { setTrap } from './parts/traps.ts';
 import type { ChaosPlan, Outage } from './plan/post-plan.ts';
@@ -22,9 +22,11 @@ export async function runOutages(hand: Stagehand): Promise<void> {
     inTurn(hand),
     ...plan.serverOutages.map(async ({ what, platform, atMs, forMs }) => {
       await until(hand, atMs);
-      lines.frail[platform].suffer(what, forMs);
+      for (const line of lines.frail(platform)) {
+        line.suffer(what, forMs);
+      }
       journal.injected(what);
-      journal.note('', `${what}: ${platform}'s frail one, for ${forMs / 1000} s`);
+      journal.note('', `${what}: the frail ones of ${platform}, for ${forMs / 1000} s`);
       await until(hand, atMs + forMs);
     }),
     ...plan.traps.map(async (trap) => {

@@ -24,6 +24,7 @@ function planOfOneFault(): ChaosPlan {
     platform,
     revokedAtMs: null,
     isFrail: false,
+    isBlind: false,
   }));
   const posts = post
     ? [{ ...post, faults: [planned, { ...planned, id: 'f2', mayMiss: true }] }]

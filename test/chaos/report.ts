@@ -4,6 +4,7 @@ import { othersOfHangs } from './check/on-time.ts';
 import { lostChannels } from './post-history.ts';
 import type { Journal } from './parts/journal.ts';
 import { faultTitles, type Fault } from './plan/faults.ts';
+import { platforms, type Platform } from './plan/platforms.ts';
 
 /** A planned fault that never came about proves nothing, and fails the run. */
 export type FaultCount = {
@@ -37,13 +38,48 @@ export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] 
   }));
 }
 
+/** What a network had of a run. */
+export type NetworkCount = {
+  readonly platform: Platform;
+  readonly channels: number;
+  /** Parts that are there, and files of theirs. */
+  readonly parts: number;
+  readonly files: number;
+  /** Of posts, that came about there. */
+  readonly faults: number;
+};
+
+export function countNetworks(
+  { plan, found, histories }: Evidence,
+  { cameAbout }: Pick<Journal, 'cameAbout'>,
+): NetworkCount[] {
+  const ids = histories.flatMap((history) => history.plan.faults).filter(({ id }) => cameAbout(id));
+  return platforms.map((platform) => {
+    const own = found.filter(({ channel }) => plan.channels[channel]?.platform === platform);
+    return {
+      platform,
+      channels: plan.channels.filter((channel) => channel.platform === platform).length,
+      parts: own.length,
+      files: own.reduce((sum, { files }) => sum + files.length, 0),
+      faults: new Set(ids.filter((fault) => fault.platform === platform).map(({ id }) => id)).size,
+    };
+  });
+}
+
 export const isShort = ({ planned, injected }: FaultCount): boolean => injected < planned;
 
 /** The tables, for people. */
 export function report(
   evidence: Evidence,
-  faults: readonly FaultCount[],
-  violations: readonly Violation[],
+  {
+    faults,
+    networks,
+    violations,
+  }: {
+    readonly faults: readonly FaultCount[];
+    readonly networks: readonly NetworkCount[];
+    readonly violations: readonly Violation[];
+  },
 ): string {
   const results = evidence.histories.flatMap(({ end }) => end?.channels ?? []);
   const statuses = Object.entries(Object.groupBy(results, ({ status }) => status));
@@ -53,13 +89,18 @@ export function report(
     row('Fault', 'planned', 'injected'),
     ...faults.map(({ title, planned, injected }) => row(title, planned, injected)),
     '',
+    row('Network', 'channels', 'parts', 'files', 'faults'),
+    ...networks.map(({ platform, channels, parts, files, faults: count }) =>
+      row(platform, channels, parts, files, count),
+    ),
+    '',
     row('Invariant', '', 'violated'),
     ...invariants.map((invariant) =>
       row(invariant, '', violations.filter((each) => each.invariant === invariant).length),
     ),
     '',
     `${evidence.histories.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
-    `${evidence.found.length} posts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
+    `${evidence.found.length} parts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
     `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.histories.filter(({ restores }) => restores > 0).length} may have been changed by a restore, and of these ${evidence.histories.reduce((sum, { settled }) => sum + settled, 0)} channels were settled by their users.`,
     ...(added.length > 0
       ? [`Added for faults that had missed their posts: ${markersOf(added)}.`]

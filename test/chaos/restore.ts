@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { Client as PgClient } from 'pg';
 import type { Stage } from './change-post.ts';
+import type { Found } from './networks/read-networks.ts';
 import { callUntilAnswered } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
 import { readRestorePage } from './parts/restore-page.ts';
 import type { Database } from './parts/servers.ts';
 import type { Supervised } from './parts/supervise.ts';
 import { forget, type PostHistory } from './post-history.ts';
-import type { Found } from './read-networks.ts';
 
 export type Restorable = {
   readonly database: Database;

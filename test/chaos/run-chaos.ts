@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { checkEvents } from './check/events.ts';
+import { checkFiles } from './check/files.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
 import { checkOthersOnTime } from './check/on-time.ts';
 import { checkNetworks } from './check/on-networks.ts';
@@ -10,7 +11,7 @@ import { runPosts } from './run-posts.ts';
 import type { ChaosOptions } from './options.ts';
 import { openJournal } from './parts/journal.ts';
 import { makePlan } from './plan/make-plan.ts';
-import { countFaults, isShort, report, describePost } from './report.ts';
+import { countFaults, countNetworks, isShort, report, describePost } from './report.ts';
 import { startWorld } from './world.ts';
 
 export type Run = {
@@ -50,7 +51,8 @@ export async function runChaos({ t, folder, stage, options, say }: Run): Promise
 
   const violations = [...broken, ...(await check(evidence))];
   const faults = countFaults(evidence, journal);
-  say(`\n${report(evidence, faults, violations)}`);
+  const networks = countNetworks(evidence, journal);
+  say(`\n${report(evidence, { faults, networks, violations })}`);
   say(
     `Starts after a death: ${world.processes.map(({ name, restarts }) => `${name} ${restarts()}`).join(', ')}. It took ${Math.round(journal.elapsedMs() / 1000)} s.`,
   );
@@ -72,6 +74,7 @@ const check = async (evidence: Evidence): Promise<Violation[]> => [
   ...checkEnds(evidence),
   ...checkStatuses(evidence),
   ...checkNetworks(evidence),
+  ...checkFiles(evidence),
   ...checkTimes(evidence),
   ...checkOthersOnTime(evidence),
   ...(await checkEvents(evidence)),

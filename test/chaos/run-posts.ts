@@ -6,13 +6,12 @@ import type { Evidence, Violation } from './check/evidence.ts';
 import { simulateUser, untilEnded } from './simulate-user.ts';
 import { lostChannels, type PostHistory } from './post-history.ts';
 import { runOutages } from './outages.ts';
+import { readNetworks } from './networks/read-networks.ts';
 import { showPost } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
-import { allLines } from './parts/networks.ts';
 import { aimAt, setTrap } from './parts/traps.ts';
 import { untilAllCameAbout, type Seen } from './plan/plan-anew.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
-import { readNetworks } from './read-networks.ts';
 import { settleForgotten } from './restore.ts';
 import { watchWorkers } from './watch-workers.ts';
 import { prepareFaults, terminate, type World } from './world.ts';
@@ -72,7 +71,7 @@ export async function runPosts(
   // What was over before the restore may not be so after it.
   const again = finished.filter(({ restores, isGone }) => restores > 0 && !isGone);
   await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(stage, each))));
-  const found = again.length > 0 ? await readNetworks(world.networks, world.channels) : [];
+  const found = again.length > 0 ? await readNetworks(world.channels) : [];
   for (const each of again) {
     await attempt(each.plan.marker, () => settleForgotten(stage, each, found));
   }
@@ -88,11 +87,11 @@ export async function runPosts(
 }
 
 /** What networks and the receiver have seen. */
-const readWitnesses = async ({ channels, lines, receiver, secret, networks }: World) => ({
+const readWitnesses = async ({ channels, lines, receiver, secret }: World) => ({
   channels,
   secret,
-  found: await readNetworks(networks, channels),
-  creates: allLines(lines).flatMap(({ creates }) => creates),
+  found: await readNetworks(channels),
+  creates: lines.all.flatMap(({ creates }) => creates),
   events: receiver.taken,
 });
 
@@ -110,6 +109,10 @@ function stageOf(
     client: world.client,
     cues: world.cues,
     channelIds: world.channels.map(({ id }) => id),
+    videoChannels: new Set(
+      world.channels.flatMap(({ platform }, index) => (platform === 'youtube' ? [index] : [])),
+    ),
+    mediaIds: world.mediaIds,
     terminate: (postId) => terminate(world, postWorkflowId(postId)),
     aim: (postId, fault) => aimAt(folder, postId, fault),
     histories: [],

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cues } from './parts/cues.ts';
 import type { Journal } from './parts/journal.ts';
+import type { Platform } from './plan/platforms.ts';
 import { grantWish, takeDeaths, takeWishes, type Wish } from './parts/traps.ts';
 
 export type Watched = {
@@ -15,10 +16,11 @@ export type Watched = {
 const lookEveryMs = 10;
 
 /**
- * How long a worker is suspended, in milliseconds. On Mastodon, until another one has waited out the minute after which
+ * How long a worker is suspended, in milliseconds. Where a second post would be made, until another one has waited out the minute after which
  * it may send again; while another worker is suspended, only until its intent is too old.
  */
-const suspendedMs = { mastodon: 70_000, other: 25_000, second: 12_000 };
+const suspendedMs = { longest: 70_000, other: 25_000, second: 12_000 };
+const waitsAMinute: ReadonlySet<string> = new Set<Platform>(['mastodon', 'x', 'linkedin']);
 
 /** Sees to what happens in the workers: writes down who died, lets the suspended go on, and does what they wish for. */
 export function watchWorkers(watched: Watched): { look(): void; close(): void } {
@@ -36,7 +38,7 @@ export function watchWorkers(watched: Watched): { look(): void; close(): void } 
       journal.disturbed();
       journal.note(marker, `${fault}, as planned`);
       if (halted) {
-        const alone = halted.platform === 'mastodon' ? suspendedMs.mastodon : suspendedMs.other;
+        const alone = waitsAMinute.has(halted.platform) ? suspendedMs.longest : suspendedMs.other;
         const forMs = stopped.size > 0 ? suspendedMs.second : alone;
         stopped.add(halted.pid);
         void sleep(forMs).then(() => goOn(halted.pid, marker));

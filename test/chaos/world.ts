@@ -8,12 +8,13 @@ import type { Stage } from '../../scripts/parts/part.ts';
 import { clientFor, type Client as ApiClient } from '../support/client.ts';
 import { seeded } from '../support/simulation/random.ts';
 import type { ChaosOptions } from './options.ts';
-import { connectAccounts, type ChaosChannel } from './parts/accounts.ts';
+import { connectChannels, type ChaosChannel } from './networks/connect-channels.ts';
+import { openLines, startRealServers, type Lines } from './networks/lines.ts';
+import { plannedFaults, type PlannedFaults } from './networks/planned-faults.ts';
 import type { Journal } from './parts/journal.ts';
 import { openCues, type Cues } from './parts/cues.ts';
-import { allLines, startNetworks, type Lines, type Networks } from './parts/networks.ts';
-import { plannedFaults, type PlannedFaults } from './parts/planned-faults.ts';
 import { startProcesses } from './parts/processes.ts';
+import { uploadFiles, type MediaIds } from './parts/upload-files.ts';
 import { receiveEvents, type EventReceiver } from './parts/receiver.ts';
 import {
   startDatabase,
@@ -27,7 +28,7 @@ import { workerFaults } from './plan/faults.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { startRealTemporal } from './real/start-server.ts';
 
-/** Everything that runs: the product and the servers in processes of their own, the PDS and all lines in this one. */
+/** Everything that runs: the product and the servers in processes of their own, the PDS, all sandboxes and lines in this one. */
 export type World = {
   readonly client: ApiClient;
   /** That events are signed with. */
@@ -35,7 +36,6 @@ export type World = {
   readonly orm: Orm;
   readonly database: Database;
   readonly temporal: TemporalServer;
-  readonly networks: Networks;
   /** Past the gate, for the run itself. */
   readonly temporalClient: Client;
   readonly lines: Lines;
@@ -43,6 +43,8 @@ export type World = {
   readonly faults: PlannedFaults;
   readonly receiver: EventReceiver;
   readonly channels: readonly ChaosChannel[];
+  /** Of the run's files in the media library. */
+  readonly mediaIds: MediaIds;
   readonly processes: readonly Supervised[];
 };
 
@@ -62,15 +64,16 @@ const eventTypes = ['post.published', 'post.partial', 'post.failed', 'channel.ne
 
 export async function startWorld(setting: Setting): Promise<World> {
   const { t, folder, stage, options, plan, journal } = setting;
-  const [database, temporal, networks] = await Promise.all([
+  const [database, temporal, servers] = await Promise.all([
     startDatabase(t, folder, stage),
     (options.server === 'real' ? startRealTemporal : startDevTemporal)(t, folder, stage),
-    startNetworks(t),
+    startRealServers(t),
   ]);
   const processes: Supervised[] = [];
   const faults = plannedFaults();
   const cues = openCues();
-  const lines = await networks.openLines({
+  const lines = await openLines(t, servers, plan.channels, {
+    folder,
     faults,
     journal,
     cues,
@@ -83,7 +86,8 @@ export async function startWorld(setting: Setting): Promise<World> {
   await migrate(orm);
   const workspaceId = await createWorkspace(orm.em.fork(), 'Chaos');
   const key = await createApiKey(orm.em.fork(), workspaceId);
-  const channels = await connectAccounts(t, { orm, secretKey, workspaceId, lines }, plan.channels);
+  const place = { orm, secretKey, workspaceId, servers, lines };
+  const channels = await connectChannels(t, place, plan.channels);
   openTraps(folder);
   prepareFaults({ folder, faults }, plan.posts);
   const { url, started } = await startProcesses(stage, {
@@ -91,15 +95,16 @@ export async function startWorld(setting: Setting): Promise<World> {
     databaseUrl: database.url,
     temporalEnv: temporal.env,
     secretKey,
-    allowPorts: [...allLines(lines).map(({ port: each }) => each), receiver.port],
+    allowPorts: [...lines.all.map(({ port: each }) => each), receiver.port],
   });
   processes.push(...started);
   const client = clientFor(url, workspaceId, key);
   const hook = await client.post('/webhooks', { url: receiver.url, events: eventTypes });
   const { secret } = hook.body.webhook;
-  const servers = { database, temporal, networks, lines, faults, cues, receiver };
+  const mediaIds = await uploadFiles(client, url);
+  const parts = { database, temporal, lines, faults, cues, receiver, mediaIds };
   const temporalClient = connectDirectly(t, temporal);
-  return { client, secret, orm, channels, processes, temporalClient, ...servers };
+  return { client, secret, orm, channels, processes, temporalClient, ...parts };
 }
 
 function connectDirectly(

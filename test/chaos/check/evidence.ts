@@ -1,10 +1,10 @@
 import type { ChannelResult, PostView } from '../../../domain/post-view.ts';
 import type { PostHistory } from '../post-history.ts';
-import type { ChaosChannel } from '../parts/accounts.ts';
-import type { SeenCreate } from '../parts/network-line.ts';
+import type { ChaosChannel } from '../networks/connect-channels.ts';
+import type { SeenCreate } from '../networks/network-line.ts';
+import type { Found } from '../networks/read-networks.ts';
 import type { Taken } from '../parts/receiver.ts';
 import type { ChaosPlan } from '../plan/post-plan.ts';
-import type { Found } from '../read-networks.ts';
 
 /** All that is known when a run is over, from everybody but the product's own database. */
 export type Evidence = {
@@ -29,6 +29,7 @@ export const invariants = [
   'posts that were lost',
   'posts or parts that are there twice',
   'thread parts out of order',
+  'files missing, or too many',
   'published after an acknowledged cancel',
   'published before its time',
   'published as it was before an acknowledged edit',

@@ -2,7 +2,7 @@ import type { ChannelResult, PostView } from '../../../domain/post-view.ts';
 import type { PostHistory } from '../post-history.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import type { ChaosPlan } from '../plan/post-plan.ts';
-import type { Found } from '../read-networks.ts';
+import type { Found } from '../networks/read-networks.ts';
 import type { Evidence } from './evidence.ts';
 
 // For the tests of the checks: a run in which all went well, but for what a test says otherwise.
@@ -24,6 +24,7 @@ export const found = (part: number, change: Partial<Found> = {}): Found => ({
   id: String(part),
   url: url(part),
   parentId: part === 1 ? null : String(part - 1),
+  files: [],
   ...change,
 });
 
@@ -39,7 +40,13 @@ export const evidenceOf = (changes: Changes = {}): Evidence => ({
   startMs: 0,
   disturbances: [],
   channels: [
-    { id: 'c0', platform: 'mastodon', remoteId: '1', account: 'me', revoke: async () => undefined },
+    {
+      id: 'c0',
+      platform: 'mastodon',
+      account: 'me',
+      revoke: async () => undefined,
+      read: async () => [],
+    },
   ],
   histories: [goodHistory(changes)],
   found: changes.found ?? [found(1), found(2)],
@@ -50,7 +57,7 @@ export const evidenceOf = (changes: Changes = {}): Evidence => ({
 
 const planOfOne = (): ChaosPlan => ({
   ...makePlan({ posts: 1, seed: 1, server: 'dev', minutes: 1, keep: false }),
-  channels: [{ platform: 'mastodon', revokedAtMs: null, isFrail: false }],
+  channels: [{ platform: 'mastodon', revokedAtMs: null, isFrail: false, isBlind: false }],
   outages: [],
   serverOutages: [],
 });
@@ -65,7 +72,7 @@ function goodHistory({ history, end, channel }: Changes): PostHistory {
   };
   const result = { ...published, error_code: null, ...channel };
   return {
-    plan: { marker, parts: 2, channels: [0], createMs: 0, dueMs, steps: [], faults: [] },
+    plan: { marker, parts: 2, channels: [0], createMs: 0, dueMs, steps: [], files: [], faults: [] },
     id: 'p1',
     version: 1,
     inForce: [{ dueMs, version: 1, fromMs: 0, untilMs: Infinity }],

@@ -35,11 +35,13 @@ export function othersOfHangs({ plan, histories, startMs, disturbances }: Eviden
   const isQuiet = (ms: number): boolean =>
     disturbances.every((each) => each < ms - quiet.beforeMs || each > ms + quiet.afterMs);
   return histories.filter((each) => {
-    const { steps, faults, channels } = each.plan;
+    const { steps, faults, files, channels } = each.plan;
     const dueMs = dueMsOf(each);
     return (
       steps.length === 0 &&
       faults.length === 0 &&
+      // It takes as long as it takes to bring them.
+      files.length === 0 &&
       each.restores === 0 &&
       channels.every((channel) => isSound(plan.channels[channel])) &&
       hangs.some(({ fromMs, untilMs }) => dueMs >= fromMs && dueMs <= untilMs) &&

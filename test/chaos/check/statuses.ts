@@ -38,9 +38,12 @@ export function checkStatuses(evidence: Evidence): Violation[] {
       complain('live, and nothing says so', `on the network: ${urls}; the API names no address`);
     }
 
-    const isDoomed = evidence.plan.channels[sent.channel]?.revokedAtMs !== null;
+    const { revokedAtMs, isBlind } = evidence.plan.channels[sent.channel] ?? {};
+    const isDoomed = revokedAtMs !== null;
+    // What is not sent again is not told by a refusal of the second one either.
+    const cannotTell = isBlind === true && history.cancels.length > 0;
     const isForgotten = history.restores > 0;
-    if (result.status === 'unconfirmed' && !isDoomed && !isForgotten) {
+    if (result.status === 'unconfirmed' && !isDoomed && !isForgotten && !cannotTell) {
       complain('unconfirmed although the network could tell', String(result.error));
     } else if (
       result.status === 'failed' &&

@@ -1,5 +1,5 @@
 import type { PostHistory } from '../post-history.ts';
-import type { SeenCreate } from '../parts/network-line.ts';
+import type { SeenCreate } from '../networks/network-line.ts';
 import { eachSent, type Evidence, type Violation } from './evidence.ts';
 
 /** When posts went out, beside what had been acknowledged to their users by then. */

@@ -1,8 +1,9 @@
 import { activityInfo, type Info } from '@temporalio/activity';
 import type { ActivityDeps } from '../../../activities/deps.ts';
-import type { Network, Step } from '../../../networks/network.ts';
+import type { Connection, Network, Step } from '../../../networks/network.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { runWorker } from '../../../worker/run-worker.ts';
+import { dyingIn } from './dying-upload.ts';
 import {
   fallIntoTrap,
   findDeath,
@@ -11,7 +12,7 @@ import {
   tellAim,
   terminateInTrap,
 } from './traps.ts';
-import { workerHeader } from './network-line.ts';
+import { uploadHeaders, workerHeader } from '../networks/network-line.ts';
 
 // A worker as operators start it, but for this: it kills or stops itself at the points where the run wants it to, and
 // says its own name to the networks, so that the line before them knows whom to kill.
@@ -36,8 +37,13 @@ const lateTries = new Set<string>();
 const mortal = (network: Network): Network => ({
   ...network,
   async upload(connection, step) {
-    const files = await network.upload(connection, step);
-    passMark(folder, 'killed before the intent', network.id, textsOf(step));
+    const texts = textsOf(step);
+    const die = findDeath(folder, 'killed in mid-upload', network.id, texts);
+    const named = Object.assign(Object.create(connection) as Connection, {
+      http: withHeaders(connection.http, uploadHeaders(texts)),
+    });
+    const files = await network.upload(named, die ? dyingIn(step, die) : step);
+    passMark(folder, 'killed before the intent', network.id, texts);
     return files;
   },
   async send(connection, step, files) {
@@ -73,11 +79,12 @@ function passRecord(what: 'sent' | 'asks the database'): void {
   }
 }
 
-const named = (egress: Egress): Egress => ({
-  request: (request) =>
-    egress.request({ ...request, headers: { ...request.headers, [workerHeader]: name } }),
+const withHeaders = (egress: Egress, headers: Readonly<Record<string, string>>): Egress => ({
+  request: (request) => egress.request({ ...request, headers: { ...request.headers, ...headers } }),
   close: () => egress.close(),
 });
+
+const named = (egress: Egress): Egress => withHeaders(egress, { [workerHeader]: name });
 
 const tryOf = ({ activityId, attempt, workflowExecution }: Info): string =>
   `${workflowExecution?.workflowId} ${activityId} ${attempt}`;

@@ -1,16 +1,14 @@
 import type { Random } from '../../support/simulation/random.ts';
-import {
-  platforms,
-  recoverySeconds,
-  sharedFaults,
-  type Platform,
-  type PostFault,
-} from './faults.ts';
+import { needsFile, sharedFaults, type PostFault } from './faults.ts';
+import { partWithFile } from './files.ts';
+import { platformsInTime, recoverySeconds } from './recovery.ts';
+import { platforms, type Platform } from './platforms.ts';
 import { createdAt } from './user-posts.ts';
 import { shuffled } from './outages.ts';
 import type { ChannelPlan, PlannedFault, PostPlan } from './post-plan.ts';
 
 type Wishes = {
+  readonly isLong: boolean;
   /** How often each fault is to come about, on all networks together. */
   readonly quota: number;
   /** The same of those that kill a worker. */
@@ -51,17 +49,18 @@ export function assignFaults(
 function giveOut(
   random: Random,
   certain: readonly PostPlan[],
-  { quota, deaths, channels, ...times }: Wishes,
+  { isLong, quota, deaths, channels, ...times }: Wishes,
 ): Map<string, PostPlan> {
   const given = new Map(certain.map((post) => [post.marker, post]));
   const hasRoom = (platform: Platform) => (post: PostPlan) =>
     post.faults.every((planned) => planned.platform !== platform);
-  for (const { fault, platform } of inTurn(random, quota, deaths)) {
+  for (const { fault, platform } of inTurn(random, { isLong, quota, deaths })) {
     const fitting = [...given.values()].filter(hasRoom(platform));
     // Those that have none yet, before any has two.
     const post = fitting.toSorted((a, b) => a.faults.length - b.faults.length)[0];
     if (post) {
-      const fit = inTime(random, withChannel(random, post, platform, channels), fault, times);
+      const onNetwork = withChannel(random, post, platform, channels);
+      const fit = inTime(random, onNetwork, recoverySeconds(fault, platform), times);
       const able = fault === 'terminated asleep' ? asleep(fit) : fit;
       given.set(post.marker, withFault(random, able, fault, platform));
     }
@@ -73,18 +72,18 @@ function giveOut(
 /** Those that take longest first: they get posts of their own when there are few. */
 function inTurn(
   random: Random,
-  quota: number,
-  deaths: number,
+  { isLong, quota, deaths }: Pick<Wishes, 'isLong' | 'quota' | 'deaths'>,
 ): { fault: PostFault; platform: Platform }[] {
   const first = random.below(platforms.length);
-  const wanted = sharedFaults.flatMap((fault, place) =>
-    Array.from({ length: isCostly(fault) ? deaths : quota }, (_, index) => ({
+  const wanted = sharedFaults.flatMap((fault, place) => {
+    const fitting = platformsInTime(fault, isLong);
+    return Array.from({ length: isCostly(fault) ? deaths : quota }, (_, index) => ({
       fault,
-      platform: platforms[(first + place + index) % platforms.length] ?? 'mastodon',
-    })),
-  );
+      platform: fitting[(first + place + index) % fitting.length] ?? 'mastodon',
+    }));
+  });
   return shuffled(random, wanted).toSorted(
-    (a, b) => recoverySeconds[b.fault] - recoverySeconds[a.fault],
+    (a, b) => recoverySeconds(b.fault, b.platform) - recoverySeconds(a.fault, a.platform),
   );
 }
 
@@ -121,10 +120,10 @@ const asleep = (post: PostPlan): PostPlan => ({
 function inTime(
   random: Random,
   post: PostPlan,
-  fault: PostFault,
+  seconds: number,
   { windowMs, firstDueMs }: Pick<Wishes, 'windowMs' | 'firstDueMs'>,
 ): PostPlan {
-  const latestMs = Math.max(firstDueMs + 8000, windowMs + tailMs - recoverySeconds[fault] * 1000);
+  const latestMs = Math.max(firstDueMs + 8000, windowMs + tailMs - seconds * 1000);
   if (post.dueMs >= firstDueMs && post.dueMs <= latestMs) {
     return post;
   }
@@ -140,11 +139,12 @@ function withFault(
   platform: Platform,
   canMiss = false,
 ): PostPlan {
+  const part = 1 + random.below(post.parts);
   const planned: PlannedFault = {
     id: `${post.marker}-f${post.faults.length + 1}`,
     fault,
     platform,
-    part: 1 + random.below(post.parts),
+    part: needsFile(fault) ? (partWithFile(post) ?? part) : part,
     mayMiss: canMiss,
   };
   return { ...post, faults: [...post.faults, planned] };

@@ -1,5 +1,7 @@
 import type { Random } from '../../support/simulation/random.ts';
-import { singlePostFaults, platforms, recoverySeconds, type SinglePostFault } from './faults.ts';
+import { singlePostFaults, type SinglePostFault } from './faults.ts';
+import { platformsInTime, recoverySeconds } from './recovery.ts';
+import { platforms } from './platforms.ts';
 import type {
   ChannelPlan,
   Outage,
@@ -12,6 +14,7 @@ import type {
 // Posts that are made for one fault, beside those that the run was asked for.
 
 export type FaultPostsPlan = {
+  readonly isLong: boolean;
   /** How often each fault is to come about. */
   readonly quota: number;
   readonly windowMs: number;
@@ -29,10 +32,11 @@ type Bare = Omit<PostPlan, 'marker'>;
 export function faultPosts(random: Random, wishes: FaultPostsPlan): PostPlan[] {
   const { quota, outages, serverOutages, run } = wishes;
   const restores = outages.filter(({ backupAtMs }) => backupAtMs !== null);
+  const first = random.below(platforms.length);
   const bare = [
     ...singlePostFaults.flatMap((fault, kind) =>
       Array.from({ length: quota }, (_, index) =>
-        cancelledPost(random, wishes, fault, kind + index),
+        cancelledPost(random, wishes, fault, first + kind + index),
       ),
     ),
     ...restores.flatMap((restore) =>
@@ -61,17 +65,17 @@ const tailMs = 75_000;
 /** A post that is cancelled when its fault comes about, on one channel. */
 function cancelledPost(
   random: Random,
-  { windowMs, firstDueMs, channels }: FaultPostsPlan,
+  { isLong, windowMs, firstDueMs, channels }: FaultPostsPlan,
   fault: SinglePostFault,
   turn: number,
 ): Bare {
-  // Bluesky takes a thread at once, so that no part of it is met by anything alone.
   const isThread = fault === '429 after a cancel';
-  const platform = isThread ? 'mastodon' : (platforms[turn % platforms.length] ?? 'mastodon');
+  const fitting = platformsInTime(fault, isLong);
+  const platform = fitting[turn % fitting.length] ?? 'mastodon';
   const parts = (isThread ? 2 : 1) + random.below(2);
   const latestMs = Math.max(
     firstDueMs + 5000,
-    Math.min(windowMs, windowMs + tailMs - recoverySeconds[fault] * 1000),
+    Math.min(windowMs, windowMs + tailMs - recoverySeconds(fault, platform) * 1000),
   );
   const dueMs = between(random, firstDueMs, latestMs);
   const planned: PlannedFault = {
@@ -87,6 +91,7 @@ function cancelledPost(
     createMs: dueMs - between(random, 3000, 12_000),
     dueMs,
     steps: [],
+    files: [],
     faults: [planned],
   };
 }
@@ -106,6 +111,7 @@ function duePost(random: Random, { channels }: FaultPostsPlan, restore: Outage):
     createMs: Math.max(0, (backupAtMs ?? atMs) - between(random, 3000, 8000)),
     dueMs,
     steps: [],
+    files: [],
     faults: [],
   };
 }
@@ -135,6 +141,7 @@ function restoredPost(
     createMs: Math.max(0, (backupAtMs ?? atMs) - between(random, 3000, 8000)),
     dueMs,
     steps: [step, ...again],
+    files: [],
     faults: [],
   };
 }
@@ -161,6 +168,7 @@ function frailPost(
     createMs: dueMs - between(random, 4000, 15_000),
     dueMs,
     steps: [],
+    files: [],
     faults: [],
   };
 }

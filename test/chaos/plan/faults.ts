@@ -1,13 +1,10 @@
-/** On how many networks each fault of a post comes about: it is planned as often on every one. */
-export const platforms = ['mastodon', 'bluesky'] as const;
-export type Platform = (typeof platforms)[number];
-
 /** Where a worker kills or stops itself as soon as it has a certain post in its hands. */
 export const workerFaults = [
   'killed before the intent',
   'killed after the intent',
   'killed before the record',
   'suspended before the send',
+  'killed in mid-upload',
   // Needs the line as well: the post is cancelled while its request is on the way.
   'killed in a late record',
 ] as const;
@@ -30,11 +27,20 @@ export const lineFaults = [
 ] as const;
 export type LineFault = (typeof lineFaults)[number];
 
+/** What the line before a network does to one request that brings a file, or prepares that. */
+export const uploadFaults = ['upload cut off', 'processing slow'] as const;
+export type UploadFault = (typeof uploadFaults)[number];
+
+const withFiles: ReadonlySet<string> = new Set([...uploadFaults, 'killed in mid-upload']);
+
+/** Whether a post that has no file cannot meet it. */
+export const needsFile = (fault: PostFault): boolean => withFiles.has(fault);
+
 /** What is done to a post from outside, at a time or when a worker says that it is about to begin. */
 export type AimedFault = 'terminated asleep' | 'cancelled as a late try begins';
 
 /** What befalls one post on one network. */
-export type PostFault = WorkerFault | LineFault | AimedFault;
+export type PostFault = WorkerFault | LineFault | UploadFault | AimedFault;
 
 /** These end with a cancel, so each gets a post of its own. */
 export const singlePostFaults = [
@@ -49,6 +55,7 @@ export const sharedFaults: readonly PostFault[] = [
   'terminated asleep',
   ...workerFaults.filter((fault) => !isOrdeal(fault)),
   ...lineFaults.filter((fault) => !isOrdeal(fault)),
+  ...uploadFaults,
 ];
 
 function isOrdeal(fault: PostFault): boolean {
@@ -82,6 +89,7 @@ export const faultTitles: Readonly<Record<Fault, string>> = {
   'killed after the intent': 'worker killed after the intent',
   "killed after the network's commit": "worker killed after the network's commit",
   'killed before the record': 'worker killed before the record',
+  'killed in mid-upload': 'worker killed in the middle of an upload',
   'killed in finalize': 'worker killed in finalize',
   'API killed after the commit': 'API killed between commit and start',
   'Temporal away': 'Temporal away for 20 s',
@@ -96,6 +104,8 @@ export const faultTitles: Readonly<Record<Fault, string>> = {
   'killed in a late record': 'cancelled in mid-send, and worker killed in the record',
   'server hangs': 'server takes requests and does not answer',
   'server answers 502': 'server answers 502 to everything',
+  'upload cut off': 'upload cut off by the network',
+  'processing slow': 'file that the network processes slowly',
   'answer lost': 'answer of the network lost',
   'answer after the timeout': 'answer later than the timeout',
   'request after the timeout': 'request that reaches the network after the timeout',
@@ -104,27 +114,4 @@ export const faultTitles: Readonly<Record<Fault, string>> = {
   '500, done all the same': '500 after the post was made',
   refused: 'post refused once, and retried by its user',
   'token revoked': 'access of a channel revoked',
-};
-
-/** Until a post that met this fault is through, in seconds: at worst, and with nothing else going wrong. */
-export const recoverySeconds: Readonly<Record<PostFault, number>> = {
-  // Mastodon: the first retry comes too early to be sure that nothing will appear, the second after two minutes.
-  '500, not done': 160,
-  // The sweep looks for it 30 s after its time, and once more 50 s later.
-  'terminated in mid-send': 110,
-  'terminated asleep': 100,
-  'suspended before the send': 100,
-  'killed in a late record': 40,
-  'cancelled as a late try begins': 20,
-  '429 after a cancel': 20,
-  'request after the timeout': 70,
-  'killed after the intent': 70,
-  'answer after the timeout': 35,
-  'killed before the intent': 30,
-  "killed after the network's commit": 30,
-  'killed before the record': 30,
-  '429 storm': 15,
-  'answer lost': 5,
-  '500, done all the same': 5,
-  refused: 10,
 };

@@ -4,7 +4,8 @@ import { assignFaults } from './assign-faults.ts';
 import { cancelledPost, postLosingAccess, movedPost, plainPost, type Draft } from './user-posts.ts';
 import { faultPosts } from './fault-posts.ts';
 import { planOutages, planRestores, planServerOutages, planTraps } from './outages.ts';
-import { platforms } from './faults.ts';
+import { withFiles } from './files.ts';
+import { platforms } from './platforms.ts';
 import type { ChannelPlan, ChaosPlan } from './post-plan.ts';
 
 /** Below so many posts a run is to be quick: each fault comes about as seldom as it can. */
@@ -18,9 +19,8 @@ const calmMs = 60_000;
 /** In milliseconds. */
 const shortestWindow = 80_000;
 
-/** How often each fault is planned. 20 times in 500 posts; in a short run once on each network. */
-const quotaOf = (posts: number): number =>
-  posts < longRun ? platforms.length : Math.floor(posts / 25);
+/** How often each fault is planned. 20 times in 500 posts; in a short run on two networks, by turns. */
+const quotaOf = (posts: number): number => (posts < longRun ? 2 : Math.floor(posts / 25));
 
 /** The posts of a run, what their users do, and what goes wrong. Equal options make equal plans. */
 export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPlan {
@@ -31,7 +31,7 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
   const deaths = isLong ? quota : 1;
   const restores = Math.ceil(deaths / restoresAmongOthers);
   const amongPosts = planOutages(random, { quota: deaths, restores });
-  const serverOutages = planServerOutages(random, deaths);
+  const serverOutages = planServerOutages(random, { quota: deaths, isLong });
   const outagesEndMs = Math.max(
     ...[...amongPosts, ...serverOutages].map(({ atMs, forMs }) => atMs + forMs),
   );
@@ -40,7 +40,11 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
       ? Math.max(shortestWindow, outagesEndMs + 20_000, isLong ? count * 3000 : 0)
       : minutes * 60_000;
   const outages = [...amongPosts, ...planRestores(random, deaths - restores, windowMs + calmMs)];
-  const channels = planChannels(random, { shared: isLong ? 12 : 6, revoked: quota, windowMs });
+  const channels = planChannels(random, {
+    shared: platforms.length * (isLong ? 3 : 2),
+    revoked: Math.max(quota, platforms.length),
+    windowMs,
+  });
   const run = seed.toString(36);
   const drafts: Draft[] = Array.from({ length: count }, (_, index) => ({
     marker: `r${run}-p${String(index + 1).padStart(4, '0')}`,
@@ -55,6 +59,7 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
   // In a short run the database is restored at its beginning.
   const firstDueMs = isLong ? 4000 : 26_000;
   const wishes = {
+    isLong,
     quota: deaths,
     windowMs,
     firstDueMs,
@@ -63,14 +68,15 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
     serverOutages,
     run: `r${run}`,
   };
+  const all = [
+    ...assignFaults(random, posts, { isLong, quota, deaths, windowMs, firstDueMs, channels }),
+    ...faultPosts(random, wishes),
+  ];
   return {
     isLong,
     windowMs,
     channels,
-    posts: [
-      ...assignFaults(random, posts, { quota, deaths, windowMs, firstDueMs, channels }),
-      ...faultPosts(random, wishes),
-    ],
+    posts: all.map((post) => withFiles(random, post, channels)),
     outages,
     serverOutages,
     traps: planTraps(random, deaths, windowMs),
@@ -88,16 +94,19 @@ function planChannels(
       platform: platformOf(index),
       revokedAtMs: null,
       isFrail: false,
+      isBlind: platformOf(index) === 'linkedin' && index < platforms.length,
     })),
     ...Array.from({ length: revoked }, (_, index) => ({
       platform: platformOf(index),
       revokedAtMs: windowMs * (0.2 + 0.5 * random.next()),
       isFrail: false,
+      isBlind: false,
     })),
     ...Array.from({ length: frailPerNetwork * platforms.length }, (_, index) => ({
       platform: platformOf(index),
       revokedAtMs: null,
       isFrail: true,
+      isBlind: false,
     })),
   ];
 }
@@ -114,7 +123,7 @@ function shareOut(
   );
   const wanted = Array.from({ length: postsPerRevoked }, () => revoked).flat();
   const doomed = wanted
-    .slice(0, Math.max(revoked.length, Math.floor(drafts.length / 4)))
+    .slice(0, Math.max(revoked.length, Math.floor(drafts.length / 6)))
     .flatMap((channel, index) => {
       const draft = drafts[index];
       return draft ? [{ draft, channel, after: index < revoked.length }] : [];

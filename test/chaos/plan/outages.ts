@@ -1,5 +1,6 @@
 import type { Random } from '../../support/simulation/random.ts';
-import { platforms, trapFaults } from './faults.ts';
+import { trapFaults } from './faults.ts';
+import { platforms } from './platforms.ts';
 import type { Outage, ServerOutage, Trap } from './post-plan.ts';
 
 /**
@@ -63,12 +64,20 @@ const serverOutages = [
 const serverRestMs = 15_000;
 const firstServerOutageMs = 27_000;
 
-/** Each as often as `quota` says: by turns on the server of each network, where they follow each other. */
-export function planServerOutages(random: Random, quota: number): ServerOutage[] {
+/**
+ * Each as often as `quota` says: by turns on the servers of each network, where they follow each other. A short run
+ * leaves out YouTube, where a post is in doubt for longer than the run lasts.
+ */
+export function planServerOutages(
+  random: Random,
+  { quota, isLong }: { readonly quota: number; readonly isLong: boolean },
+): ServerOutage[] {
+  const among = platforms.filter((platform) => isLong || platform !== 'youtube');
+  const first = random.below(among.length);
   const freeAtMs = new Map<string, number>();
   return Array.from({ length: quota }, (_, index) => index).flatMap((index) =>
     serverOutages.map(({ what, forMs }, kind): ServerOutage => {
-      const platform = platforms[(index + kind) % platforms.length] ?? 'mastodon';
+      const platform = among[(first + index + kind) % among.length] ?? 'mastodon';
       const atMs = (freeAtMs.get(platform) ?? firstServerOutageMs) + random.below(3000);
       freeAtMs.set(platform, atMs + forMs + serverRestMs);
       return { what, platform, atMs, forMs };

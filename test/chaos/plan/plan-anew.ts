@@ -1,5 +1,7 @@
-import type { Platform } from './faults.ts';
-import type { ChaosPlan, PlannedFault, PostPlan, Trap } from './post-plan.ts';
+import { needsFile } from './faults.ts';
+
+import type { Platform } from './platforms.ts';
+import type { ChaosPlan, PlannedFault, PlannedFile, PostPlan, Trap } from './post-plan.ts';
 
 /** What is known of a run so far. */
 export type Seen = {
@@ -67,10 +69,20 @@ function planAnew(plan: ChaosPlan, { cameAbout, lost }: Seen, { round, atMs }: R
       createMs,
       dueMs: createMs + leadMs,
       steps: [],
+      files: filesFor(plan, channel, fault),
       faults: fault ? [fault] : [],
     };
   });
   return { posts, traps };
+}
+
+function filesFor(
+  { channels }: ChaosPlan,
+  channel: number,
+  fault: PlannedFault | undefined,
+): PlannedFile[] {
+  const isNeeded = channels[channel]?.platform === 'youtube' || (fault && needsFile(fault.fault));
+  return isNeeded ? [{ name: 'video', part: fault?.part ?? 1 }] : [];
 }
 
 /** A channel of this network that keeps its access. */

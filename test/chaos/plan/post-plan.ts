@@ -1,4 +1,5 @@
-import type { Platform, PostFault, ServerFault, TrapFault } from './faults.ts';
+import type { PostFault, ServerFault, TrapFault } from './faults.ts';
+import type { Platform } from './platforms.ts';
 
 /** A channel of the run: its number is its place in the list. */
 export type ChannelPlan = {
@@ -7,6 +8,8 @@ export type ChannelPlan = {
   readonly revokedAtMs: number | null;
   /** Its account is on a server of its own, which hangs and breaks now and then. */
   readonly isFrail: boolean;
+  /** Its access lets it write posts and see none, as most apps on LinkedIn have it. */
+  readonly isBlind: boolean;
 };
 
 /** What its user does to a post, in milliseconds from the start of the run. */
@@ -31,6 +34,17 @@ export type PlannedFault = {
   readonly mayMiss: boolean;
 };
 
+/** The files of a run, each of which is uploaded once. */
+export const fileNames = ['video', 'picture 1', 'picture 2', 'picture 3'] as const;
+export type FileName = (typeof fileNames)[number];
+
+/** Where a post has a file. */
+export type PlannedFile = {
+  readonly name: FileName;
+  /** Of the thread, from 1. */
+  readonly part: number;
+};
+
 export type PostPlan = {
   /** Stands in every text of the post, and in no other post of this run. */
   readonly marker: string;
@@ -40,6 +54,8 @@ export type PostPlan = {
   readonly createMs: number;
   readonly dueMs: number;
   readonly steps: readonly Step[];
+  /** The same whatever the texts become. */
+  readonly files: readonly PlannedFile[];
   readonly faults: readonly PlannedFault[];
 };
 
@@ -53,7 +69,7 @@ export type Outage = {
   readonly backupAtMs: number | null;
 };
 
-/** A frail server of this network, for so long. */
+/** All frail servers of this network, for so long. */
 export type ServerOutage = {
   readonly what: ServerFault;
   readonly platform: Platform;

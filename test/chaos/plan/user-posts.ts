@@ -22,6 +22,7 @@ export function plainPost(random: Random, draft: Draft): PostPlan {
     createMs: createdAt(random, dueMs),
     dueMs,
     steps: [],
+    files: [],
     faults: [],
   };
 }

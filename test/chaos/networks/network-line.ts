@@ -1,26 +1,20 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as httpRequest,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import type { Cues } from '../parts/cues.ts';
+import type { Journal } from '../parts/journal.ts';
 import type { LineFault, ServerFault } from '../plan/faults.ts';
-import type { Label } from '../plan/texts.ts';
-import type { LinePlatform, LineRequest } from './create-request.ts';
-import type { Cues } from './cues.ts';
-import type { Journal } from './journal.ts';
+import { labelsIn, type Label } from '../plan/texts.ts';
+import { arrive, forward, forwardBeginning, type Server } from './forward.ts';
+import type { LineAnswer, LinePlatform, LineRequest } from './line-platform.ts';
 import type { PlannedFaults, TakenFault } from './planned-faults.ts';
 
-/** Longer than the product waits for any network, in milliseconds. */
-const beyondTimeoutMs = 32_000;
 const stormMs = 5000;
-const retryAfterSeconds = '3';
+const retryAfterSeconds = 3;
+/** A request with fewer bytes brings no file of a run. */
+const fileBytes = 8 * 1024;
 
 /** A request that would make posts, as it left the product. */
 export type SeenCreate = {
@@ -41,18 +35,18 @@ export type NetworkLine = {
   suffer(fault: ServerFault, forMs: number): void;
 };
 
+/** What lines share, with which a network limits all of its accounts at once. */
+export type Storm = { untilMs: number };
+
 export type LineOptions = LinePlatform & {
-  readonly serverUrl: string;
+  readonly server: Server;
+  readonly storm: Storm;
+  /** Has the network take its time with the next file; only where it can be told to. */
+  readonly slowDown?: () => Promise<void>;
   readonly faults: PlannedFaults;
   readonly journal: Journal;
   readonly cues: Cues;
   readonly killWorker: (name: string) => void;
-};
-
-type Answer = {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
 };
 
 /** The line between the product and one network: it is as bad as the run's plan says. */
@@ -88,7 +82,6 @@ class Line {
   readonly creates: SeenCreate[] = [];
   readonly expired = new Set<string>();
   readonly #options: LineOptions;
-  #stormUntilMs = 0;
   #trouble: { readonly fault: ServerFault; readonly untilMs: number } | null = null;
   #asked = 0;
 
@@ -102,10 +95,15 @@ class Line {
 
   async pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url: path = '/' } = incoming;
-    const { [workerHeader]: worker, ...headers } = incoming.headers;
-    const body = await buffer(incoming);
-    const request = { method, path, headers, body: body.toString('utf8') };
-    const { labels, accountOf } = this.#options;
+    const { [workerHeader]: worker, [uploadHeader]: upload, ...headers } = incoming.headers;
+    const { bytes, isWhole } = await arrive(incoming);
+    const request = { method, path, headers, body: bytes.toString('utf8') };
+    const { server, labels, accountOf } = this.#options;
+    if (!isWhole) {
+      await forwardBeginning(server, request, bytes);
+      return;
+    }
+
     const made = labels(request);
     if (made.length > 0) {
       this.creates.push({ labels: made, askedAtMs: Date.now(), account: accountOf(request) });
@@ -113,13 +111,22 @@ class Line {
     }
 
     if (this.expired.has(accountOf(request))) {
-      give(response, 400, { error: 'ExpiredToken', message: 'Token has expired' });
+      give(response, {
+        status: 400,
+        body: { error: 'ExpiredToken', message: 'Token has expired' },
+      });
       return;
     }
 
     const trouble = this.#trouble;
     if (trouble && Date.now() < trouble.untilMs) {
-      await this.#disappoint(request, body, response, { ...trouble, made });
+      await this.#disappoint(request, bytes, response, { ...trouble, made });
+      return;
+    }
+
+    const isCutOff = await this.#troubleUpload(request, bytes, labelsIn(decoded(upload)));
+    if (isCutOff) {
+      response.destroy();
       return;
     }
 
@@ -129,7 +136,35 @@ class Line {
     if (fault) {
       this.#note(made, fault);
     }
-    await this.#answer(request, body, response, { fault, made, worker: String(worker) });
+    await this.#answer(request, bytes, response, { fault, made, worker: String(worker) });
+  }
+
+  /**
+   * Does what befalls a request of an upload.
+   *
+   * @param labels Of the posts that the files are for.
+   * @returns whether the request is cut off.
+   */
+  async #troubleUpload(request: LineRequest, bytes: Buffer, labels: Label[]): Promise<boolean> {
+    const { faults, platform, journal, server, slowDown } = this.#options;
+    const slow = slowDown && faults.takeOfUpload(platform, labels, 'processing slow');
+    if (slow) {
+      await slowDown();
+      journal.injected(slow.fault, slow.id);
+      journal.note(slow.marker, `${platform}: ${slow.fault}`);
+    }
+
+    const cut =
+      bytes.length >= fileBytes
+        ? faults.takeOfUpload(platform, labels, 'upload cut off')
+        : undefined;
+    if (cut) {
+      await forwardBeginning(server, request, bytes.subarray(0, bytes.length / 2));
+      journal.injected(cut.fault, cut.id);
+      journal.note(cut.marker, `${platform}: ${cut.fault}`);
+    }
+
+    return cut !== undefined;
   }
 
   /** Does what goes before the answer. @returns the fault, unless its moment was missed. */
@@ -151,7 +186,7 @@ class Line {
 
   async #disappoint(
     request: LineRequest,
-    body: Buffer,
+    bytes: Buffer,
     response: ServerResponse,
     { fault, untilMs, made }: { fault: ServerFault; untilMs: number; made: Label[] },
   ): Promise<void> {
@@ -159,7 +194,7 @@ class Line {
     const isMade = made.length > 0 && this.#asked % 2 === 0;
     this.#note(made, `${fault}${isMade ? ', and makes the post' : ''}`);
     if (isMade) {
-      const { status } = await this.#forward(request, body);
+      const { status } = await forward(this.#options.server, request, bytes);
       this.#note(made, `would have answered ${status}`);
     }
     if (fault === 'server hangs') {
@@ -168,31 +203,31 @@ class Line {
       return;
     }
 
-    give(response, 502, { error: 'Bad Gateway' });
+    give(response, { status: 502, body: { error: 'Bad Gateway' } });
   }
 
   async #answer(
     request: LineRequest,
-    body: Buffer,
+    bytes: Buffer,
     response: ServerResponse,
     { fault, made, worker }: { fault: LineFault | undefined; made: Label[]; worker: string },
   ): Promise<void> {
-    const { refusal, broken, journal, killWorker } = this.#options;
+    const { refusal, broken, journal, killWorker, storm, server, beyondTimeoutMs } = this.#options;
     if (fault === '429 storm') {
-      this.#stormUntilMs = Date.now() + stormMs;
+      storm.untilMs = Date.now() + stormMs;
     }
     if (this.#inStorm() || fault === '429 after a cancel') {
       this.#limit(response, made);
       return;
     }
     if (fault === 'refused' || fault === '500, not done') {
-      const { status, body: words } = fault === 'refused' ? refusal : broken;
-      give(response, status, words);
+      give(response, fault === 'refused' ? refusal : broken);
       return;
     }
 
     await sleep(fault === 'request after the timeout' ? beyondTimeoutMs : 0);
-    const answer = await this.#forward(request, body);
+    const answer = await forward(server, request, bytes);
+    this.#options.answered?.(request, answer);
     this.#note(made, `answered ${answer.status}`);
     if (fault === "killed after the network's commit") {
       killWorker(worker);
@@ -203,7 +238,7 @@ class Line {
       return;
     }
     if (fault === '500, done all the same') {
-      give(response, broken.status, broken.body);
+      give(response, broken);
       return;
     }
 
@@ -221,39 +256,16 @@ class Line {
   }
 
   #limit(response: ServerResponse, made: readonly Label[]): void {
-    const { status, body } = this.#options.tooMany;
-    give(response, status, body, { 'retry-after': retryAfterSeconds });
+    give(response, this.#options.tooMany(retryAfterSeconds));
     this.#note(made, 'answered 429');
   }
 
   #inStorm(): boolean {
-    return Date.now() < this.#stormUntilMs;
-  }
-
-  /** Goes on when the client has given up: what has left arrives. */
-  async #forward({ method, path, headers }: LineRequest, body: Buffer): Promise<Answer> {
-    const server = new URL(this.#options.serverUrl);
-    const request = httpRequest(new URL(path, server), {
-      method,
-      headers: { ...headers, host: server.host, connection: 'close' },
-    });
-    request.end(body);
-    const [answered]: IncomingMessage[] = await once(request, 'response');
-    if (!answered) {
-      throw new Error('The network gave no answer.');
-    }
-
-    const { statusCode: status = 502, headers: answerHeaders } = answered;
-    return { status, headers: answerHeaders, body: await buffer(answered) };
+    return Date.now() < this.#options.storm.untilMs;
   }
 }
 
-function give(
-  response: ServerResponse,
-  status: number,
-  body: object,
-  headers: Readonly<Record<string, string>> = {},
-): void {
+function give(response: ServerResponse, { status, headers, body }: LineAnswer): void {
   response
     .writeHead(status, { 'content-type': 'application/json', ...headers })
     .end(JSON.stringify(body));
@@ -261,3 +273,13 @@ function give(
 
 /** Which worker asks a network. The line before the network reads it and does not pass it on. */
 export const workerHeader = 'x-chaos-worker';
+
+/** For which texts a request brings files, or prepares that; the line keeps it, too. */
+export const uploadHeader = 'x-chaos-upload';
+
+export const uploadHeaders = (texts: readonly string[]): Record<string, string> => ({
+  [uploadHeader]: encodeURIComponent(texts.join('\n')),
+});
+
+const decoded = (upload: string | string[] | undefined): string =>
+  decodeURIComponent(String(upload ?? ''));
