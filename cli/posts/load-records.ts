@@ -4,6 +4,7 @@ import type { FindKind } from '../../db/entities/sweep-find.ts';
 import { partsOfPost, type RecordedPart } from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import type { Options } from '../../networks/content-rules.ts';
 import type { OperatedPost } from './find-post.ts';
 
 export type PostRow = {
@@ -40,6 +41,13 @@ export type ChannelRow = {
   readonly tries: number;
   readonly published_at: Date | null;
   readonly settled_at: Date | null;
+  /** Said of it when it was made or edited. */
+  readonly warning: string | null;
+  /** Said of it by the network, once it was published. */
+  readonly sent_warning: string | null;
+  readonly options: Options | null;
+  /** Of the channel, for what the post does not say. */
+  readonly default_options: Options | null;
 };
 
 type EventRow = {
@@ -107,12 +115,13 @@ export const loadRecords = (em: Em, of: OperatedPost): Promise<PostRecords | nul
 const selectPost = ({ workspaceId, postId }: OperatedPost) => sql<PostRow>`
   select id, workspace_id, status, body, thread, scheduled_at, retried_at, created_at, updated_at, published_at,
     revision, synced_revision, run, (select count(*)::int from post_media m
-      where m.post_id = p.id and m.workspace_id = p.workspace_id) as files
+      where m.post_id = p.id and m.workspace_id = p.workspace_id and m.part >= 0) as files
   from posts p where id = ${postId} and workspace_id = ${workspaceId}`;
 
 const selectChannels = ({ workspaceId, postId }: OperatedPost) => sql<ChannelRow>`
   select pc.id, pc.channel_id, c.platform, c.handle, c.state, pc.status, pc.url, pc.error, pc.error_code,
-    pc.retry_at, pc.tries, pc.published_at, pc.settled_at,
+    pc.retry_at, pc.tries, pc.published_at, pc.settled_at, pc.warning, pc.sent_warning, pc.options,
+    c.options as default_options,
     greatest(c.parked_until, (select max(n.parked_until) from network_parks n
       where n.platform = c.platform and n.base_url in (c.base_url, ''))) as parked_until
   from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { RecordedPart } from '../../db/ledger/live-parts.ts';
+import type { Options } from '../../networks/content-rules.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
 import { findPost } from './find-post.ts';
@@ -56,6 +57,11 @@ function aboutChannel(channel: ChannelRow): string {
   return [
     heading + (channel.url === null ? '' : `  ${oneLine(channel.url)}`),
     ...(channel.error === null ? [] : [`  ${channel.error_code}: ${oneLine(channel.error)}`]),
+    ...[channel.warning, channel.sent_warning].flatMap((warning) =>
+      warning === null ? [] : [`  Warning: ${oneLine(warning)}`],
+    ),
+    ...aboutOptions('Options', channel.options),
+    ...aboutOptions("The account's defaults", channel.default_options),
     ...(channel.state === 'connected' ? [] : [`  The account: ${channel.state}.`]),
     ...(parked === null
       ? []
@@ -63,10 +69,27 @@ function aboutChannel(channel: ChannelRow): string {
   ].join('\n');
 }
 
+const aboutOptions = (what: string, options: Options | null): string[] =>
+  options === null ? [] : [`  ${what}: ${oneLine(JSON.stringify(shortened(options)))}`];
+
+/** Texts among them, such as a first comment, by their beginning. */
+const shortened = (options: Options): Options =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? beginning(value) : value,
+    ]),
+  );
+
 type Workflow = { readonly id: string; readonly link: string | null };
 
 const aboutWorkflow = ({ id, link }: Workflow): string =>
   `Workflow ${id}  ${link ?? '(no link: PUNCTUAL_TEMPORAL_UI_URL is not set)'}`;
+
+const shortenedOptions = ({ options, default_options: defaults }: ChannelRow) => ({
+  options: options && shortened(options),
+  default_options: defaults && shortened(defaults),
+});
 
 /** Rows as they are, but for the texts, of which operators see the beginning. */
 function asData({ post, channels, ledger, events, deliveries, attempts, finds }: PostRecords) {
@@ -74,7 +97,7 @@ function asData({ post, channels, ledger, events, deliveries, attempts, finds }:
   const text = beginning(textOf(post));
   return {
     post: { ...rest, text, parts: thread?.length ?? 1 },
-    channels,
+    channels: channels.map((channel) => Object.assign({}, channel, shortenedOptions(channel))),
     ledger,
     events,
     deliveries: deliveries.map((delivery) => ({
