@@ -40,7 +40,7 @@ export const selectPost = <More = unknown>(
     (select json_agg(json_build_object('id', m.id, 'part', pm.part, 'linkToken', m.link_token, 'name', m.name, 'type', m.type,
        'alt_text', coalesce(pm.alt_text, m.alt_text)) order by pm.position)
      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
-     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and m.deleted_at is null) as media
+     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0 and m.deleted_at is null) as media
     ${more ? sql`, ${more}` : sql``}
   from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}`;
 

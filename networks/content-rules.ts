@@ -48,6 +48,8 @@ export type Content = {
   readonly media: readonly (readonly MediaFacts[])[];
   readonly video: VideoOptions | null;
   readonly options: Options;
+  /** The files that options name by their ids, by the option's name, as far as they are known. */
+  readonly optionFiles?: Readonly<Record<string, MediaFacts>>;
 };
 
 /** How long a text is in the network's own counting. */
@@ -104,9 +106,37 @@ export type Rules = {
 export type OptionsSchema = {
   readonly type: 'object';
   readonly additionalProperties: false;
-  /** Each with a `description` for people. */
+  /** Each with a `description` for people. The value of one with the format `uuid` is the id of a file of the media library. */
   readonly properties: Readonly<Record<string, object>>;
 };
+
+/** The names of those options that are files. */
+const fileOptions = ({ properties }: OptionsSchema): string[] =>
+  Object.entries(properties).flatMap(([name, one]) =>
+    'format' in one && one.format === 'uuid' ? [name] : [],
+  );
+
+/** The ids of the files that options name, by the option's name. */
+export const fileIdsIn = (schema: OptionsSchema, options: Options): Record<string, string> =>
+  Object.fromEntries(
+    fileOptions(schema).flatMap((name) => {
+      const id = options[name];
+      return typeof id === 'string' ? [[name, id]] : [];
+    }),
+  );
+
+/** Of these files those that options name, by the option's name. */
+export const filesInOptions = <F extends { readonly id: string }>(
+  schema: OptionsSchema,
+  options: Options,
+  files: readonly F[],
+): Record<string, F> =>
+  Object.fromEntries(
+    Object.entries(fileIdsIn(schema, options)).flatMap(([name, id]) => {
+      const file = files.find((one) => one.id === id);
+      return file ? [[name, file]] : [];
+    }),
+  );
 
 /** Of a network without any. */
 export const noOptions: OptionsSchema = {

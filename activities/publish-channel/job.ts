@@ -44,6 +44,8 @@ export type PublishJob = PublishRequest & {
   readonly media: readonly (readonly PartMedia[])[];
   /** The post's for this channel, over the channel's defaults. */
   readonly options: Options;
+  /** The files that they name, by the option's name. */
+  readonly optionFiles: Readonly<Record<string, PartMedia>>;
   /** What the channel is opened with. */
   readonly account: SealedAccount;
   /** The rate limit that lasts longest; it may be over. */

@@ -10,7 +10,12 @@ import type { VideoOptions } from '../../domain/post-view.ts';
 import { filesOfParts } from '../../domain/files-of-parts.ts';
 import { textsForChannel, withComment } from '../../domain/texts.ts';
 import type { Json } from '../../domain/json-schema.ts';
-import { noOptions, optionsFor, type Options } from '../../networks/content-rules.ts';
+import {
+  filesInOptions,
+  noOptions,
+  optionsFor,
+  type Options,
+} from '../../networks/content-rules.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -57,6 +62,7 @@ export type JobRow = LimitRow &
     thread: readonly string[] | null;
     video: VideoOptions | null;
     media: readonly MediaRow[] | null;
+    option_files: readonly MediaRow[] | null;
     has_started: boolean;
     ledger: readonly EntryRow[] | null;
   };
@@ -66,7 +72,15 @@ const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m
       'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
       'alt_text', coalesce(pm.alt_text, m.alt_text), 'part', pm.part, 'storage_key', m.storage_key, 'deleted_at', m.deleted_at) order by pm.position)
     from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
-    where pm.post_id = p.id and pm.workspace_id = p.workspace_id) as media`;
+    where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0) as media`;
+
+/** The files that options name, the channel's defaults among them. */
+const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
+      'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
+      'alt_text', m.alt_text, 'part', 0, 'storage_key', m.storage_key, 'deleted_at', m.deleted_at))
+    from media_files m where m.workspace_id = pc.workspace_id and m.id = any(array(
+      select value::uuid from jsonb_each_text(coalesce(c.options, '{}') || coalesce(pc.options, '{}'))
+      where value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))) as option_files`;
 
 /**
  * The end of a statement: all that a try needs to know, for {@link jobOf}. Before it stand `slot` and `started`
@@ -75,7 +89,7 @@ const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
   select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
-    pc.body as override, pc.options, c.options as default_options, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn},
+    pc.body as override, pc.options, c.options as default_options, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn}, ${optionFilesColumn},
     exists (select 1 from started) as has_started,
     (select json_agg(ledger order by part) from (${countingRows(request, sql`p.run`)}) ledger) as ledger
   from post_channels pc
@@ -94,6 +108,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
   const content = {
     media: mediaOf(deps, row.media ?? [], Math.max(1, own.length)),
     options,
+    optionFiles: filesInOptions(schema, options, opened(deps, row.option_files ?? [])),
   };
   const ledger = entriesOf(content, row.ledger ?? []);
   const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
@@ -132,8 +147,11 @@ function firstSendOf(ledger: readonly Entry[]): Date | undefined {
 }
 
 /** The files of each part; one that was deleted fails to open. */
-function mediaOf(deps: ActivityDeps, rows: readonly MediaRow[], parts: number): PartMedia[][] {
-  const files = rows.map((row) => ({
+const mediaOf = (deps: ActivityDeps, rows: readonly MediaRow[], parts: number): PartMedia[][] =>
+  filesOfParts(opened(deps, rows), parts);
+
+const opened = (deps: ActivityDeps, rows: readonly MediaRow[]) =>
+  rows.map((row) => ({
     id: row.id,
     name: row.name,
     type: row.type,
@@ -145,8 +163,6 @@ function mediaOf(deps: ActivityDeps, rows: readonly MediaRow[], parts: number): 
     part: row.part,
     open: (fromByte = 0) => openFile(deps, row, fromByte),
   }));
-  return filesOfParts(files, parts);
-}
 
 async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Promise<Readable> {
   const stream = row.deleted_at === null ? await openStored(deps, row, fromByte) : null;

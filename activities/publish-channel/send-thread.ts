@@ -99,11 +99,12 @@ async function prepareMissing(
   entries: readonly Entry[],
 ): Promise<readonly Entry[]> {
   const parts = new Set(entries.map(({ part }) => part));
+  const { options, optionFiles } = job;
   const missing: (Part & { part: number })[] = [];
   for (const [part, text] of job.texts.entries()) {
     if (!parts.has(part)) {
       const key = `${job.postChannelId}-${job.run}-${part}`;
-      missing.push({ part, key, text, media: job.media[part] ?? [], options: job.options });
+      missing.push({ part, key, text, media: job.media[part] ?? [], options, optionFiles });
     }
   }
 

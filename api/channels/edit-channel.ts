@@ -3,6 +3,7 @@ import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import { assertOptions } from '../posts/channel-options.ts';
+import { chooseMedia } from '../posts/post-media.ts';
 import type { EditChannelBody } from './schemas.ts';
 
 /** @throws AppError `not_found` */
@@ -18,7 +19,7 @@ export async function loadChannel(em: Em, workspaceId: string, id: string): Prom
 /**
  * Sets what posts of a channel have unless they say otherwise. Scheduled posts go by it too.
  *
- * @throws AppError `not_found`, `invalid_channel_options`
+ * @throws AppError `not_found`, `invalid_channel_options`, `invalid_media_ids`
  */
 export async function editChannel(
   { orm, rules, now }: Pick<ApiDeps, 'orm' | 'rules' | 'now'>,
@@ -26,14 +27,15 @@ export async function editChannel(
   id: string,
   { options }: EditChannelBody,
 ): Promise<Channel> {
-  const em = orm.em.fork();
-  const channel = await loadChannel(em, workspaceId, id);
-  if (options !== undefined) {
-    assertOptions(rules, channel, options ?? {}, '/options');
-    channel.options = options && Object.keys(options).length > 0 ? options : null;
-    channel.updatedAt = now();
-    await em.flush();
-  }
+  return orm.em.fork().transactional(async (em) => {
+    const channel = await loadChannel(em, workspaceId, id);
+    if (options !== undefined) {
+      const files = assertOptions(rules, channel, options ?? {}, '/options');
+      await chooseMedia(em, workspaceId, files);
+      channel.options = options && Object.keys(options).length > 0 ? options : null;
+      channel.updatedAt = now();
+    }
 
-  return channel;
+    return channel;
+  });
 }

@@ -77,7 +77,7 @@ const editCall = (deps: ApiDeps): Route =>
     answers: {
       200: { description: 'The channel as it stands now.', schema: channelAnswer, examples: one },
     },
-    errors: ['invalid_request', 'invalid_channel_options', 'not_found'],
+    errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
       const channel = await editChannel(deps, workspaceId, id, body);
       return { status: 200, body: { channel: presentChannel(channel) } };

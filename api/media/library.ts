@@ -9,6 +9,7 @@ import { isText } from '../../domain/texts.ts';
 import type { ApiDeps } from '../deps.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
 import { maxPage, type MediaQuery, type MediaView } from './schemas.ts';
+import { namesFile } from './used-by-channels.ts';
 import { abandonFile, removeUnclaimed } from './unclaimed-files.ts';
 
 /** A file as the API answers it. */
@@ -107,6 +108,15 @@ async function markDeleted(em: Em, workspaceId: string, id: string, at: Date): P
   );
   if (post) {
     throw new AppError('media_in_use', `Post ${post.id}, which is ${post.status}, uses this file.`);
+  }
+
+  const [channel] = await query(
+    em,
+    sql<{ id: string }>`select c.id from channels c
+      where c.workspace_id = ${workspaceId} and ${namesFile('c', sql`${id}`)} limit 1`,
+  );
+  if (channel) {
+    throw new AppError('media_in_use', `The defaults of channel ${channel.id} name this file.`);
   }
 
   await query(

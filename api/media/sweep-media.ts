@@ -5,6 +5,7 @@ import { describeError } from '../../runtime/logger.ts';
 import type { ApiDeps } from '../deps.ts';
 import { compareStorage } from './compare-storage.ts';
 import { abandonStale, removeAbandoned } from './unclaimed-files.ts';
+import { namesFile } from './used-by-channels.ts';
 
 type Deps = Pick<ApiDeps, 'orm' | 'log' | 'media'>;
 
@@ -87,13 +88,19 @@ async function removeUnused(deps: Deps, days: number): Promise<void> {
   }
 }
 
+/** SQL: whether neither a post nor the defaults of a channel name the file `m`. */
+const isUnused = sql<boolean>`not exists (
+    select from post_media pm where pm.media_id = m.id and pm.workspace_id = m.workspace_id)
+  and not exists (
+    select from channels c where c.workspace_id = m.workspace_id and ${namesFile('c', sql`m.id`)})`;
+
 /** Of all workspaces: it reads nothing that leaves the database. @returns the ids of the deleted files. */
 async function deleteSome(em: Em, days: number): Promise<string[]> {
   const locked = await query<{ id: string }>(
     em,
     sql`select m.id from media_files m
      where m.deleted_at is null and m.created_at < now() - make_interval(days => ${days}::int)
-       and not exists (select from post_media pm where pm.media_id = m.id and pm.workspace_id = m.workspace_id)
+       and ${isUnused}
      order by m.created_at limit ${batch} for update of m skip locked`,
   );
   if (locked.length === 0) {
@@ -107,7 +114,7 @@ async function deleteSome(em: Em, days: number): Promise<string[]> {
     sql`with gone as (
        update media_files m set deleted_at = now()
        where m.id = any(${locked.map(({ id }) => id)}::uuid[])
-         and not exists (select from post_media pm where pm.media_id = m.id and pm.workspace_id = m.workspace_id)
+         and ${isUnused}
        returning m.id
      )
      insert into unsettled_files (id, noted_at, is_lost) select id, now(), true from gone

@@ -199,7 +199,7 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: { error: 'No channel of this post has failed.' },
   },
   media_in_use: {
-    when: 'A scheduled post uses the file.',
+    when: 'A scheduled post uses the file, or the defaults of a channel name it.',
     example: {
       error: 'Post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d, which is scheduled, uses this file.',
     },

@@ -1,9 +1,16 @@
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/texts.ts';
-import type { Options, OptionsSchema, RulesByPlatform } from '../../networks/content-rules.ts';
+import {
+  fileIdsIn,
+  noOptions,
+  type Options,
+  type OptionsSchema,
+  type RulesByPlatform,
+} from '../../networks/content-rules.ts';
 import { parser } from '../../runtime/parser.ts';
 import { assertChosen, nameOfChannel, type ChosenChannel } from './choose-channels.ts';
+import type { NamedIds } from './post-media.ts';
 import type { EditPostBody } from './schemas.ts';
 
 /** Of a channel's options, in characters of JSON. */
@@ -15,6 +22,7 @@ type Named = Pick<ChosenChannel, 'id' | 'platform' | 'handle'>;
  * Checks options by the schema of the channel's network.
  *
  * @param at Where the request has them, as a JSON pointer.
+ * @returns the files that they name, which may not exist.
  * @throws AppError `invalid_channel_options` that names every unknown option, with those that there are, and every value
  *   that does not fit.
  */
@@ -23,7 +31,7 @@ export function assertOptions(
   channel: Named,
   options: Options,
   at: string,
-): void {
+): NamedIds[] {
   const faults = faultsOf(rules, channel, options);
   if (faults.length > 0) {
     const list = faults.map(({ path, message }) => `${path.slice(1) || 'options'} ${message}`);
@@ -35,23 +43,27 @@ export function assertOptions(
       },
     );
   }
+
+  const ids = fileIdsIn(rules[channel.platform]?.options ?? noOptions, options);
+  return Object.entries(ids).map(([name, id]) => ({ ids: [id], path: `${at}/${name}` }));
 }
 
 /**
  * Checks what a new post has for some of its channels only.
  *
+ * @returns the files that options name.
  * @throws AppError `invalid_channel_ids`, `invalid_channel_options`
  */
 export async function assertForChosen(
   rules: RulesByPlatform,
   channels: readonly Named[],
   request: EditPostBody,
-): Promise<void> {
+): Promise<NamedIds[]> {
   assertChosen(
     channels.map(({ id }) => id),
     request,
   );
-  await assertOptionsOf(rules, request.channel_options, (ids) =>
+  return assertOptionsOf(rules, request.channel_options, (ids) =>
     channels.filter(({ id }) => ids.includes(id)),
   );
 }
@@ -60,17 +72,19 @@ export async function assertForChosen(
  * Checks the options of a request, by channel id.
  *
  * @param choose The channels with these ids; called when there are options for some.
+ * @returns the files that they name.
  * @throws AppError `invalid_channel_options`
  */
 export async function assertOptionsOf(
   rules: RulesByPlatform,
   given: Readonly<Record<string, Options>> | null | undefined,
   choose: (ids: readonly string[]) => Named[] | Promise<Named[]>,
-): Promise<void> {
+): Promise<NamedIds[]> {
   const ids = Object.keys(given ?? {});
-  for (const channel of ids.length > 0 ? await choose(ids) : []) {
-    assertOptions(rules, channel, given?.[channel.id] ?? {}, `/channel_options/${channel.id}`);
-  }
+  const channels = ids.length > 0 ? await choose(ids) : [];
+  return channels.flatMap((channel) =>
+    assertOptions(rules, channel, given?.[channel.id] ?? {}, `/channel_options/${channel.id}`),
+  );
 }
 
 function faultsOf(rules: RulesByPlatform, { platform }: Named, options: Options): ErrorDetail[] {

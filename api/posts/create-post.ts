@@ -78,12 +78,12 @@ async function makePost(
   assertNotEmpty(content, files);
   const dueAt = dueTime(request, deps.now());
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
-  await assertForChosen(deps.rules, channels, request);
-  if (dueAt && files === 0) {
+  const optionFiles = await assertForChosen(deps.rules, channels, request);
+  if (dueAt && files + optionFiles.length === 0) {
     assertPublishable(validateContent(deps.rules, channels, content, []));
   }
 
-  const post = { id: newId(), dueAt, content, media, key, print };
+  const post = { id: newId(), dueAt, content, media, optionFiles, key, print };
   const downloaded = await downloadMedia(deps, caller, mediaUrls, signal);
   try {
     if (!(await storePost(deps, caller, channels, post, downloaded))) {

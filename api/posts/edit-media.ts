@@ -12,9 +12,12 @@ import {
   chooseMedia,
   downloadedFiles,
   factsOf,
+  idsOfParts,
   lockPostMedia,
   namedFiles,
+  optionFiles,
   type FileToValidate,
+  type NamedIds,
   type PlacedFile,
   type PostFile,
 } from './post-media.ts';
@@ -46,21 +49,28 @@ export async function editMedia(
     readonly request: EditPostBody;
     readonly downloaded: MediaToInsert;
     readonly quotas: Quotas;
+    /** Files that the sent options name. */
+    readonly inOptions: readonly NamedIds[];
   },
   now: Date,
 ): Promise<EditedMedia> {
-  const { request, downloaded, quotas } = edit;
+  const { request, downloaded, quotas, inOptions } = edit;
   const rows = await lockPostMedia(em, { workspaceId, postId });
   const given = givenFiles(request);
   const kept = rows.filter((row) => isKept(row, given[0], request));
   const ids = kept.flatMap(({ mediaId, isDeleted }) => (isDeleted ? [] : [mediaId]));
-  const found = await chooseMedia(em, workspaceId, [...given, { ids, at: '' }]);
+  const named = [...idsOfParts(given), ...inOptions, { ids, path: '/media_ids' }];
+  const found = await chooseMedia(em, workspaceId, named);
   const inserted = await insertMedia(em, { workspaceId, quotas }, downloaded, now);
   for (const file of inserted) {
     found.set(file.id, file);
   }
 
-  const placed = placedAfter(rows, kept, given, downloadedFiles(inserted));
+  const placed = [
+    ...placedAfter(rows, kept, given, downloadedFiles(inserted)),
+    ...kept.filter(({ part }) => part < 0).map(placeOf),
+    ...optionFiles(inOptions),
+  ];
   assertOwnAltTexts(given, placed);
   const before = rows.map(placeOf);
   const isChanged = !isDeepStrictEqual(placed, before);
@@ -85,8 +95,12 @@ export async function editMedia(
 function isKept(
   { part, fromUrl }: PostFile,
   first: GivenFiles,
-  { thread, media_urls: urls }: EditPostBody,
+  { thread, media_urls: urls, channel_options: options }: EditPostBody,
 ): boolean {
+  if (part < 0) {
+    return options === undefined;
+  }
+
   if (part > 0) {
     return thread === undefined;
   }
@@ -135,7 +149,7 @@ function changedParts(
 ): ReadonlySet<number> {
   const idsOf = (files: readonly PlacedFile[], part: number) =>
     files.flatMap((file) => (file.part === part ? [file.mediaId] : []));
-  const parts = new Set([...before, ...after].map(({ part }) => part));
+  const parts = new Set([...before, ...after].flatMap(({ part }) => (part < 0 ? [] : [part])));
   return new Set(
     [...parts].filter((part) => !isDeepStrictEqual(idsOf(before, part), idsOf(after, part))),
   );
@@ -151,7 +165,7 @@ export function assertNoneDeleted({ deleted }: EditedMedia, isScheduled: boolean
     return null;
   }
 
-  const message = `Files of this post were deleted: ${deleted.join(', ')}. Send media_ids and media_urls anew.`;
+  const message = `Files of this post were deleted: ${deleted.join(', ')}. Send anew what names them: media_ids and media_urls, thread, or channel_options.`;
   if (isScheduled) {
     throw new AppError('invalid_media_ids', message, {
       details: [{ path: '/media_ids', message }],

@@ -95,20 +95,21 @@ async function applyEdit(
   }
 
   const channels = await editChannels(em, post, request);
-  await assertOptionsOf(deps.rules, request.channel_options, (ids) =>
+  const inOptions = await assertOptionsOf(deps.rules, request.channel_options, (ids) =>
     chooseChannels(em, workspaceId, ids),
   );
   const { body, thread, video } = post;
   const before = { body, thread, video, overrides: channels.overrides, options: channels.options };
   const content = editedContent(before, request);
-  const media = await editMedia(em, post, edit, deps.now());
+  const media = await editMedia(em, post, { ...edit, inOptions }, deps.now());
   const changes = media.isChanged || !isDeepStrictEqual(content, before);
   if (dueAt === null && post.status === 'draft' && changes) {
     await stopFinishing(em, { workspaceId, postId });
   }
 
   const missing = assertNoneDeleted(media, dueAt !== null);
-  assertNotEmpty(content, media.files.length + media.deleted.length);
+  const ofParts = media.files.filter(({ part }) => part >= 0);
+  assertNotEmpty(content, ofParts.length + media.deleted.length);
   const validations = await validateEdit(em, deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
   const { overrides, options } = content;

@@ -11,7 +11,7 @@ import type { GivenFiles } from './given-files.ts';
 /** Where a post has a file. */
 export type PlacedFile = {
   readonly mediaId: string;
-  /** Of the thread, from 0. */
+  /** Of the thread, from 0; -1 for a file that an option of a channel names, which is on no part. */
   readonly part: number;
   /** Whether it came by `media_urls`. */
   readonly fromUrl: boolean;
@@ -38,6 +38,17 @@ export const factsOf = (
     return [{ ...facts, part, altText: altText ?? file.altText }];
   });
 
+/** Ids of files in a request. */
+export type NamedIds = {
+  readonly ids: readonly string[];
+  /** Where the request has them, as a JSON pointer. */
+  readonly path: string;
+};
+
+/** The ids that a request gives to the parts of a post. */
+export const idsOfParts = (given: readonly GivenFiles[]): NamedIds[] =>
+  given.map(({ ids = [], at }) => ({ ids, path: `${at}/media_ids` }));
+
 /**
  * The workspace's files with these ids, kept from being deleted until the transaction ends: a post never loses a file
  * between the check and the commit.
@@ -47,9 +58,9 @@ export const factsOf = (
 export async function chooseMedia(
   em: Em,
   workspaceId: string,
-  given: readonly Pick<GivenFiles, 'ids' | 'at'>[],
+  given: readonly NamedIds[],
 ): Promise<Map<string, MediaFile>> {
-  const wellFormed = [...new Set(given.flatMap(({ ids = [] }) => ids))].filter(isId);
+  const wellFormed = [...new Set(given.flatMap(({ ids }) => ids))].filter(isId);
   if (wellFormed.length > 0) {
     await queryPlanned(
       em,
@@ -62,10 +73,10 @@ export async function chooseMedia(
     ? await em.find(MediaFile, { id: { $in: wellFormed }, workspaceId, deletedAt: null })
     : [];
   const byId = new Map(found.map((file) => [file.id, file]));
-  const faults = given.flatMap(({ ids = [], at }) => {
+  const faults = given.flatMap(({ ids, path }) => {
     const unknown = ids.filter((id) => !byId.has(id));
     const message = `No media file of this workspace has the id ${[...new Set(unknown)].join(', ')}.`;
-    return unknown.length > 0 ? [{ path: `${at}/media_ids`, message }] : [];
+    return unknown.length > 0 ? [{ path, message }] : [];
   });
   if (faults.length > 0) {
     const sentences = new Set(faults.map(({ message }) => message));
@@ -87,6 +98,15 @@ export const namedFiles = ({ part, ids = [], altTexts = {} }: GivenFiles): Place
 /** Files that came by `media_urls`, which stand after the others of the first part. */
 export const downloadedFiles = (files: readonly Pick<MediaFile, 'id'>[]): PlacedFile[] =>
   files.map(({ id }) => ({ mediaId: id, part: 0, fromUrl: true, altText: null }));
+
+/** Files that options name: a post keeps them from being deleted. */
+export const optionFiles = (named: readonly NamedIds[]): PlacedFile[] =>
+  [...new Set(named.flatMap(({ ids }) => ids))].map((mediaId) => ({
+    mediaId,
+    part: -1,
+    fromUrl: false,
+    altText: null,
+  }));
 
 /**
  * The files of a new post, in order.

@@ -15,7 +15,16 @@ import type { ChosenChannel } from './choose-channels.ts';
 import { claimKey, KeyTakenError } from './idempotency.ts';
 import { textBytes, type PostContent } from './post-content.ts';
 import { countNamed, type GivenFiles } from './given-files.ts';
-import { altTextBytes, attachMedia, chooseMedia, factsOf, placeFiles } from './post-media.ts';
+import {
+  altTextBytes,
+  attachMedia,
+  chooseMedia,
+  factsOf,
+  idsOfParts,
+  optionFiles,
+  placeFiles,
+  type NamedIds,
+} from './post-media.ts';
 import {
   assertPublishable,
   channelWarning,
@@ -30,6 +39,8 @@ export type NewPost = {
   readonly dueAt: Date | null;
   readonly content: PostContent;
   readonly media: readonly GivenFiles[];
+  /** Files that options name. */
+  readonly optionFiles: readonly NamedIds[];
   /** The idempotency key, if one was sent, and the request's fingerprint. */
   readonly key: string | undefined;
   readonly print: string;
@@ -54,13 +65,14 @@ export async function storePost(
   const now = deps.now();
   const { workspaceId } = owner;
   const store = async (em: Em, recounts: boolean): Promise<void> => {
-    const found = await chooseMedia(em, workspaceId, post.media);
+    const named = [...idsOfParts(post.media), ...post.optionFiles];
+    const found = await chooseMedia(em, workspaceId, named);
     const inserted = await insertMedia(em, owner, downloaded, now);
     for (const file of inserted) {
       found.set(file.id, file);
     }
 
-    const placed = placeFiles(post.media, inserted);
+    const placed = [...placeFiles(post.media, inserted), ...optionFiles(post.optionFiles)];
     const files = factsOf(placed, found);
     const validations = validateContent(deps.rules, channels, post.content, files);
     if (post.dueAt) {
@@ -79,7 +91,8 @@ export async function storePost(
   };
   // Without key and files it is one statement, and needs no transaction around it. Most posts are stored so.
   const isOneStatement =
-    post.key === undefined && countNamed(post.media) + downloaded.files.length === 0;
+    post.key === undefined &&
+    countNamed(post.media) + post.optionFiles.length + downloaded.files.length === 0;
   try {
     await withRecount((recounts) => {
       const em = deps.orm.em.fork();

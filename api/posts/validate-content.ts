@@ -1,7 +1,12 @@
 import { AppError } from '../../domain/errors.ts';
 import { filesOfParts } from '../../domain/files-of-parts.ts';
 import { textsForChannel } from '../../domain/texts.ts';
-import { optionsFor, type Rules, type ValidationResult } from '../../networks/content-rules.ts';
+import {
+  filesInOptions,
+  optionsFor,
+  type Rules,
+  type ValidationResult,
+} from '../../networks/content-rules.ts';
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './post-content.ts';
 import type { FileToValidate } from './post-media.ts';
@@ -16,6 +21,7 @@ export function validateContent(
   content: PostContent,
   files: readonly FileToValidate[],
 ): ChannelValidation[] {
+  const ofParts = files.filter(({ part }) => part >= 0);
   // Channels that have the same network, settings and text are validated once: a hundred may share a long one.
   const known = new Map<string, ValidationResult>();
   return channels.map((channel) => {
@@ -34,7 +40,13 @@ export function validateContent(
     const result =
       known.get(alike) ??
       network.validate(
-        { texts, media: filesOfParts(files, texts.length), video, options },
+        {
+          texts,
+          media: filesOfParts(ofParts, texts.length),
+          video,
+          options,
+          optionFiles: filesInOptions(network.options, options, files),
+        },
         channel.settings,
       );
     known.set(alike, result);

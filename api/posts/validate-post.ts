@@ -8,7 +8,7 @@ import { assertForChosen } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { countNamed, givenFiles } from './given-files.ts';
 import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
-import { chooseMedia, factsOf, placeFiles } from './post-media.ts';
+import { chooseMedia, factsOf, idsOfParts, optionFiles, placeFiles } from './post-media.ts';
 import type { Validated, ValidatedChannel, ValidatePostBody } from './schemas.ts';
 import { validateContent, type ChannelValidation } from './validate-content.ts';
 
@@ -34,8 +34,9 @@ export async function validatePost(
   dueTime(request, deps.now());
   const em = deps.orm.em.fork();
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
-  await assertForChosen(deps.rules, channels, request);
-  const found = new Map<string, MediaFacts>(await chooseMedia(em, workspaceId, given));
+  const inOptions = await assertForChosen(deps.rules, channels, request);
+  const named = [...idsOfParts(given), ...inOptions];
+  const found = new Map<string, MediaFacts>(await chooseMedia(em, workspaceId, named));
   const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);
   await downloaded.removeUnclaimed();
   await assertMediaQuota(em, owner, downloaded.files);
@@ -43,7 +44,8 @@ export async function validatePost(
     found.set(file.id, file);
   }
 
-  const files = factsOf(placeFiles(given, downloaded.files), found);
+  const placed = [...placeFiles(given, downloaded.files), ...optionFiles(inOptions)];
+  const files = factsOf(placed, found);
   const validated = validateContent(deps.rules, channels, content, files).map(present);
   return { valid: validated.every(({ errors }) => errors.length === 0), channels: validated };
 }

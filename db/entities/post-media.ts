@@ -26,7 +26,7 @@ export const PostMediaSchema = defineEntity({
         .index()
         .updateRule('no action')
         .deleteRule('no action'),
-    /** Of the thread, from 0. */
+    /** Of the thread, from 0; -1 for a file that an option of a channel names. */
     part: p.integer().primary().default(0),
     /** The order in which the files of the post were given, from 0. */
     position: p.integer(),

@@ -71,6 +71,7 @@ export type PostedContent = {
   /** The files of each part. */
   readonly media: readonly (readonly PartMedia[])[];
   readonly options: Options;
+  readonly optionFiles: Readonly<Record<string, PartMedia>>;
 };
 
 /** Reads the ledger as it is now. */
@@ -78,12 +79,15 @@ export async function readEntries(
   em: Em,
   of: LedgerOf,
   run: RawBuilder<unknown> | number,
-  content: PostedContent = { media: [], options: {} },
+  content: PostedContent = { media: [], options: {}, optionFiles: {} },
 ): Promise<Entry[]> {
   return entriesOf(content, await query(em, countingRows(of, run)));
 }
 
-export const entriesOf = ({ media, options }: PostedContent, rows: readonly EntryRow[]): Entry[] =>
+export const entriesOf = (
+  { media, options, optionFiles }: PostedContent,
+  rows: readonly EntryRow[],
+): Entry[] =>
   rows.map((row) => ({
     id: row.id,
     run: row.run,
@@ -93,6 +97,7 @@ export const entriesOf = ({ media, options }: PostedContent, rows: readonly Entr
     state: row.state,
     media: media[row.part] ?? [],
     options,
+    optionFiles,
     data: row.remote_data,
     sent: sentOf(row),
     sendingAt: row.sending_at === null ? null : new Date(row.sending_at),

@@ -5,7 +5,8 @@ import { upload, filesOf, sweepLibrary } from '../support/media-library.ts';
 import { picture } from '../support/media-files.ts';
 import { sharedApi } from '../support/kit.ts';
 import { storedRows } from '../support/stored-rows.ts';
-import { endedPost, storeChannel } from '../support/seed.ts';
+import { fakeNetwork } from '../support/networks.ts';
+import { endedPost, fakeChannel, storeChannel } from '../support/seed.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
 
 // What is old goes in all workspaces: the tests come one after the other.
@@ -108,25 +109,31 @@ test.serial(
         .execute('update media_files set created_at = ? where id = ?', [daysAgo(days), id]);
       return id;
     };
-    const [unused, young, inDraft, takenOff] = [
+    const [unused, young, inDraft, inPart, inDefaults, takenOff] = [
       await newFile(31),
       await newFile(29),
+      await newFile(400),
+      await newFile(400),
       await newFile(400),
       await newFile(31),
     ];
     await client.post('/posts', { body: 'x', media_ids: [inDraft] });
+    await client.post('/posts', { thread: ['x', { text: 'y', media_ids: [inPart] }] });
+    const channel = await fakeChannel(punctual, client.workspaceId, fakeNetwork());
+    await client.patch(`/channels/${channel}`, { options: { cover: inDefaults } });
     const { id } = (await client.post('/posts', { body: 'x', media_ids: [takenOff] })).body.post;
     await client.patch(`/posts/${id}`, { media_ids: null });
     const listed = async (): Promise<string[]> =>
       (await client.get('/media')).body.media.map((file: { id: string }) => file.id).toSorted();
 
     await sweepLibrary(punctual);
-    t.deepEqual(await listed(), [unused, young, inDraft, takenOff].toSorted(), 'unless it is set');
+    const kept = [young, inDraft, inPart, inDefaults];
+    t.deepEqual(await listed(), [...kept, unused, takenOff].toSorted(), 'unless it is set');
 
     await sweepLibrary(punctual, undefined, 30);
-    t.deepEqual(await listed(), [young, inDraft].toSorted());
+    t.deepEqual(await listed(), kept.toSorted());
     const files = await filesOf(punctual);
     t.false(files.includes(unused ?? '') || files.includes(takenOff ?? ''));
-    t.true(files.includes(young ?? '') && files.includes(inDraft ?? ''));
+    t.true(kept.every((one) => files.includes(one ?? '')));
   },
 );

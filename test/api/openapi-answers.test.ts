@@ -40,7 +40,7 @@ test('every answer that the document describes occurs, and each is as described'
   await posts(owned, look);
   await media(punctual, owned, look);
   await webhooks(owned, look);
-  await channelCalls(owned, look);
+  await channelCalls(punctual, owned, look);
   for (const path of ['/me', '/analytics']) {
     look(`get ${path}`, await client.get(path));
   }

@@ -1,5 +1,5 @@
 import { text as readText } from 'node:stream/consumers';
-import { noOptions, type Rules, type RulesByPlatform } from '../../networks/content-rules.ts';
+import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import {
   type Connection,
@@ -39,7 +39,14 @@ const noAnswer = (): NetworkError =>
 
 const acceptsAll: Rules = {
   threads: true,
-  options: noOptions,
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      note: { type: 'string', maxLength: 100, description: 'Any.' },
+      cover: { type: 'string', format: 'uuid', description: 'A file.' },
+    },
+  },
   appearsWithinMs: 0,
   limits: () => ({ name: 'the fake network', text: [], files: [] }),
   validate: ({ texts }) => ({

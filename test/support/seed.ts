@@ -154,7 +154,15 @@ export async function storeUnsynced(
   const channels = await orm.em.fork().find(Channel, { workspaceId });
   const id = newId();
   const content = contentOf({ body: 'secret words' });
-  const post = { id, dueAt: new Date(dueAt), content, media: [], key: undefined, print: '' };
+  const post = {
+    id,
+    dueAt: new Date(dueAt),
+    content,
+    media: [],
+    optionFiles: [],
+    key: undefined,
+    print: '',
+  };
   const noFiles = { files: [], countedInLibrary: () => undefined };
   const ofTheApi = deps as unknown as ApiDeps; // No more of them is used.
   await storePost(ofTheApi, { workspaceId, quotas: usualQuotas }, channels, post, noFiles);

@@ -63,10 +63,18 @@ test('a post has every field of the specification and the decisions, whatever it
   const owned = await ownedBy(api.punctual);
   const { post } = (await owned.client.get(`/posts/${owned.failed}`)).body;
   const wanted = ['id', 'status', 'channels', 'body', 'thread', 'scheduled_at', 'created_at'];
-  const more = ['media', 'summary', 'warning', 'video', 'published_at', 'updated_at'];
+  const more = [
+    'media',
+    'thread_media',
+    'summary',
+    'warning',
+    'video',
+    'published_at',
+    'updated_at',
+  ];
   t.deepEqual(Object.keys(post).toSorted(), [...wanted, ...more].toSorted());
   const named = ['channel_id', 'status', 'platform', 'handle', 'url', 'error', 'error_code'];
-  const others = ['warning', 'retry_at', 'body', 'metrics'];
+  const others = ['warning', 'retry_at', 'body', 'metrics', 'options'];
   t.deepEqual(Object.keys(post.channels[0]).toSorted(), [...named, ...others].toSorted());
   t.deepEqual(Object.keys(post.summary).toSorted(), ['failed', 'pending', 'published']);
 });

@@ -1,8 +1,10 @@
+import type { Punctual } from '../../support/punctual.ts';
+import { storeChannel } from '../../support/seed.ts';
 import type { Owned } from '../owned.ts';
 import type { Look } from './look.ts';
 
 /** Every answer of the calls on channels and networks that has a reason of its own. */
-export async function channels({ client, channel }: Owned, look: Look) {
+export async function channels(punctual: Punctual, { client, channel }: Owned, look: Look) {
   const unknown = crypto.randomUUID();
   look('get /channels', await client.get('/channels'));
   look('get /channels/{id}', await client.get(`/channels/${channel}`));
@@ -11,6 +13,9 @@ export async function channels({ client, channel }: Owned, look: Look) {
   await edit(channel, { visibility: 'unlisted' });
   await edit(channel, { nothing: 1 });
   await edit(channel, 1);
+  const youtube = { platform: 'youtube', handle: 'Ana' } as const;
+  const video = await storeChannel(punctual, client.workspaceId, youtube);
+  await edit(video, { thumbnail: unknown });
   await edit(unknown, null);
   await edit(channel, null);
   look('get /networks', await client.get('/networks'));
