@@ -11,6 +11,23 @@ export const networkMutations: readonly Mutation[] = [
   ...mutationsOf('networks/linkedin/rules.ts', networks, [
     ['a video of LinkedIn lasts thirty seconds', '30 * 60_000', '30_000'],
   ]),
+  ...mutationsOf('networks/linkedin/prepared.ts', networks, [
+    ['a duplicate is ours without any doubt', 'prepared.isDoubted === true && ', ''],
+    ['a duplicate of any age is ours', ' && mayBeOf(prepared, idTimeMs(urn))', ''],
+  ]),
+  ...mutationsOf('networks/linkedin/posts.ts', networks, [
+    ['a limit ends a doubt', 'if (isOpen && error', 'if (false && error'],
+  ]),
+  ...mutationsOf('networks/linkedin/uploads/upload-video.ts', networks, [
+    ['a video begins anew at each try', '? kept.upload', '? null'],
+  ]),
+  ...mutationsOf('networks/linkedin/client.ts', networks, [
+    [
+      'any address for an upload gets the token',
+      'withToken && isOurs(url, access.server.baseUrl)',
+      'withToken',
+    ],
+  ]),
   ...mutationsOf('networks/youtube/rules.ts', networks, [
     ['a description is counted in characters', 'Buffer.byteLength(text)', 'text.length'],
   ]),
