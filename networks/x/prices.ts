@@ -6,7 +6,7 @@ import { countOf } from '../validation/amounts.ts';
 export type Prices = { readonly post: number; readonly linkPost: number };
 
 /** As of 20 April 2026. Source: https://docs.x.com/x-api/getting-started/pricing */
-export const listPrices: Prices = { post: 0.015, linkPost: 0.2 };
+const listPrices: Prices = { post: 0.015, linkPost: 0.2 };
 
 /** @param problems Takes a sentence for each setting that is no amount of money. */
 export const readPrices = (env: Env, problems: string[]): Prices => ({

@@ -54,12 +54,25 @@ export const xRules = (prices: Prices): Rules => ({
   limits: () => limits,
   validate(content: Content): ValidationResult {
     const result = validateByLimits(content, limits, { text: contentFaults, fileWarnings });
-    const isFit = result.errors.length === 0;
-    return isFit
-      ? { ...result, warnings: [...result.warnings, ...priceWarnings(content.texts, prices)] }
-      : result;
+    if (result.errors.length > 0) {
+      return result;
+    }
+
+    const more = [...duplicateWarnings(content), ...priceWarnings(content.texts, prices)];
+    return { ...result, warnings: [...result.warnings, ...more] };
   },
 });
+
+/** X refuses a text that the account posted shortly before; a link to its files makes it another one. */
+function duplicateWarnings({ texts, media }: Content): string[] {
+  const bare = texts.map((text, index) => ((media[index] ?? []).length > 0 ? '' : text.trim()));
+  return bare.flatMap((text, index) => {
+    const first = bare.indexOf(text);
+    return text !== '' && first < index
+      ? [`X may refuse part ${index + 1} as a duplicate: it says the same as part ${first + 1}.`]
+      : [];
+  });
+}
 
 /** The longer side and the shorter one, in pixels. X's guide says 1280 × 1024, and takes 1080p from some accounts. */
 const largestVideo = [1920, 1200] as const;

@@ -15,7 +15,7 @@ const readSettings = answerReader<Partial<XSettings>>({
 });
 
 /** What is missing or malformed counts as X's own. */
-export const xSettings = (settings: Json): XSettings => ({
+const xSettings = (settings: Json): XSettings => ({
   ...defaults,
   ...readSettings(settings),
 });

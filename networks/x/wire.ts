@@ -35,7 +35,7 @@ type Answer<Data> = { readonly data: Data };
 
 export type CreatedPost = Answer<Pick<Wire<Schemas.CreatePostsResponseData>, 'id'>>;
 
-export type ProcessingInfo = NonNullable<
+type ProcessingInfo = NonNullable<
   Wire<Schemas.GetMediaUploadStatusResponseData>['processing_info']
 > & {
   /** Not in X's document: why it failed. */

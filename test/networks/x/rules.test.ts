@@ -211,6 +211,12 @@ test('a video that is larger than X makes them is taken with a warning', (t) => 
   );
 });
 
+test('a part that says the same as one before it may be refused, unless it has files', (t) => {
+  const texts = ['Same', 'Other', ' Same'];
+  x.warns(t, textOf(...texts), 'X may refuse part 3 as a duplicate: it says the same as part 1.');
+  x.warns(t, contentOf({ texts, later: [[], [image()]] }));
+});
+
 // Prices.
 
 const priced = against(openNetworks({}).rules.x);
