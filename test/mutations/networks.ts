@@ -8,6 +8,38 @@ export const networkMutations: readonly Mutation[] = [
     ['281 characters fit X', 'max: 280', 'max: 281'],
     ['two cashtags are taken', 'maxCashtags = 1', 'maxCashtags = 2'],
   ]),
+  ...mutationsOf('networks/x/adapter.ts', networks, [
+    ['a post of another thread is taken for ours', 'return inPlace && (', 'return ('],
+    [
+      'what X has already is never looked for',
+      "error.code === 'duplicate'",
+      "error.code === 'processing'",
+    ],
+  ]),
+  ...mutationsOf('networks/x/refusal.ts', networks, [
+    ['a thread that X stops lacks a permission', 'if (isReply) {', 'if (false as boolean) {'],
+  ]),
+  ...mutationsOf('networks/x/upload/send-segments.ts', networks, [
+    [
+      'an upload that broke off begins anew',
+      'await upload.place.keep({ ...from, segments });',
+      'void upload.place.keep;',
+    ],
+  ]),
+  ...mutationsOf('networks/x/upload/kept-files.ts', networks, [
+    [
+      'a file is used that X is about to forget',
+      'expiryMarginMs = 5 * 60_000',
+      'expiryMarginMs = 0',
+    ],
+  ]),
+  ...mutationsOf('networks/x/same-text.ts', networks, [
+    [
+      'links of a text are not compared',
+      'link === null || link === sent.links[index]',
+      "link !== '-' || index < 0",
+    ],
+  ]),
   ...mutationsOf('networks/linkedin/rules.ts', networks, [
     ['a video of LinkedIn lasts thirty seconds', '30 * 60_000', '30_000'],
   ]),

@@ -4,7 +4,8 @@ import { NetworkError, type SentPart } from '../../../networks/network.ts';
 import type { Answer } from '../../support/lossy-proxy.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import { family } from '../content.ts';
-import { nextStep, partsOf, publish, sendStep, throughDatabase } from '../publish.ts';
+import { pictureFile } from '../files.ts';
+import { nextStep, partsOf, partsWith, publish, sendStep, throughDatabase } from '../publish.ts';
 import { bench, connected, x } from './bench.ts';
 import { onBrokenLine, order } from './broken-line.ts';
 
@@ -95,16 +96,20 @@ test('a thread that X stops at its second part keeps its first, and says so', as
   );
 });
 
-test('a part is looked for only in its thread, and after the part before it', async (t) => {
-  const { connection, account } = await onBrokenLine(t);
-  await publish(x, connection, partsOf('Another begins', 'and goes on'));
-  const { prepared, sent } = await publish(x, openConnection(t, account), partsOf('One', 'Two'));
-  const other = prepared.map((part) => Object.assign({}, part, { text: 'and goes on' }));
-  t.deepEqual(await x.reconcile(connection, nextStep(x, other, sent.slice(0, 1))), {
-    kind: 'absent',
+test('a part is looked for only in its thread, and one that begins none only where threads begin', async (t) => {
+  const { connection } = await onBrokenLine(t);
+  const equal = async () => partsWith([await pictureFile()], 'Equal');
+  const [begins, continues] = [partsOf('One'), await equal()];
+  const first = await publish(x, connection, begins);
+  const next = await x.prepare(connection, continues, Date.now());
+  const sent = await sendStep(x, connection, { parts: next, sent: first.sent });
+  const alone = await publish(x, connection, await equal());
+
+  t.like(await x.reconcile(connection, { parts: next, sent: first.sent }), {
+    candidates: [sent],
   });
-  t.like(await x.reconcile(connection, nextStep(x, prepared, sent.slice(0, 1))), {
-    candidates: [[sent[1]]],
+  t.like(await x.reconcile(connection, { parts: alone.prepared, sent: [] }), {
+    candidates: [alone.sent],
   });
 });
 
