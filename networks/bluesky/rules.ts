@@ -42,14 +42,12 @@ const limitsOf = (settings: Json): Limits => ({
       max: 4,
       types: ['image/*'],
       maxBytes: 50_000_000,
-      maxAltText: 2000,
     },
     {
       one: 'video',
       max: 1,
       types: ['video/mp4'],
       maxBytes: blueskySettings(settings).maxVideoBytes,
-      maxAltText: 2000,
     },
   ],
 });
