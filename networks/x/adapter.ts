@@ -22,6 +22,8 @@ type Prepared = {
   readonly sinceId: string;
   /** How many files the post has. */
   readonly mediaCount: number;
+  /** A look at an earlier send did not find it. */
+  readonly isDoubted?: boolean;
 };
 
 const readPrepared = answerReader<Prepared>({
@@ -30,6 +32,7 @@ const readPrepared = answerReader<Prepared>({
   properties: {
     sinceId: { type: 'string', pattern: '^[0-9]{1,19}$' },
     mediaCount: { type: 'integer', minimum: 0 },
+    isDoubted: { type: 'boolean' },
   },
 });
 
@@ -80,12 +83,19 @@ export const xNetwork = (rules: Rules): Network => ({
   reconcile,
 });
 
-/** One that is there since this part was prepared may be of an earlier send whose answer was lost: the ledger finds out. */
+/**
+ * The equal post that X has may be of an earlier send, which a look did not find yet: the ledger finds out. Without such
+ * a send it is the owner's own.
+ */
 async function withExisting(
   { code, message, taken }: NetworkError,
   connection: Connection,
   step: Step,
 ): Promise<NetworkError> {
+  if (!readPrepared(onlyPart(step).data)?.isDoubted) {
+    return new NetworkError(code, message, { taken, server: 'answered' });
+  }
+
   const finding = await reconcile(connection, step);
   const existing = finding.kind === 'found' ? finding.candidates.at(-1) : undefined;
   return new NetworkError(code, message, {
@@ -110,7 +120,16 @@ async function reconcile(connection: Connection, step: Step): Promise<Finding> {
     })
     .filter((post) => isSameText(post, part.text))
     .map(({ id }): SentPart[] => [{ remoteId: id, url: postUrl(connection.settings, id) }]);
-  return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
+  if (candidates.length > 0) {
+    return { kind: 'found', candidates };
+  }
+
+  const noted: Prepared = {
+    sinceId: prepared?.sinceId ?? idBefore(0),
+    mediaCount: part.media.length,
+    isDoubted: true,
+  };
+  return { kind: 'absent', data: [noted] };
 }
 
 function onlyPart({ parts }: Step): PreparedPart {

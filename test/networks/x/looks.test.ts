@@ -23,11 +23,27 @@ test('a post that an earlier look missed is named when X refuses it as a duplica
   const parts = partsOf('Once, at https://example.com');
   const prepared = throughDatabase(await x.prepare(connection, parts, Date.now()));
   const step = nextStep(x, prepared, []);
+  const missed = await x.reconcile(connection, step);
+  const noted = missed.kind === 'absent' ? (missed.data ?? []) : [];
   const sent = await sendStep(x, connection, step);
 
-  const error = await t.throwsAsync(sendStep(x, connection, step), { instanceOf: NetworkError });
+  const doubted = prepared.map((part, index) =>
+    Object.assign({}, part, { data: noted[index] ?? part.data }),
+  );
+  const again = sendStep(x, connection, nextStep(x, throughDatabase(doubted), []));
+  const error = await t.throwsAsync(again, { instanceOf: NetworkError });
   t.like(error, { code: 'duplicate', taken: 'no', existing: sent });
   t.is((await posts()).length, 1);
+});
+
+test('a post that the account has from somebody else is a duplicate, and never becomes ours', async (t) => {
+  const { connection } = await onBrokenLine(t);
+  await publish(x, connection, partsOf('By hand'));
+
+  const error = await t.throwsAsync(publish(x, connection, partsOf('By hand')), {
+    instanceOf: NetworkError,
+  });
+  t.like(error, { code: 'duplicate', taken: 'no', existing: undefined });
 });
 
 // Looks.
