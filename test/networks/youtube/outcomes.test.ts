@@ -1,0 +1,299 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Answer, Target } from '../../support/lossy-proxy.ts';
+import { lossyProxy } from '../../support/lossy-proxy.ts';
+import { NetworkError } from '../../../networks/network.ts';
+import { youtube } from '../../../networks/youtube/adapter.ts';
+import { connectYoutube } from '../../../networks/youtube/connect.ts';
+import { nextPacificMidnight } from '../../../networks/youtube/quota-reset.ts';
+import { egressTo, openConnection } from '../connection.ts';
+import { fileOf, pictureFile } from '../files.ts';
+import { nextStep, publish, sendStep, untilReady } from '../publish.ts';
+import { filmParts, openYoutube } from './bench.ts';
+
+const begins: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ };
+const looks: Target = { method: 'GET', path: /\/youtube\/v3\/videos\?/ };
+const comments: Target = { method: 'POST', path: /\/youtube\/v3\/commentThreads\?/ };
+const channels: Target = { method: 'GET', path: /\/youtube\/v3\/channels\?/ };
+const thumbnails: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/thumbnails\/set\?/ };
+
+/** How Google's APIs say no. */
+const google = (status: number, reason: string, message = 'No.'): Answer => ({
+  status,
+  body: JSON.stringify({ error: { code: status, message, errors: [{ message, reason }] } }),
+});
+
+async function throughProxy(t: ExecutionContext) {
+  const server = await openYoutube(t);
+  const proxy = await lossyProxy(t, server.account.baseUrl);
+  const connection = openConnection(t, server.account, { baseUrl: proxy.url });
+  return { ...server, proxy, connection };
+}
+
+// Quotas.
+
+const midnights: readonly [now: string, midnight: string][] = [
+  ['2026-07-01T12:00:00Z', '2026-07-02T07:00:00Z'],
+  ['2026-07-01T06:59:59Z', '2026-07-01T07:00:00Z'],
+  ['2026-07-01T07:00:00Z', '2026-07-02T07:00:00Z'],
+  ['2026-12-31T12:00:00Z', '2027-01-01T08:00:00Z'],
+  // Clocks go forward on 8 March 2026 and back on 1 November: the days have 23 and 25 hours.
+  ['2026-03-08T08:00:00Z', '2026-03-09T07:00:00Z'],
+  ['2026-03-08T07:59:59Z', '2026-03-08T08:00:00Z'],
+  ['2026-11-01T07:00:00Z', '2026-11-02T08:00:00Z'],
+  ['2026-10-31T12:00:00Z', '2026-11-01T07:00:00Z'],
+];
+for (const [now, midnight] of midnights) {
+  test(`quotas that are used up at ${now} begin anew at ${midnight}`, (t) => {
+    t.is(
+      new Date(nextPacificMidnight(Date.parse(now))).toISOString(),
+      midnight.replace('Z', '.000Z'),
+    );
+  });
+}
+
+const perDay =
+  "Quota exceeded for quota metric 'Video Uploads' and limit 'Video Uploads per day' of service 'youtube.googleapis.com' for consumer 'project_number:1'.";
+for (const [status, reason, message] of [
+  [429, 'rateLimitExceeded', perDay],
+  [403, 'quotaExceeded', 'You have exceeded your <a href="/quota">quota</a>.'],
+  [403, 'dailyLimitExceeded', 'Daily Limit Exceeded.'],
+] as const) {
+  test(`a quota of the day (${status} ${reason}) parks the whole network until midnight Pacific`, async (t) => {
+    const { proxy, connection, look } = await throughProxy(t);
+    proxy.plan(begins, { kind: 'refused', answer: google(status, reason, message) });
+    const attempt = publish(youtube, connection, await filmParts(['Hi']));
+    const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+    t.like(error, {
+      code: 'rate_limited',
+      taken: 'no',
+      limit: 'network',
+      retryAtMs: nextPacificMidnight(Date.now()),
+    });
+    t.false(error.message.includes('<'));
+    t.deepEqual(await look.uploads(), []);
+  });
+}
+
+test('a channel that may upload no more for now parks itself alone', async (t) => {
+  const { proxy, connection } = await throughProxy(t);
+  const answer = google(400, 'uploadLimitExceeded', 'The user has exceeded the number of videos.');
+  proxy.plan(begins, { kind: 'refused', answer });
+  const attempt = publish(youtube, connection, await filmParts(['Hi']));
+  const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+  t.like(error, { code: 'rate_limited', taken: 'no', limit: 'channel' });
+  t.true((error.retryAtMs ?? 0) > Date.now() + 30 * 60_000);
+});
+
+// Refusals.
+
+const refusals: readonly [status: number, reason: string, code: string][] = [
+  [401, 'authError', 'access_lost'],
+  [401, 'youtubeSignupRequired', 'permission_missing'],
+  [403, 'insufficientPermissions', 'permission_missing'],
+  [403, 'forbidden', 'permission_missing'],
+  [403, 'authenticatedUserAccountSuspended', 'permission_missing'],
+  [403, 'accessNotConfigured', 'internal'],
+  [403, 'forbiddenPrivacySetting', 'content_refused'],
+  [400, 'invalidTags', 'content_refused'],
+  [400, 'invalidCategoryId', 'content_refused'],
+  [400, 'mediaBodyRequired', 'media_refused'],
+  [503, 'backendError', 'network_unavailable'],
+];
+for (const [status, reason, code] of refusals) {
+  test(`a video that is refused as ${reason} (${status}) is ${code}, in YouTube’s words`, async (t) => {
+    const { proxy, connection, look } = await throughProxy(t);
+    const answer = google(status, reason, 'Because of demo.');
+    proxy.plan(begins, { kind: 'refused', answer });
+    const attempt = publish(youtube, connection, await filmParts(['Hi']));
+    const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+    t.like(error, { code, taken: 'no' });
+    t.regex(error.message, /^YouTube .+\(HTTP \d{3}\): "Because of …\."$/v);
+    t.deepEqual(await look.uploads(), []);
+  });
+}
+
+for (const status of [401, 403]) {
+  test(`a ${status} that is not Google’s loses no access`, async (t) => {
+    const { proxy, connection } = await throughProxy(t);
+    proxy.plan(begins, { kind: 'refused', answer: { status, body: '<html>Firewall</html>' } });
+    const attempt = publish(youtube, connection, await filmParts(['Hi']));
+    t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
+  });
+}
+
+test('a comment that is refused leaves the video, and says why', async (t) => {
+  const { proxy, connection, look } = await throughProxy(t);
+  proxy.plan(comments, {
+    kind: 'refused',
+    answer: google(403, 'commentsDisabled', 'The video has disabled comments.'),
+  });
+  const attempt = publish(youtube, connection, await filmParts(['Hi', 'First']));
+  const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+  t.like(error, { code: 'content_refused', taken: 'no' });
+  t.regex(error.message, /no comments under this video.*disabled comments/v);
+  t.is((await look.uploads()).length, 1);
+});
+
+test('a comment whose answer is lost is found, among comments that say otherwise', async (t) => {
+  const { proxy, connection, look } = await throughProxy(t);
+  const parts = await filmParts(['Hi', 'Mine\nin two lines']);
+  const prepared = await youtube.prepare(connection, parts, Date.now());
+  const sent = await sendStep(youtube, connection, nextStep(youtube, prepared, []));
+  const step = nextStep(youtube, prepared, sent);
+  t.deepEqual(await youtube.reconcile(connection, step), { kind: 'absent' });
+
+  proxy.plan(comments, { kind: 'lost' });
+  await t.throwsAsync(sendStep(youtube, connection, step));
+  const [comment] = await look.comments(sent[0]?.remoteId ?? '');
+  t.like(await youtube.reconcile(connection, step), {
+    kind: 'found',
+    candidates: { length: 1, 0: { 0: { remoteId: comment?.id ?? '-' } } },
+  });
+});
+
+// Processing.
+
+test('a video is processed for a while, and then ready', async (t) => {
+  const { connection } = await throughProxy(t);
+  const parts = await filmParts(['#sandbox-slow']);
+  const prepared = await youtube.prepare(connection, parts, Date.now());
+  const [sent] = await sendStep(youtube, connection, nextStep(youtube, prepared, []));
+  const [part] = prepared;
+  if (!part || !sent) {
+    throw new Error('There is no part.');
+  }
+
+  const first = await youtube.readiness?.(connection, part, sent);
+  t.is(first?.kind, 'processing');
+  t.true(first?.kind === 'processing' && first.checkAfterMs >= 5000);
+  t.is(await untilReady(youtube, connection, part, sent), undefined);
+});
+
+const givenUp: readonly [what: string, text: string, reason: RegExp][] = [
+  ['could not be used', '#sandbox-broken', /could not use the video: it has a codec/v],
+  ['is a duplicate', '#sandbox-duplicate', /rejected the video: the channel has the same video/v],
+];
+for (const [what, text, reason] of givenUp) {
+  test(`a video that ${what} is refused with the reason in words`, async (t) => {
+    const { connection } = await throughProxy(t);
+    const attempt = publish(youtube, connection, await filmParts([text]));
+    const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+    t.is(error.code, 'media_refused');
+    t.regex(error.message, reason);
+  });
+}
+
+test('a file that is no video is refused once YouTube has looked at it', async (t) => {
+  const { connection } = await throughProxy(t);
+  const file = fileOf(Buffer.from('No film at all.'), { type: 'video/mp4' });
+  const attempt = publish(youtube, connection, await filmParts(['Hi'], { file }));
+  t.regex((await t.throwsAsync(attempt)).message, /in no format that YouTube knows\.$/v);
+});
+
+test('a video that YouTube locks as private is published, and its warning says so', async (t) => {
+  const { account } = await openYoutube(t);
+  const connection = openConnection(t, account);
+  const warningOf = async (privacy: string) => {
+    const parts = await filmParts(['#sandbox-locked'], { options: { privacy } });
+    const { prepared, sent } = await publish(youtube, connection, parts);
+    const [part, post] = [prepared[0], sent[0]];
+    return part && post ? untilReady(youtube, connection, part, post) : null;
+  };
+  t.regex(
+    (await warningOf('public')) ?? '',
+    /made this video private, although it was to be public/v,
+  );
+  t.regex((await warningOf('unlisted')) ?? '', /to be unlisted.*not audited/v);
+  t.is(await warningOf('private'), undefined);
+});
+
+test('a look at the video that fails is made again', async (t) => {
+  const { proxy, connection } = await throughProxy(t);
+  const looked = async (answer: Answer) => {
+    proxy.plan(looks, { kind: 'overruled', answer });
+    return t.throwsAsync(publish(youtube, connection, await filmParts(['Hi'])), {
+      instanceOf: NetworkError,
+    });
+  };
+  t.is((await looked({ status: 200, body: '{"items": []}' })).code, 'network_unavailable');
+  t.is((await looked({ status: 200, body: '[]' })).code, 'network_unavailable');
+  t.is((await looked(google(403, 'quotaExceeded'))).code, 'rate_limited');
+});
+
+// Thumbnails.
+
+test('a thumbnail that YouTube does not take is told, and the video is published without', async (t) => {
+  const { proxy, connection } = await throughProxy(t);
+  const warningOf = async (thumbnail: Awaited<ReturnType<typeof pictureFile>>) => {
+    const parts = (await filmParts(['Hi'])).map((part) =>
+      Object.assign(part, { optionFiles: { thumbnail } }),
+    );
+    const prepared = await youtube.prepare(connection, parts, Date.now());
+    const [sent] = await sendStep(youtube, connection, nextStep(youtube, prepared, []));
+    const [part] = prepared;
+    return part && sent ? untilReady(youtube, connection, part, sent) : null;
+  };
+  const picture = await pictureFile();
+  t.is(await warningOf(picture), undefined);
+  const gif = { ...picture, type: 'image/gif' };
+  t.regex((await warningOf(gif)) ?? '', /no thumbnail of its own.*image\/gif\.$/v);
+  for (const answer of [
+    google(400, 'invalidImage', 'It is invalid.'),
+    google(403, 'forbidden', 'It is invalid.'),
+    google(429, 'uploadRateLimitExceeded', 'It is invalid.'),
+  ]) {
+    proxy.plan(thumbnails, { kind: 'refused', answer });
+    t.regex((await warningOf(picture)) ?? '', /no thumbnail of its own.*"It is invalid\."$/v);
+  }
+  proxy.plan(thumbnails, { kind: 'refused', answer: google(503, 'backendError') });
+  t.like(await t.throwsAsync(warningOf(picture)), { code: 'network_unavailable' });
+});
+
+// Connecting.
+
+test('a token is connected with its channel, its handle and its uploads', async (t) => {
+  const { account } = await openYoutube(t);
+  t.like(account, {
+    remoteId: 'UCsandboxDemoChannel0000',
+    handle: '@demo',
+    credentials: { accessToken: 'demo' },
+    settings: { uploadsPlaylist: 'UUsandboxDemoChannel0000', webUrl: account.baseUrl },
+  });
+});
+
+test('a token that opens no channel is not connected', async (t) => {
+  const { account, proxy } = await throughProxy(t);
+  const http = egressTo(t, proxy.url);
+  const connect = (accessToken: string) =>
+    t.throwsAsync(connectYoutube(http, { baseUrl: proxy.url, accessToken }), {
+      instanceOf: NetworkError,
+    });
+  t.is((await connect('wrong')).code, 'access_lost');
+  t.is((await connect('with space')).code, 'access_lost');
+  proxy.plan(channels, { kind: 'overruled', answer: { status: 200, body: '{}' } });
+  t.is((await connect('demo')).code, 'permission_missing');
+  proxy.plan(channels, { kind: 'overruled', answer: google(403, 'insufficientPermissions') });
+  t.is((await connect('demo')).code, 'permission_missing');
+  t.is(account.session, null);
+});
+
+test('what was sent is found when YouTube falls silent, in whichever way', async (t) => {
+  let nowMs = Date.now();
+  const { account, look } = await openYoutube(t, { now: () => nowMs });
+  for (const text of ['#sandbox-lost', '#sandbox-error', '#sandbox-late', '#sandbox-unconfirmed']) {
+    const connection = openConnection(t, account);
+    const prepared = await youtube.prepare(connection, await filmParts([text]), nowMs);
+    const step = nextStep(youtube, prepared, []);
+    t.like(await t.throwsAsync(sendStep(youtube, connection, step)), { taken: 'unknown' }, text);
+    if (text === '#sandbox-late') {
+      t.deepEqual(await youtube.reconcile(connection, step), { kind: 'absent' });
+    }
+    if (text === '#sandbox-unconfirmed') {
+      t.like(await t.throwsAsync(youtube.reconcile(connection, step)), { taken: 'unknown' });
+    }
+    nowMs += 61_000;
+    const finding = await youtube.reconcile(connection, step);
+    const newest = (await look.uploads()).at(-1)?.id ?? '-';
+    t.like(finding, { kind: 'found', candidates: { 0: { 0: { remoteId: newest } } } }, text);
+  }
+});
