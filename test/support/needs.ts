@@ -8,6 +8,7 @@ export type Part =
   | 'pds'
   | 'test-server'
   | 'versitygw'
+  | 'gcs-emulator'
   | 'pgbouncer'
   | 'openssl'
   | 'python';

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import type { Stage } from '../../../scripts/parts/part.ts';
 import { findTestServer } from './temporal-test-server.ts';
 import type { Part } from '../needs.ts';
+import { startGcsEmulator } from './gcs-emulator.ts';
 import { startGoToSocial } from './gotosocial.ts';
 import { startPds } from './pds.ts';
 import { findPgbouncer } from './pgbouncer-program.ts';
@@ -26,6 +27,7 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
     gotosocial: startGoToSocial,
     pds: startPds,
     versitygw: () => startVersitygw(folder, stage),
+    'gcs-emulator': () => startGcsEmulator(folder, stage),
     pgbouncer: () => pgbouncer(stage),
     openssl: () => onPath('openssl', 'version'),
     python: () => onPath('python3', '--version'),
