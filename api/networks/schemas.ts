@@ -9,7 +9,6 @@ import {
   text,
   type Value,
 } from '../../domain/json-schema.ts';
-import type { QueryOf } from '../http/route.ts';
 
 const bytes = { ...nullable(count), description: 'In bytes; null: no limit is known.' };
 const milliseconds = {
@@ -84,4 +83,3 @@ export const networksQuery = {
     schema: { ...text, maxLength: 100 },
   },
 } as const;
-export type NetworksQuery = QueryOf<typeof networksQuery>;

@@ -14,7 +14,7 @@ import type { NamedIds } from './post-media.ts';
 import type { EditPostBody } from './schemas.ts';
 
 /** Of a channel's options, in characters of JSON. */
-export const longestOptions = 50_000;
+const longestOptions = 50_000;
 
 type Named = Pick<ChosenChannel, 'id' | 'platform' | 'handle'>;
 

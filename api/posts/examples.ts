@@ -3,6 +3,7 @@ import { blueskyChannel, mastodonChannel } from '../channels/examples.ts';
 import type { Examples } from '../http/route.ts';
 
 const text = 'The new album is out today.';
+const file = '0192f0c1-2b4d-7e6f-8a90-1c3d5e7f9b0a';
 
 const waiting = {
   status: 'scheduled',
@@ -140,6 +141,22 @@ export const newPosts: Examples = {
       channel_ids: [mastodonChannel.id],
       schedule_in_minutes: 30,
       idempotency_key: 'tour-thread-1',
+    },
+  },
+  threadWithFiles: {
+    summary: 'A thread with a picture on its second part, unlisted on one channel',
+    value: {
+      thread: [
+        'Two things from the harbour.',
+        {
+          text: 'First: the boats.',
+          media_ids: [file],
+          alt_texts: { [file]: 'Fishing boats in a harbour, at dusk.' },
+        },
+      ],
+      channel_ids: [mastodonChannel.id],
+      channel_options: { [mastodonChannel.id]: { visibility: 'unlisted' } },
+      schedule_in_minutes: 30,
     },
   },
   perChannel: {

@@ -4,6 +4,7 @@ import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { textsForChannel, withComment } from '../../domain/texts.ts';
 import type { Options, RulesByPlatform } from '../../networks/content-rules.ts';
+import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { EditedChannels } from './edit-channels.ts';
 import type { EditedMedia } from './edit-media.ts';
 import type { PostContent } from './post-content.ts';
@@ -23,6 +24,7 @@ export async function validateEdit(
   isScheduled: boolean,
 ): Promise<ChannelValidation[]> {
   const edited = { rules, kept, content, changedParts: media.changedParts };
+  await assertLiveFiles(em, edited, [...open, ...sending]);
   const validated = validateContent(rules, open, content, media.files);
   const validations = await addChangedParts(em, edited, validated);
   if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
@@ -49,13 +51,13 @@ type Edited = {
 } & Pick<EditedMedia, 'changedParts'>;
 
 /**
- * Adds an error where part of a thread is live already, and the edited post says something else there, or shows other
- * files. That part cannot be unsaid, and is not sent again, so what is new about it would never go out. The same holds for a part
+ * Adds an error where part of a thread is live already, and the edited post says something else there. That
+ * part cannot be unsaid, and is not sent again, so the new text for it would never go out. The same holds for a part
  * that is being sent: when it lands, the rest of another thread would go below it.
  */
 async function addChangedParts(
   em: Em,
-  { rules, kept, content, changedParts }: Edited,
+  { rules, kept, content }: Edited,
   validations: readonly ChannelValidation[],
 ): Promise<ChannelValidation[]> {
   const rows = validations.flatMap(({ channel }) => kept.get(channel.id) ?? []);
@@ -71,19 +73,41 @@ async function addChangedParts(
       .filter((part) => part.channel_id === id)
       // A single post is a whole: where it lands nothing is missing, and where it does not the new text goes out.
       .filter(({ is_open: isOpen, parts }) => !isOpen || texts.length > 1 || parts > 1)
-      .flatMap((part) => {
-        const isOtherText = part.text !== texts[part.part];
-        const isOtherFiles = hasOtherFiles(part.part, own.length, changedParts);
-        return [isOtherText && isFixed(part, 'text'), isOtherFiles && isFixed(part, 'files')];
-      })
-      .filter((fault) => fault !== false);
+      .filter((part) => part.text !== texts[part.part])
+      .map((part) => isFixed(part, 'text'));
     return { ...validation, errors: [...validation.errors, ...faults] };
   });
 }
 
-/** @param posts How many posts the channel gets: a single one has the files of all parts, a comment has none. */
-const hasOtherFiles = (part: number, posts: number, changed: ReadonlySet<number>): boolean =>
-  posts > 1 ? changed.has(part) : part === 0 && changed.size > 0;
+/**
+ * Refuses other files for a part that is live, or may be, also for a draft: the ledger has the texts that went out, and
+ * not the files, so that no later edit could tell.
+ *
+ * @throws AppError `invalid_content`
+ */
+async function assertLiveFiles(
+  em: Em,
+  { rules, kept, changedParts }: Edited,
+  channels: readonly ChosenChannel[],
+): Promise<void> {
+  const rows = changedParts.size > 0 ? channels.flatMap(({ id }) => kept.get(id) ?? []) : [];
+  const ids = rows.map(({ id }) => id);
+  const live = await outParts(em, rows[0]?.workspaceId ?? '', ids);
+  const faults = channels.flatMap((channel) => {
+    const threads = rules[channel.platform]?.threads ?? true;
+    // Without threads the post has the files of all parts, and a comment below it none.
+    const isChanged = (part: number): boolean => (threads ? changedParts.has(part) : part === 0);
+    return live
+      .filter((part) => part.channel_id === channel.id && isChanged(part.part))
+      .filter(({ is_open: isOpen, parts }) => !isOpen || parts > 1)
+      .map((part) => `${nameOfChannel(channel)}: ${isFixed(part, 'files')}`);
+  });
+  if (faults.length > 0) {
+    throw new AppError('invalid_content', faults.join(' '), {
+      details: faults.map((message) => ({ path: '', message })),
+    });
+  }
+}
 
 function isFixed({ part, url, is_open: isOpen }: OutPart, what: 'text' | 'files'): string {
   const where = isOpen ? 'is being sent' : `is live (${url})`;

@@ -2,6 +2,7 @@ import test from 'ava';
 import type { EditPostBody } from '../../api/posts/schemas.ts';
 import type { ClockedChannel } from '../support/claimed-posts.ts';
 import { down, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { storeFile } from '../support/seed-media.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
@@ -63,6 +64,45 @@ test('a thread of which a part is live keeps that part: another text for it is n
   const [again] = (await steps.claimOrThrow(post)).targets;
   t.like(await steps.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
   t.deepEqual(liveTexts(network), ['One', 'Other']);
+});
+
+test('a part that is live keeps its files, and the later ones may have others', async (t) => {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const newFile = (name: string) =>
+    storeFile(steps.deps, steps.workspaceId, {
+      name,
+      type: 'image/png',
+      bytes: Buffer.from(name),
+      width: 10,
+      height: 10,
+    });
+  const [a, b, c] = [await newFile('a.png'), await newFile('b.png'), await newFile('c.png')];
+  const second = (...ids: string[]) => ({ text: 'Two', media_ids: ids });
+  const post = await steps.create({
+    thread: ['One', second(b)],
+    media_ids: [a],
+    channel_ids: [steps.channels['a'] ?? ''],
+    schedule_in_minutes: 0,
+  });
+  const [target] = (await steps.claimOrThrow(post)).targets;
+  network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
+  await steps.attempt(post, target?.postChannelId ?? '');
+  await steps.cancel(post);
+  const error = await t.throwsAsync(steps.edit(post, { media_ids: [c] }));
+  t.like(error, { code: 'invalid_content' });
+  t.regex(
+    error?.message ?? '',
+    /Part 1 of the thread is live .*so its files must stay as they are\./v,
+  );
+
+  await steps.edit(post, { thread: ['One', second(c, b)], schedule_in_minutes: 0 });
+  const [again] = (await steps.claimOrThrow(post)).targets;
+  t.like(await steps.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
+  t.deepEqual(
+    network.sentFiles.map((files) => files.map((file) => file.slice(0, 5))),
+    [['a.png'], ['b.png'], ['c.png', 'b.png']],
+  );
 });
 
 test('while a part of a thread is being sent, the thread cannot become another one below it', async (t) => {

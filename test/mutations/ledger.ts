@@ -93,8 +93,8 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/publish-channel/load-job.ts', activities, [
     [
       'a post goes out with a file that was deleted',
-      'row.deleted_at === null ? await openStored(deps, row) : null',
-      'await openStored(deps, row)',
+      'row.deleted_at === null ? await openStored(deps, row, fromByte) : null',
+      'await openStored(deps, row, fromByte)',
     ],
     ['files go out in the wrong order', 'order by pm.position', 'order by pm.position desc'],
   ]),

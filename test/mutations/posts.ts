@@ -134,11 +134,11 @@ export const postMutations: readonly Mutation[] = [
       'request.thread ?? stored.thread',
     ],
   ]),
-  ...mutationsOf('api/posts/post-media.ts', posts, [
+  ...mutationsOf('api/posts/edit-media.ts', posts, [
     [
       'an edit that does not speak of files takes those that came by URL',
-      'row.from_url ? urls : ids) === undefined',
-      'row.from_url ? ids : urls) === undefined',
+      '(fromUrl ? urls : first.ids) === undefined',
+      '(fromUrl ? first.ids : urls) === undefined',
     ],
   ]),
   ...mutationsOf('api/posts/retry-post.ts', posts, [
@@ -221,7 +221,7 @@ export const postMutations: readonly Mutation[] = [
     ],
     ['posts that are being made are not counted', '(await lockShares(em, workspaceId)) ?? 0', '0'],
   ]),
-  ...mutationsOf('api/quotas/media-quota.ts', quotas, [
+  ...mutationsOf('db/quota-use.ts', quotas, [
     ['uploads at once pass the quota together', ' for no key update', ''],
   ]),
   ...mutationsOf('api/quotas/media-quota.ts', quotas, [
@@ -242,7 +242,11 @@ export const postMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('api/posts/post-content.ts', posts, [
-    ['a text of spaces is taken', "text.trim() === ''", "text === ''"],
+    [
+      'a text of spaces is taken',
+      "const blank = texts.filter(([, text]) => text.trim() === '')",
+      "const blank = texts.filter(([, text]) => text === '')",
+    ],
   ]),
   ...mutationsOf('api/posts/validate-content.ts', posts, [
     [
