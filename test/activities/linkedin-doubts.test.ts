@@ -36,8 +36,14 @@ async function selfServed(t: ExecutionContext) {
   const { orm, sealer } = steps.deps;
   const { workspaceId } = steps;
   const { id } = await connectChannel(orm.em.fork(), sealer, workspaceId, 'linkedin', account);
-  const make = async (body: string) => {
-    const post = await steps.create({ body, channel_ids: [id], schedule_in_minutes: 0 });
+  const make = async (body: string, options: Record<string, string> = {}) => {
+    const channel_options = { [id]: options };
+    const post = await steps.create({
+      body,
+      channel_ids: [id],
+      channel_options,
+      schedule_in_minutes: 0,
+    });
     const [target] = (await steps.claimOrThrow(post)).targets;
     return { post, target: target?.postChannelId ?? '' };
   };
@@ -70,4 +76,16 @@ test('an equal post of last week is a duplicate, and the second one is not told 
   const [channel] = (await steps.show(second.post)).channels;
   t.like(channel, { error_code: 'duplicate', url: null });
   t.is((await listed(account)).length, 1);
+});
+
+test('where a first comment may not be written, the post is live and the channel says so with its address', async (t) => {
+  const { steps, account, make } = await selfServed(t);
+  const { post, target } = await make('The post', { first_comment: 'More below' });
+  t.like(await steps.attempt(post, target), { kind: 'done', status: 'failed' });
+
+  const [live] = await listed(account);
+  const [channel] = (await steps.show(post)).channels;
+  t.like(channel, { error_code: 'permission_missing' });
+  t.regex(channel?.error ?? '', /^Part 2 of 2 did not go out: .*Community Management API/);
+  t.true(channel?.error?.includes(live?.id ?? 'nothing'));
 });
