@@ -157,3 +157,19 @@ test('the chaos suite finds a channel that a cancel in mid-send left unconfirmed
   });
   t.deepEqual(findings(cancelled), ['unconfirmed although the network could tell']);
 });
+
+test('a channel that sees no posts of its own may stay unconfirmed after a cancel, and only then', (t) => {
+  const cancels = [{ ackAtMs: dueMs + 200, stillSending: 1, untilMs: Infinity }];
+  const blind = (history: Changes['history'] = {}): Evidence => {
+    const unconfirmed = {
+      status: 'unconfirmed',
+      error_code: 'unconfirmed',
+      error: 'Look.',
+    } as const;
+    const evidence = evidenceOf({ history, channel: { ...unconfirmed, url: null } });
+    const channels = evidence.plan.channels.map((channel) => ({ ...channel, isBlind: true }));
+    return { ...evidence, plan: { ...evidence.plan, channels } };
+  };
+  t.deepEqual(findings(blind({ cancels })), []);
+  t.deepEqual(findings(blind()), ['unconfirmed although the network could tell']);
+});

@@ -1,0 +1,48 @@
+import test from 'ava';
+import { makePlan } from './plan/make-plan.ts';
+import { platforms } from './plan/platforms.ts';
+import type { ChaosPlan } from './plan/post-plan.ts';
+import { recoverySeconds } from './plan/recovery.ts';
+
+const seeds = Array.from({ length: 20 }, (_, index) => index * 7919 + 1);
+const planFor = (posts: number, seed: number): ChaosPlan =>
+  makePlan({ posts, seed, server: 'dev', minutes: undefined, keep: false });
+
+test('every network has accounts that keep their access, that lose it, and on servers that hang', (t) => {
+  for (const { channels } of [planFor(200, 3), ...seeds.map((seed) => planFor(60, seed))]) {
+    for (const platform of platforms) {
+      const own = channels.filter((channel) => channel.platform === platform);
+      t.true(own.some(({ revokedAtMs, isFrail }) => revokedAtMs === null && !isFrail));
+      t.true(own.some(({ revokedAtMs }) => revokedAtMs !== null));
+      t.true(own.some(({ isFrail }) => isFrail));
+    }
+    t.is(channels.filter(({ isBlind }) => isBlind).length, 1);
+  }
+});
+
+test('a short run has faults on every network, and a long one every fault on each that can meet it', (t) => {
+  for (const { posts } of seeds.map((seed) => planFor(60, seed))) {
+    const met = new Set(posts.flatMap(({ faults }) => faults.map(({ platform }) => platform)));
+    t.deepEqual([...met].toSorted(), platforms.toSorted());
+  }
+
+  const met = Map.groupBy(
+    planFor(500, 3).posts.flatMap(({ faults }) => faults),
+    ({ fault }) => fault,
+  );
+  for (const [fault, all] of met) {
+    const fewer = { 'processing slow': 3, '429 after a cancel': 2 }[fault as string];
+    t.is(new Set(all.map(({ platform }) => platform)).size, fewer ?? platforms.length, fault);
+  }
+});
+
+test('in a short run no post waits for longer than the run is to last', (t) => {
+  for (const { posts, serverOutages } of seeds.map((seed) => planFor(60, seed))) {
+    const faults = posts.flatMap((post) => post.faults).filter(({ mayMiss }) => !mayMiss);
+    t.deepEqual(
+      faults.filter(({ fault, platform }) => recoverySeconds(fault, platform) > 170),
+      [],
+    );
+    t.false(serverOutages.some(({ platform }) => platform === 'youtube'));
+  }
+});
