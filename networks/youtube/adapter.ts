@@ -111,7 +111,9 @@ export const youtube: Network = {
 
     const access = accessWith(connection, connection.credentials, 'reconcile');
     const { privacy } = choiceOf(part.options);
-    return readinessOf(access, sent, { privacy, thumbnail: part.optionFiles?.['thumbnail'] });
+    const chosen = part.options['thumbnail'] === undefined ? undefined : 'missing';
+    const thumbnail = part.optionFiles?.['thumbnail'] ?? chosen;
+    return readinessOf(access, sent, { privacy, thumbnail });
   },
 };
 

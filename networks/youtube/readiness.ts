@@ -8,7 +8,7 @@ import { videosWith, type Video } from './videos.ts';
 const wait = { shortestMs: 5000, usualMs: 15_000, longestMs: 120_000 };
 
 /** What its owner asked for that only shows once the video is there. */
-type Asked = { readonly privacy: Privacy; readonly thumbnail: PartMedia | undefined };
+type Asked = { readonly privacy: Privacy; readonly thumbnail: PartMedia | 'missing' | undefined };
 
 /**
  * Whether a video can be watched, with its thumbnail. Costs 1 unit of the quota.
@@ -44,10 +44,14 @@ export async function readinessOf(
 
   const warnings = [
     lockWarning(privacy, privacyStatus),
-    thumbnail ? await setThumbnail(access, remoteId, thumbnail) : null,
+    thumbnail === 'missing' ? missingWarning : null,
+    typeof thumbnail === 'object' ? await setThumbnail(access, remoteId, thumbnail) : null,
   ].filter((warning) => warning !== null);
   return { kind: 'ready', ...(warnings.length > 0 && { warning: warnings.join(' ') }) };
 }
+
+const missingWarning =
+  'The video has no thumbnail of its own: the picture is not in the media library.';
 
 /** Why there is no video, as a clause; null while there may be one. */
 function reasonOf({ status = {}, processingDetails = {} }: Video): string | null {

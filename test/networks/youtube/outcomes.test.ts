@@ -31,26 +31,6 @@ async function throughProxy(t: ExecutionContext) {
 
 // Quotas.
 
-const midnights: readonly [now: string, midnight: string][] = [
-  ['2026-07-01T12:00:00Z', '2026-07-02T07:00:00Z'],
-  ['2026-07-01T06:59:59Z', '2026-07-01T07:00:00Z'],
-  ['2026-07-01T07:00:00Z', '2026-07-02T07:00:00Z'],
-  ['2026-12-31T12:00:00Z', '2027-01-01T08:00:00Z'],
-  // Clocks go forward on 8 March 2026 and back on 1 November: the days have 23 and 25 hours.
-  ['2026-03-08T08:00:00Z', '2026-03-09T07:00:00Z'],
-  ['2026-03-08T07:59:59Z', '2026-03-08T08:00:00Z'],
-  ['2026-11-01T07:00:00Z', '2026-11-02T08:00:00Z'],
-  ['2026-10-31T12:00:00Z', '2026-11-01T07:00:00Z'],
-];
-for (const [now, midnight] of midnights) {
-  test(`quotas that are used up at ${now} begin anew at ${midnight}`, (t) => {
-    t.is(
-      new Date(nextPacificMidnight(Date.parse(now))).toISOString(),
-      midnight.replace('Z', '.000Z'),
-    );
-  });
-}
-
 const perDay =
   "Quota exceeded for quota metric 'Video Uploads' and limit 'Video Uploads per day' of service 'youtube.googleapis.com' for consumer 'project_number:1'.";
 for (const [status, reason, message] of [
@@ -247,6 +227,15 @@ test('a thumbnail that YouTube does not take is told, and the video is published
   }
   proxy.plan(thumbnails, { kind: 'refused', answer: google(503, 'backendError') });
   t.like(await t.throwsAsync(warningOf(picture)), { code: 'network_unavailable' });
+});
+
+test('a thumbnail that is not in the library is told', async (t) => {
+  const { connection } = await throughProxy(t);
+  const parts = await filmParts(['Hi'], { options: { thumbnail: crypto.randomUUID() } });
+  const { prepared, sent } = await publish(youtube, connection, parts);
+  const [part, post] = [prepared[0], sent[0]];
+  const warning = part && post && (await untilReady(youtube, connection, part, post));
+  t.regex(warning ?? '', /no thumbnail of its own: the picture is not in the media library/v);
 });
 
 // Connecting.
