@@ -4,7 +4,7 @@ import type { Options, OptionsSchema } from '../content-rules.ts';
 export const maxCommentLength = 1250;
 
 const visibilities = ['PUBLIC', 'CONNECTIONS'] as const;
-export type Visibility = (typeof visibilities)[number];
+type Visibility = (typeof visibilities)[number];
 
 /**
  * Sources: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api,

@@ -16,7 +16,7 @@ import {
   unprocessable,
 } from './refusals.ts';
 
-export const maxCharacters = 3000;
+const maxCharacters = 3000;
 const maxAltText = 4086;
 
 type Image = { readonly id: string; readonly altText?: string };

@@ -8,7 +8,7 @@ export const rangeBytes = 4 * 1024 * 1024;
 /** How many files are kept at one time. The oldest are forgotten. */
 const maxUploads = 200;
 
-export type Status = 'WAITING_UPLOAD' | 'PROCESSING' | 'PROCESSING_FAILED' | 'AVAILABLE';
+type Status = 'WAITING_UPLOAD' | 'PROCESSING' | 'PROCESSING_FAILED' | 'AVAILABLE';
 
 /** A file that was announced, and may be there. */
 export type Upload = {
