@@ -7,7 +7,7 @@ import type { ChaosPlan, Outage } from './plan/post-plan.ts';
 import { backUp, restore, type Restorable } from './restore.ts';
 
 export type Stagehand = Restorable & {
-  readonly plan: ChaosPlan;
+  readonly plan: Pick<ChaosPlan, 'outages' | 'serverOutages' | 'traps' | 'channels'>;
   readonly startMs: number;
   readonly folder: string;
   readonly temporal: TemporalServer;

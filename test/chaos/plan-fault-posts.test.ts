@@ -1,6 +1,7 @@
 import test from 'ava';
 import { singlePostFaults } from './plan/faults.ts';
 import { makePlan } from './plan/make-plan.ts';
+import { inPhases } from './plan/phases.ts';
 import type { ChaosPlan } from './plan/post-plan.ts';
 
 const seeds = Array.from({ length: 20 }, (_, index) => index * 7919 + 1);
@@ -87,4 +88,25 @@ test('in a short run no planned fault waits for a post that is due before the da
       [],
     );
   }
+});
+
+test('the restores at the end of a long run, and the posts made for them, wait for all else', (t) => {
+  const plan = planFor(200, 3);
+  const { first, last } = inPhases(plan);
+  const markersOf = (posts: typeof plan.posts) => posts.map(({ marker }) => marker);
+  t.deepEqual(
+    [...markersOf(first.posts), ...markersOf(last.posts)].toSorted(),
+    markersOf(plan.posts).toSorted(),
+  );
+  t.is(first.outages.length + last.outages.length, plan.outages.length);
+  t.true(last.outages.every(({ backupAtMs }) => backupAtMs !== null));
+  t.is(last.outages.length, 6);
+  t.true(last.posts.length > 0);
+  t.deepEqual(
+    last.posts.flatMap(({ faults }) => faults),
+    [],
+  );
+  const made = Math.min(...last.posts.map(({ createMs }) => createMs));
+  t.true(first.posts.every(({ createMs }) => createMs < made));
+  t.deepEqual(inPhases(planFor(60, 3)).last.posts, []);
 });

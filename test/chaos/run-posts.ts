@@ -5,11 +5,12 @@ import { eventsDue, eventsByPost } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
 import { simulateUser, untilEnded } from './simulate-user.ts';
 import { lostChannels, type PostHistory } from './post-history.ts';
-import { runOutages } from './outages.ts';
+import { runOutages, type Stagehand } from './outages.ts';
 import { readNetworks } from './networks/read-networks.ts';
 import { showPost } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
 import { aimAt, setTrap } from './parts/traps.ts';
+import { inPhases } from './plan/phases.ts';
 import { untilAllCameAbout, type Seen } from './plan/plan-anew.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { settleForgotten } from './restore.ts';
@@ -21,6 +22,16 @@ const patience = { short: 8 * 60_000, long: 20 * 60_000, events: 5 * 60_000 };
 
 /** A short run has the sweep come by this often, where the product has it come each minute. In milliseconds. */
 const sweepEveryMs = 15_000;
+
+/** In milliseconds: so long before it the last phase is begun. */
+const leadMs = 3000;
+
+/** The stage on which the first of these posts is made now, or later where that is its time. */
+function shifted(stage: Stage, posts: readonly PostPlan[]): Stage {
+  const firstMs = stage.startMs + Math.min(...posts.map(({ createMs }) => createMs));
+  const byMs = Math.max(0, Date.now() + leadMs - firstMs);
+  return { ...stage, startMs: stage.startMs + byMs, deadlineMs: stage.deadlineMs + byMs };
+}
 
 type RunPlan = {
   readonly plan: ChaosPlan;
@@ -41,7 +52,8 @@ export async function runPosts(
   const ends = { terminate: (id: string) => terminate(world, id) };
   const watch = watchWorkers({ folder, journal, cues: world.cues, ...ends });
   const sweeping = plan.isLong ? undefined : setInterval(() => sweep(world), sweepEveryMs);
-  const outages = runOutages({ ...world, plan, startMs, folder, journal, histories });
+  const runOutagesOf = (phase: Stagehand['plan'], from: number) =>
+    runOutages({ ...world, plan: phase, startMs: from, folder, journal, histories });
   const finished: PostHistory[] = [];
   const attempt = async (marker: string, run: () => Promise<unknown>): Promise<void> => {
     try {
@@ -55,7 +67,8 @@ export async function runPosts(
     finished.push(await simulateUser(during, post));
   const simulateUsers = (during: Stage, posts: readonly PostPlan[]) =>
     Promise.all(posts.map((post) => attempt(post.marker, () => simulateOne(during, post))));
-  await Promise.all([simulateUsers(stage, plan.posts), outages]);
+  const { first, last } = inPhases(plan);
+  await Promise.all([simulateUsers(stage, first.posts), runOutagesOf(first, startMs)]);
   const seen = (): Seen => {
     watch.look();
     return { cameAbout: journal.cameAbout, lost: lostChannels(finished, channelIds) };
@@ -68,9 +81,12 @@ export async function runPosts(
     const lastMs = Math.max(...posts.map(({ dueMs }) => dueMs));
     await simulateUsers({ ...stage, deadlineMs: startMs + lastMs + patience.short }, posts);
   });
+  // Its times are moved to when all of that is over.
+  const late = shifted(stage, last.posts);
+  await Promise.all([simulateUsers(late, last.posts), runOutagesOf(last, late.startMs)]);
   // What was over before the restore may not be so after it.
   const again = finished.filter(({ restores, isGone }) => restores > 0 && !isGone);
-  await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(stage, each))));
+  await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(late, each))));
   const found = again.length > 0 ? await readNetworks(world.channels) : [];
   for (const each of again) {
     await attempt(each.plan.marker, () => settleForgotten(stage, each, found));

@@ -13,7 +13,7 @@ const longRun = 100;
 
 /** In a long run, of so many restores one is in the midst of all else, and the others are at its end. */
 const restoresAmongOthers = 4;
-/** In milliseconds: by then most posts are through, and keep what they went through. */
+/** How long after the other posts are due, at the earliest, in milliseconds: see `inPhases`. */
 const calmMs = 60_000;
 
 /** In milliseconds. */
