@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cidForRawHash } from '@atproto/lex-data';
@@ -58,7 +58,10 @@ export async function openFiles(folder: string | undefined): Promise<Files> {
         return null;
       }
       const cid = cidForRawHash(createHash('sha256').update(bytes).digest()).toString();
-      await writeFile(join(place, `${cid}.${ending}`), bytes, { mode: 0o600 });
+      // Whoever looks meanwhile finds the whole file or none: the same bytes may come twice at the same time.
+      const written = join(place, `${crypto.randomUUID()}.new`);
+      await writeFile(written, bytes, { mode: 0o600 });
+      await rename(written, join(place, `${cid}.${ending}`));
       await makeRoom(await all());
       return { cid, type, size: bytes.length };
     },

@@ -85,7 +85,10 @@ async function look(attempt: Try, entry: Entry, sent: SentPart): Promise<Readine
     }
 
     if (error.code === 'media_refused' || error.code === 'content_refused') {
-      await query(deps.orm.em.fork(), markRejected(job.workspaceId, entry, deps.now()));
+      await query(
+        deps.orm.em.fork(),
+        markRejected(job.workspaceId, job.postChannelId, entry, deps.now()),
+      );
       throw error;
     }
 

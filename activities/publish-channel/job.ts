@@ -28,6 +28,8 @@ export type PublishJob = PublishRequest & {
    * for, and the rest of a thread sent.
    */
   readonly isFinishing: boolean;
+  /** The network has all parts: what is left is to see whether they can be seen. */
+  readonly isTaken: boolean;
   /** A part may be on the network, and nobody knows. */
   readonly isInDoubt: boolean;
   /** Of the post at that moment. */

@@ -23,7 +23,7 @@ export type KeptUploads = Pick<Connection, 'uploadsOf' | 'saveUploads'> & {
  * is kept writes them.
  */
 export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
-  const fresh = new Map<string, Json>();
+  const fresh = new Map<string, { readonly uploads: Json; readonly sealed: string }>();
   let remaining: readonly Entry[] = [];
   let isWritten = false;
   const seal = (uploads: Json, key: string): string =>
@@ -32,9 +32,12 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
     begin: (entries) => {
       remaining = entries;
     },
-    current: (entry) => (isWritten ? asReady(entry) : entry),
+    current: (entry) => {
+      const sealedUploads = fresh.get(entry.key)?.sealed ?? entry.sealedUploads;
+      return { ...(isWritten ? asReady(entry) : entry), sealedUploads };
+    },
     uploadsOf: (part) => {
-      const known = fresh.get(part.key);
+      const known = fresh.get(part.key)?.uploads;
       const sealed = 'sealedUploads' in part ? (part as Entry).sealedUploads : null;
       return known !== undefined || sealed === null
         ? (known ?? null)
@@ -50,18 +53,19 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
         isWritten = true;
       }
 
+      const sealed = seal(uploads, key);
       const kept = await query(
         em,
-        sql`update post_parts set sealed_uploads = ${seal(uploads, key)}, updated_at = ${deps.now()}
+        sql`update post_parts set sealed_uploads = ${sealed}, updated_at = ${deps.now()}
           where post_channel_id = ${job.postChannelId} and workspace_id = ${job.workspaceId} and key = ${key}
-            and state in ('ready', 'refused')
+            and state in ('ready', 'refused', 'doubted')
           returning id`,
       );
       if (kept.length !== 1) {
         throw new SupersededError('Another try of this channel is sending.');
       }
 
-      fresh.set(key, uploads);
+      fresh.set(key, { uploads, sealed });
     },
   };
 }

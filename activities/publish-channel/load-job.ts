@@ -1,7 +1,13 @@
 import type { Readable } from 'node:stream';
 import { sql } from 'kysely';
 import { dueAt } from '../../db/post-columns.ts';
-import { countingRows, entriesOf, type Entry, type EntryRow } from '../../db/ledger/entries.ts';
+import {
+  countingRows,
+  entriesOf,
+  isWhole,
+  type Entry,
+  type EntryRow,
+} from '../../db/ledger/entries.ts';
 import { isOpen, isOut } from '../../db/ledger/part-states.ts';
 import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
@@ -120,6 +126,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     run: row.run,
     isPublishing: row.post_status === 'publishing',
     isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(isOut),
+    isTaken: ledger.length >= texts.length && isWhole(ledger),
     isInDoubt: ledger.some(isOpen),
     revision: row.revision,
     tries: row.tries,

@@ -100,9 +100,9 @@ async function notTried(deps: ActivityDeps, job: PublishJob): Promise<ChannelOut
   return { status: 'draft', deliveryIds: [] };
 }
 
-/** What keeps a try from beginning now. Once the channel's day is over, all that is left is a look at what is in doubt. */
+/** What keeps a try from beginning now: nothing, once the network has all of it. Once the channel's day is over, all that is left is a look at what is in doubt. */
 async function waitFor(deps: ActivityDeps, job: PublishJob): Promise<Wait | null> {
-  if (job.startedWith || isDayOver(deps, job)) {
+  if (job.startedWith || job.isTaken || isDayOver(deps, job)) {
     return null;
   }
 

@@ -6,7 +6,7 @@ import {
 } from '../../networks/network.ts';
 import { lockClaims, sameTextUnderWay, unclaimed } from '../../db/ledger/claims.ts';
 import { readEntries, sentParts, type Entry } from '../../db/ledger/entries.ts';
-import { markNotTaken, markSent } from '../../db/ledger/marks.ts';
+import { markDoubted, markNotTaken, markSent } from '../../db/ledger/marks.ts';
 import { isOpen } from '../../db/ledger/part-states.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -30,23 +30,28 @@ export type Try = {
  * Looks for what may have been sent, before anything else. Parts that were sent together are looked for together, and
  * with none of another publishing: one of them may prove all. Only then is the rest prepared, below what is there.
  *
- * @returns the ledger without anything open.
+ * @returns the ledger without anything open but what only the same part sent again can settle.
  */
 export async function reconcileOpen(
   attempt: Try,
   known: readonly Entry[],
 ): Promise<readonly Entry[]> {
   const { deps, job, network } = attempt;
+  const mustBeLookedFor = (entry: Entry): boolean =>
+    isOpen(entry) && !(entry.state === 'doubted' && isSentAgain(attempt, [entry]));
   let entries = known;
-  for (let open = entries.filter(isOpen); open.length > 0; open = entries.filter(isOpen)) {
+  for (;;) {
+    const open = entries.filter(mustBeLookedFor);
+    if (open.length === 0) {
+      return entries;
+    }
+
     const together = open.filter(({ run }) => run === open[0]?.run);
     const step = network.threads === 'atomic' ? together : together.slice(0, 1);
     await reconcileStep(attempt, step, sentParts(entries));
     // An intent of an earlier run that came to nothing leaves its part to this run.
     entries = await readJobEntries(deps, job);
   }
-
-  return entries;
 }
 
 /** The ledger of a try's channel as it is now. */
@@ -84,7 +89,8 @@ async function reconcileStep(
     );
   }
 
-  if (finding.kind === 'absent' && finding.isHidden && !isSentAgain(attempt, step)) {
+  const isHidden = finding.kind === 'absent' && finding.isHidden === true;
+  if (isHidden && !isSentAgain(attempt, step)) {
     throw new NetworkError(
       'unconfirmed',
       'The network does not show its posts to this service, and this one is not to be sent again as it was.',
@@ -94,7 +100,10 @@ async function reconcileStep(
 
   const noted = finding.kind === 'absent' ? finding.data : undefined;
   const unsent = step.map((entry, index) => ({ ...entry, data: noted?.[index] ?? entry.data }));
-  await markNotTaken(deps.orm.em.fork(), job.workspaceId, unsent, 'ready', deps.now());
+  const em = deps.orm.em.fork();
+  await (isHidden
+    ? markDoubted(em, job.workspaceId, unsent, deps.now())
+    : markNotTaken(em, job.workspaceId, unsent, 'ready', deps.now()));
 }
 
 /** Whether a part that counts as not sent goes out next as it was: the same text, under the same key. */

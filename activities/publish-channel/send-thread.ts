@@ -36,19 +36,14 @@ export async function sendThread(attempt: Try, known: readonly Entry[]): Promise
   const { deps, job, network } = attempt;
   let entries = await prepare(attempt, await reconcileOpen(attempt, known));
   for (;;) {
-    const sent = sentParts(entries);
     const remaining = entries.filter((entry) => entry.sent === null);
     if (remaining.length === 0) {
-      return { sent, last: [] };
+      return { sent: sentParts(entries), last: [] };
     }
 
     const step = network.threads === 'atomic' ? remaining : remaining.slice(0, 1);
-    const created = await advance(attempt, {
-      remaining,
-      step,
-      sent,
-      before: entries.filter(isSent),
-    });
+    const before = entries.filter((entry) => isSent(entry) && entry.part < (step[0]?.part ?? 0));
+    const created = await advance(attempt, { remaining, step, sent: sentParts(before), before });
     if (created === null) {
       entries = await prepare(
         attempt,

@@ -59,7 +59,15 @@ function assertJson(ctx: Context): void {
 const protoField =
   /"(?:_|\\u005f){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006f)(?:t|\\u0074)(?:o|\\u006f)(?:_|\\u005f){2}"\s*:/iv;
 
+/** Far more than any call has. What is built and compared level by level must not meet the end of the stack. */
+const mostLevels = 64;
+
 function parseJson(text: string): unknown {
+  if (levelsOf(text) > mostLevels) {
+    const message = `The request body has objects and arrays in each other over ${mostLevels} levels deep.`;
+    throw new AppError('invalid_request', message);
+  }
+
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -72,6 +80,26 @@ function parseJson(text: string): unknown {
   }
 
   return body;
+}
+
+/** How deep objects and arrays stand in each other. Of a text that is no JSON, any number. */
+function levelsOf(text: string): number {
+  let [level, deepest, isInString] = [0, 0, false];
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (isInString && char === '\\') {
+      at += 1; // What follows is escaped.
+    } else if (char === '"') {
+      isInString = !isInString;
+    } else if (!isInString && (char === '[' || char === '{')) {
+      level += 1;
+      deepest = Math.max(deepest, level);
+    } else if (!isInString && (char === ']' || char === '}')) {
+      level -= 1;
+    }
+  }
+
+  return deepest;
 }
 
 /** Unpacked. */

@@ -19,7 +19,7 @@ import { isId } from '../../domain/is-id.ts';
 import { isText } from '../../domain/texts.ts';
 import { postAddress } from '../../domain/links.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
-import { longestAppearanceMs, type RulesByPlatform } from '../../networks/content-rules.ts';
+import { longestAppearanceMs } from '../../networks/content-rules.ts';
 import type { ApiDeps } from '../deps.ts';
 import { lockPost, type PostScope } from './lock-post.ts';
 
@@ -40,6 +40,7 @@ type Channel = {
   readonly error_code: ChannelErrorCode | null;
   /** Whether a person settled it before. */
   readonly is_settled: boolean;
+  readonly platform: string;
 };
 
 /**
@@ -70,7 +71,9 @@ export async function settlePost(
       await assertFree(em, { workspaceId, channelId, postChannelId: channel.id }, url);
     }
 
-    const known = { now, rules: deps.rules };
+    const appearsWithinMs =
+      deps.rules[channel.platform]?.appearsWithinMs ?? longestAppearanceMs(deps.rules);
+    const known = { now, appearsWithinMs };
     const outcome = await closeParts(em, { workspaceId, postChannelId: channel.id }, url, known);
     await settleChannel(em, workspaceId, channel.id, outcome, now);
     await updatePost(em, scope, outcome, now);
@@ -121,8 +124,10 @@ async function lockChannel(
     ? await query(
         em,
         sql<Channel>`
-          select id, status, url, error_code, settled_at is not null as is_settled from post_channels
-          where post_id = ${postId} and workspace_id = ${workspaceId} and channel_id = ${channelId} for update`,
+          select pc.id, pc.status, pc.url, pc.error_code, pc.settled_at is not null as is_settled, c.platform
+          from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+          where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.channel_id = ${channelId}
+          for update of pc`,
       )
     : [];
   if (!channel) {
@@ -185,11 +190,11 @@ async function closeParts(
   em: Em,
   channel: { readonly workspaceId: string; readonly postChannelId: string },
   url: string | null,
-  { now, rules }: { readonly now: Date; readonly rules: RulesByPlatform },
+  { now, appearsWithinMs }: { readonly now: Date; readonly appearsWithinMs: number },
 ): Promise<Settled> {
   const ledger = await lockLedger(em, channel);
   if (url === null) {
-    assertHasAppeared(ledger, now, longestAppearanceMs(rules));
+    assertHasAppeared(ledger, now, appearsWithinMs);
     await closeAsRefused(em, channel, now);
     return { status: 'failed', code: 'not_published', error: absentSentence(ledger) };
   }
@@ -205,7 +210,7 @@ async function closeParts(
 }
 
 /**
- * Until every network has surely written what it was asked for, "it is not there" may become untrue, and a retry would send
+ * Until the network has surely written what it was asked for, "it is not there" may become untrue, and a retry would send
  * it twice.
  *
  * @throws AppError `nothing_to_settle`

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { RecordedPart } from '../../db/ledger/live-parts.ts';
+import { isOpen } from '../../db/ledger/part-states.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import type { CommandAnswer, CommandDeps } from '../command.ts';
@@ -170,7 +171,7 @@ function ofLedger({ channels, ledger }: PostRecords): Step[] {
       ...step(row.created_at, `${what}: the intent to send it was written down`),
       ...step(
         row.sending_at,
-        `${what}: the network was asked to publish it${row.state === 'sending' ? '; the answer is open' : ''}`,
+        `${what}: the network was asked to publish it${isOpen(row) ? '; the answer is open' : ''}`,
       ),
       ...(outcome ? step(row.updated_at, `${what}: ${outcome}${where}`) : []),
     ];

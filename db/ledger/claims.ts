@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { postAddress } from '../../domain/links.ts';
 import type { SentPart } from '../../networks/network.ts';
 import type { Em } from '../orm.ts';
+import { openInSql } from './part-states.ts';
 import { query } from '../query.ts';
 import type { Entry, LedgerOf } from './entries.ts';
 
@@ -88,7 +89,7 @@ export async function sameTextUnderWay(
         from post_channels pc
         join post_parts pp on pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id
         where pc.workspace_id = ${workspaceId} and pc.channel_id = ${channelId} and pc.id <> ${postChannelId}
-          and pc.status in ('publishing', 'retrying') and pp.state = 'sending' and pp.text = ${text}) as other
+          and pc.status in ('publishing', 'retrying') and ${openInSql('pp')} and pp.text = ${text}) as other
       where age < ${withinMs}`,
   );
   return { count: row?.count ?? 0, youngestMs: row?.youngest ?? 0 };

@@ -101,6 +101,9 @@ const unnested = (entries: readonly Entry[]) =>
  * at its new time. Only a thread of which a part is out, and that nobody changed, is finished. An edit looks at what is
  * live or marked under the same lock, so a channel gets one version of a thread or the other, never a mixture.
  *
+ * A send goes by what its own try uploaded: where another try has kept other uploads since, this one sends nothing, as a
+ * look would go by those.
+ *
  * The database's clock tells when a send begins: the worker that reconciles it later may have another one.
  *
  * @returns the entries as they are now.
@@ -180,9 +183,10 @@ const markKnown = (em: Em, thread: Thread, step: readonly Entry[], now: Date): P
       sql<Marked>`
         update post_parts pp set state = 'sending', sending_at = clock_timestamp(), updated_at = ${now},
           remote_data = known.remote_data::jsonb
-        from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ data }) => JSON.stringify(data))}::text[])
-          as known (id, remote_data)
-        where pp.id = known.id and pp.workspace_id = ${workspaceId} and pp.state in ('ready', 'refused')
+        from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ data }) => JSON.stringify(data))}::text[],
+          ${step.map(({ sealedUploads }) => sealedUploads)}::text[]) as known (id, remote_data, sealed_uploads)
+        where pp.id = known.id and pp.workspace_id = ${workspaceId} and pp.state in ('ready', 'refused', 'doubted')
+          and pp.sealed_uploads is not distinct from known.sealed_uploads
           and exists (
             select 1 from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
             where pc.id = pp.post_channel_id and p.workspace_id = ${workspaceId}

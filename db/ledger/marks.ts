@@ -44,14 +44,43 @@ export async function markNotTaken(
   return marked.length === step.length;
 }
 
-/** Part of a statement: records that the network gave up a part which it had taken: nothing of it is there any more. */
+/**
+ * Part of a statement: records that the network gave up a part which it had taken: nothing of it is there any more, nor of
+ * what continued it.
+ */
 export const markRejected = (
   workspaceId: string,
-  { id, sent }: Pick<Entry, 'id' | 'sent'>,
+  postChannelId: string,
+  { part }: Pick<Entry, 'part'>,
   now: Date,
 ): RawBuilder<unknown> => sql`update post_parts pp
   set state = 'refused', remote_id = null, url = null, sending_at = null, sealed_uploads = null, updated_at = ${now}
-  where pp.id = ${id} and pp.workspace_id = ${workspaceId} and pp.state = 'sent' and pp.remote_id = ${sent?.remoteId ?? null}`;
+  where pp.post_channel_id = ${postChannelId} and pp.workspace_id = ${workspaceId} and pp.state = 'sent'
+    and pp.part >= ${part}`;
+
+/**
+ * Records that the network shows no posts, so that only the same parts sent again can tell. They stay open until then.
+ *
+ * @param step With what the network is to know at the next send.
+ * @returns false when another try has changed any of it since.
+ */
+export async function markDoubted(
+  em: Em,
+  workspaceId: string,
+  step: readonly Entry[],
+  now: Date,
+): Promise<boolean> {
+  const marked = await query(
+    em,
+    sql`update post_parts pp set state = 'doubted', updated_at = ${now}, remote_data = doubted.remote_data::jsonb
+      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt }) => sendingAt)}::timestamptz[],
+        ${step.map(({ data }) => JSON.stringify(data))}::text[]) as doubted (id, sending_at, remote_data)
+      where pp.id = doubted.id and pp.workspace_id = ${workspaceId} and pp.state in ('sending', 'doubted')
+        and pp.sending_at is not distinct from doubted.sending_at
+      returning pp.id`,
+  );
+  return marked.length === step.length;
+}
 
 /** The end of a statement: what was not sent of these channels, as far as the ledger knows, is in doubt. */
 export const doubtParts = (

@@ -3,8 +3,12 @@ import type { Options, OptionsSchema } from '../content-rules.ts';
 /** Labels that an account may put on its own posts. Source: https://docs.bsky.app/docs/advanced-guides/moderation */
 const labels = ['sexual', 'nudity', 'porn', 'graphic-media'] as const;
 
-/** As the lexicon's format `language` wants it, without the rarer forms. Source: lexicon `app.bsky.feed.post`, BCP 47. */
-const language = '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$';
+/**
+ * As the lexicon's format `language` wants it, without private tags: language, script, region, variants, extensions.
+ * Source: lexicon `app.bsky.feed.post`, RFC 5646 section 2.1.
+ */
+const language =
+  '^[a-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*$';
 
 export const optionsSchema: OptionsSchema = {
   type: 'object',

@@ -98,11 +98,12 @@ async function withExisting(
 
   const finding = await reconcile(connection, step);
   const existing = finding.kind === 'found' ? finding.candidates.at(-1) : undefined;
-  return new NetworkError(code, message, {
-    taken,
-    server: 'answered',
-    ...(existing && { existing }),
-  });
+  return existing
+    ? new NetworkError(code, message, { taken, server: 'answered', existing })
+    : new NetworkError('network_unavailable', `${message} It does not show that post yet.`, {
+        taken: 'unknown',
+        server: 'answered',
+      });
 }
 
 async function reconcile(connection: Connection, step: Step): Promise<Finding> {
@@ -129,7 +130,8 @@ async function reconcile(connection: Connection, step: Step): Promise<Finding> {
     mediaCount: part.media.length,
     isDoubted: true,
   };
-  return { kind: 'absent', data: [noted] };
+  // Asked once more, and refused as a duplicate: what X has and does not show may be this very post.
+  return { kind: 'absent', data: [noted], isHidden: prepared?.isDoubted === true };
 }
 
 function onlyPart({ parts }: Step): PreparedPart {

@@ -1,4 +1,4 @@
-import { answerReader } from '../answer.ts';
+import type { Json } from '../../domain/json-schema.ts';
 import type {
   Connection,
   Finding,
@@ -13,28 +13,15 @@ import { accessWith, type Access } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { findVideos } from './find-video.ts';
 import { choiceOf } from './options.ts';
+import { type Prepared, readPrepared } from './prepared.ts';
 import { readinessOf } from './readiness.ts';
 import { rules } from './rules.ts';
 import { settingsOf, type YoutubeSettings } from './settings.ts';
 import { finishVideo } from './upload/finish-video.ts';
 import { askSession } from './upload/session.ts';
 import { keptSession, uploadVideo, type Upload } from './upload/upload-video.ts';
+import { videoResource } from './video-resource.ts';
 import { sentVideo } from './videos.ts';
-
-type Prepared = {
-  readonly kind: 'video' | 'comment';
-  /** When it was prepared, in milliseconds since 1970: what was uploaded before is another's. */
-  readonly sinceMs: number;
-};
-
-const readPrepared = answerReader<Prepared>({
-  type: 'object',
-  required: ['kind', 'sinceMs'],
-  properties: {
-    kind: { type: 'string', enum: ['video', 'comment'] },
-    sinceMs: { type: 'integer' },
-  },
-});
 
 /**
  * YouTube: a post is one video, and its second part the first comment under it.
@@ -56,7 +43,9 @@ export const youtube: Network = {
   ): Promise<PreparedPart[]> {
     return parts.map((part, index) => {
       const kind = index === 0 && before.length === 0 ? 'video' : 'comment';
-      const data: Prepared = { kind, sinceMs: nowMs };
+      const video = kind === 'video' && { video: videoResource(part) };
+      const prepared: Prepared = { kind, sinceMs: nowMs, ...video };
+      const data: Json = JSON.parse(JSON.stringify(prepared));
       return { ...part, data };
     });
   },

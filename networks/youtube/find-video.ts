@@ -3,7 +3,8 @@ import { NetworkError, type PreparedPart } from '../network.ts';
 import { answerOf, get, idSchema, type Access } from './client.ts';
 import { refusedAs } from './refusals.ts';
 import type { YoutubeSettings } from './settings.ts';
-import { markOf, videoResource } from './video-resource.ts';
+import { videoOf } from './prepared.ts';
+import { markOf } from './video-resource.ts';
 import { mostVideos, videosWith, type Video } from './videos.ts';
 
 type Item = {
@@ -79,11 +80,14 @@ export async function findVideos(
 }
 
 function isOf({ snippet = {} }: Video, part: PreparedPart): boolean {
-  const { title, description, tags } = videoResource(part).snippet;
+  const { title, description, tags } = videoOf(part).snippet;
   const mark = markOf(part);
   const has = new Set(snippet.tags);
+  if (has.has(mark)) {
+    return true;
+  }
   if (tags.includes(mark)) {
-    return has.has(mark);
+    return false;
   }
 
   return (

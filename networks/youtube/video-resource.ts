@@ -17,10 +17,7 @@ export const markOf = ({ key }: Part): string =>
  *
  * @throws NetworkError `content_refused` for a video without a title, which the rules let nobody schedule.
  */
-export function videoResource(part: Part): {
-  readonly snippet: Snippet;
-  readonly status: youtube_v3.Schema$VideoStatus;
-} {
+export function videoResource(part: Part): VideoResource {
   const { privacy, madeForKids, tags, category, isSynthetic, ...choice } = choiceOf(part.options);
   const { text } = part;
   const title = titleOf(text, choice);
@@ -43,6 +40,11 @@ export function videoResource(part: Part): {
     },
   };
 }
+
+export type VideoResource = {
+  readonly snippet: Snippet;
+  readonly status: youtube_v3.Schema$VideoStatus;
+};
 
 type Snippet = youtube_v3.Schema$VideoSnippet & {
   readonly title: string;

@@ -98,6 +98,55 @@ test('a post that the network gives up fails with the reason, nothing of it coun
   t.is(network.sends.length, 2);
 });
 
+test('a post that is given up takes what continued it along: a retry sends all of it', async (t) => {
+  const network = processingNetwork();
+  const { channel, post, parts } = await newPost(t, network, 'One', 'Two');
+  await post.attempt();
+  network.says = new NetworkError('media_refused', 'The codec is unknown.', { taken: 'no' });
+  channel.pass(minute);
+  t.like(await post.attempt(), { kind: 'done', status: 'failed' });
+  const row = await post.row();
+  t.regex(row.error ?? '', /^The codec is unknown\. /);
+  t.deepEqual(
+    (await parts()).map(({ state }) => state),
+    ['refused', 'refused'],
+  );
+
+  const em = channel.deps.orm.em.fork();
+  await em.execute(`update posts set run = run + 1, status = 'publishing' where id = ?`, [
+    post.postId,
+  ]);
+  await em.execute(`update post_channels set status = 'scheduled' where id = ?`, [row.id]);
+  network.says = { kind: 'ready' };
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.deepEqual(liveTexts(network), ['One', 'Two', 'One', 'Two']);
+});
+
+test('of two tries that upload at once, the one whose upload is not kept sends nothing', async (t) => {
+  const network = fakeNetwork();
+  const { channel, post } = await newPost(t, network);
+  const { upload } = network;
+  let isFirst = true;
+  network.upload = async (connection, step) => {
+    const [part] = step.parts;
+    const mine = isFirst ? 'first' : 'second';
+    isFirst = false;
+    if (part) {
+      await connection.saveUploads(part, mine);
+    }
+    if (mine === 'first') {
+      interrupt(network, 'send', () => Promise.reject(new Error('killed')));
+      const other = network.send;
+      await post.attempt(channel.newWorker());
+      t.not(network.send, other);
+    }
+
+    return upload(connection, step);
+  };
+  await t.throwsAsync(post.attempt(), { name: 'SupersededError' });
+  t.deepEqual(network.sends, []);
+});
+
 test('a cancel while the network processes the post leaves it published, as it is out', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await newPost(t, network);

@@ -3,7 +3,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import { NetworkError, type PreparedPart } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
-import { fakeNetwork, liveTexts } from '../support/networks.ts';
+import { fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
 import { type PostSteps, postSteps } from '../support/post-steps.ts';
 
 const minute = 60_000;
@@ -139,6 +139,23 @@ const endings: readonly {
   { when: 'has had its day', act: async (steps) => steps.pass(25 * 60 * minute) },
 ];
 for (const { when, act } of endings) {
+  test(`a post in doubt that ${when} after a worker died before the second send stays in doubt`, async (t) => {
+    const network = blindNetwork();
+    const { steps, make } = await scheduled(t, network);
+    const { post, id } = await make();
+    network.fates.push({ kind: 'lost' });
+    await steps.attempt(post, id);
+    steps.pass(2 * minute);
+    interrupt(network, 'upload', () => Promise.reject(new Error('The worker died.')));
+    await steps.attempt(post, id);
+    await act(steps, post);
+    steps.pass(10 * minute);
+
+    t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });
+    t.deepEqual(liveTexts(network), ['Hello']);
+    t.is(network.sends.length, 1);
+  });
+
   test(`a post in doubt that ${when} is not sent again, and nobody says that it is not there`, async (t) => {
     const network = blindNetwork();
     const { steps, make } = await scheduled(t, network);

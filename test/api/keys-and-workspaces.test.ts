@@ -164,9 +164,18 @@ test('GET /channels lists the own channels, oldest first, with their state and n
     handle: '@third@social.test',
     state: 'connected',
     error: null,
+    options: {},
   });
   t.like(lost, { platform: 'bluesky', state: 'needs_reconnect', error: 'Revoked.' });
-  t.deepEqual(Object.keys(lost), ['id', 'platform', 'handle', 'state', 'error', 'created_at']);
+  t.deepEqual(Object.keys(lost), [
+    'id',
+    'platform',
+    'handle',
+    'state',
+    'error',
+    'options',
+    'created_at',
+  ]);
   t.false(JSON.stringify(reply.body).includes(channelToken));
 });
 

@@ -5,7 +5,7 @@ import { NetworkError, type Connection, type PartMedia, type PreparedPart } from
 import { sizesOf } from '../../validation/amounts.ts';
 import { isVideo } from '../../validation/files.ts';
 import type { Access } from '../client.ts';
-import { videoResource } from '../video-resource.ts';
+import { videoOf } from '../prepared.ts';
 import type { Video } from '../videos.ts';
 import { chunkBytesOf, lastChunkStart, piecesOf } from './pieces.ts';
 import {
@@ -61,7 +61,7 @@ export async function uploadVideo(
   part: PreparedPart,
 ): Promise<Upload> {
   const file = onlyVideo(part);
-  const resource = videoResource(part);
+  const resource = videoOf(part);
   const fingerprint = createHash('sha256')
     .update(JSON.stringify([resource, file.id, file.sizeBytes]))
     .digest('hex');

@@ -216,6 +216,7 @@ const nothing = {
   retry_at: null,
   body: 'x',
   metrics: null,
+  options: {},
 };
 
 test('a post that went wrong in part shows each channel’s result, and nothing is left out', async (t) => {

@@ -187,7 +187,7 @@ test('what was uploaded before the post began is another video', async (t) => {
   t.deepEqual(finding, { kind: 'absent' });
 });
 
-test('other words than the session was begun with begin another one', async (t) => {
+test('options that change between two tries change nothing of a video that was begun', async (t) => {
   const { account, look } = await openYoutube(t);
   const connection = openConnection(t, account);
   const parts = await filmParts(['First words']);
@@ -198,7 +198,7 @@ test('other words than the session was begun with begin another one', async (t) 
   await sendStep(youtube, connection, nextStep(youtube, edited, []));
   t.deepEqual(
     (await look.uploads()).map(({ snippet }) => snippet?.title),
-    ['Another'],
+    ['A film'],
   );
 });
 
