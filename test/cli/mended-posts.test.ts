@@ -68,7 +68,7 @@ test('what an operator says is not there is sent again by a retry', async (t) =>
   await punctual.orm.em
     .fork()
     .execute(
-      `update post_parts set sending_at = sending_at - interval '2 minutes' where workspace_id = ?`,
+      `update post_parts set sending_at = sending_at - interval '10 minutes' where workspace_id = ?`,
       [client.workspaceId],
     );
   const { text, data } = await admin.call(...not);
