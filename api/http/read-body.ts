@@ -65,7 +65,7 @@ const mostLevels = 64;
 function parseJson(text: string): unknown {
   if (levelsOf(text) > mostLevels) {
     const message = `The request body has objects and arrays in each other over ${mostLevels} levels deep.`;
-    throw new AppError('invalid_request', message);
+    throw new AppError('invalid_request', message, { details: [{ path: '', message }] });
   }
 
   let body: unknown;

@@ -237,9 +237,10 @@ test.serial(
     const { orm, gate, call, api } = calling();
     const tables = 'posts, channels, webhook_endpoints, media_files';
     const lock = await holdLock(t, orm, `lock table ${tables} in access exclusive mode`);
-    // An upload has nothing to upload here, and says so at once.
+    // An upload has nothing to upload here, and what networks take is in no table: both are answered at once.
+    const atOnce = ['POST /api/v1/media', 'GET /api/v1/networks'];
     const calls = everyRoute(some).filter(
-      ({ method, path }) => `${method} ${path}` !== 'POST /api/v1/media',
+      ({ method, path }) => !atOnce.includes(`${method} ${path}`),
     );
     const sending = calls.map(({ method, path }) => {
       const since = path.endsWith(`${some}/replay`) ? '?since=2020-01-01T00:00:00Z' : '';
