@@ -8,12 +8,16 @@ const seeds = Array.from({ length: 20 }, (_, index) => index * 7919 + 1);
 const planFor = (posts: number, seed: number): ChaosPlan =>
   makePlan({ posts, seed, server: 'dev', minutes: undefined, keep: false });
 
-test('every network has accounts that keep their access, that lose it, and on servers that hang', (t) => {
-  for (const { channels } of [planFor(200, 3), ...seeds.map((seed) => planFor(60, seed))]) {
+test('every network has accounts that keep their access, in a long run that lose it, and on servers that hang', (t) => {
+  for (const { channels, isLong } of [planFor(200, 3), ...seeds.map((seed) => planFor(60, seed))]) {
     for (const platform of platforms) {
       const own = channels.filter((channel) => channel.platform === platform);
       t.true(own.some(({ revokedAtMs, isFrail }) => revokedAtMs === null && !isFrail));
-      t.true(own.some(({ revokedAtMs }) => revokedAtMs !== null));
+      const mayLose = isLong || platform === 'mastodon' || platform === 'bluesky';
+      t.is(
+        own.some(({ revokedAtMs }) => revokedAtMs !== null),
+        mayLose,
+      );
       t.true(own.some(({ isFrail }) => isFrail));
     }
     t.is(channels.filter(({ isBlind }) => isBlind).length, 1);

@@ -43,6 +43,7 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
   const channels = planChannels(random, {
     shared: platforms.length * (isLong ? 3 : 2),
     revoked: Math.max(quota, platforms.length),
+    isLong,
     windowMs,
   });
   const run = seed.toString(36);
@@ -86,9 +87,20 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
 /** The channels that all posts share come first; those that lose their access have posts of their own. */
 function planChannels(
   random: Random,
-  { shared, revoked, windowMs }: { shared: number; revoked: number; windowMs: number },
+  {
+    shared,
+    revoked,
+    windowMs,
+    isLong,
+  }: { shared: number; revoked: number; windowMs: number; isLong: boolean },
 ): ChannelPlan[] {
   const platformOf = (index: number) => platforms[index % platforms.length] ?? 'mastodon';
+  // What is in doubt on an account without access stays so for a day, and a short run does not last that long: there the
+  // accounts are those of which a death in mid-send leaves the least in doubt.
+  const losing = isLong
+    ? platforms
+    : platforms.filter((each) => each === 'mastodon' || each === 'bluesky');
+  const losesAccess = (index: number) => losing[index % losing.length] ?? 'mastodon';
   return [
     ...Array.from({ length: shared }, (_, index) => ({
       platform: platformOf(index),
@@ -97,7 +109,7 @@ function planChannels(
       isBlind: platformOf(index) === 'linkedin' && index < platforms.length,
     })),
     ...Array.from({ length: revoked }, (_, index) => ({
-      platform: platformOf(index),
+      platform: losesAccess(index),
       revokedAtMs: windowMs * (0.2 + 0.5 * random.next()),
       isFrail: false,
       isBlind: false,
