@@ -1,10 +1,9 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
-import { NetworkError } from '../network.ts';
+import { jsonOf } from '../answer.ts';
+import { type Access as TokenAccess, bearer, openAccess } from '../access-token.ts';
 import {
   sendRequest,
-  takenAfter,
   type NetworkRequest,
   type Purpose,
   type ServerAccess,
@@ -17,36 +16,18 @@ const serverName = 'LinkedIn';
 export const addressSchema = { type: 'string', pattern: '^https?://[^/]', maxLength: 5000 };
 
 /** LinkedIn's API, the token that opens it, and the version of it that is spoken. */
-export type Access = {
-  readonly server: ServerAccess;
-  readonly accessToken: string;
+export type Access = TokenAccess & {
   /** `YYYYMM`. */
   readonly version: string;
 };
 
-/** Visible ASCII: anything else cannot stand in a header. */
-const readCredentials = answerReader<{ readonly accessToken: string }>({
-  type: 'object',
-  required: ['accessToken'],
-  properties: { accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$' } },
-});
-
 /** @throws NetworkError `access_lost` when the credentials are not those of a LinkedIn account. */
-export function accessWith(
+export const accessWith = (
   server: ServerAccess,
   credentials: Json,
   version: string,
   purpose: Purpose,
-): Access {
-  const known = readCredentials(credentials);
-  if (!known) {
-    throw new NetworkError('access_lost', 'This is no access token of LinkedIn.', {
-      taken: takenAfter(purpose, true),
-    });
-  }
-
-  return { server, accessToken: known.accessToken, version };
-}
+): Access => ({ ...openAccess(server, credentials, purpose, 'LinkedIn'), version });
 
 /**
  * One request of the versioned API. Hands back refusals as they are.
@@ -131,5 +112,3 @@ function isOurs(url: string, baseUrl: string): boolean {
     (address?.protocol === 'https:' && address.hostname.endsWith(site))
   );
 }
-
-const bearer = ({ accessToken }: Access) => ({ authorization: `Bearer ${accessToken}` });

@@ -1,6 +1,7 @@
 import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs, takesNoMore } from '../answer.ts';
+import { type Access, bearer, openAccess } from '../access-token.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { NetworkError } from '../network.ts';
 import {
@@ -16,29 +17,9 @@ export const idSchema = { type: 'string', minLength: 1, maxLength: 255 };
 
 export const serverName = 'The Mastodon server';
 
-/** Visible ASCII: anything else cannot stand in a header. */
-const token = { type: 'string', pattern: '^[\\x21-\\x7e]+$' };
-
-/** A server, and the token that opens it. */
-export type Access = { readonly server: ServerAccess; readonly accessToken: string };
-
-const readCredentials = answerReader<{ readonly accessToken: string }>({
-  type: 'object',
-  required: ['accessToken'],
-  properties: { accessToken: token },
-});
-
 /** @throws NetworkError `access_lost` when the credentials are not those of a Mastodon account. */
-export function accessWith(server: ServerAccess, credentials: Json, purpose: Purpose): Access {
-  const known = readCredentials(credentials);
-  if (!known) {
-    throw new NetworkError('access_lost', 'This is no access token of a Mastodon server.', {
-      taken: takenAfter(purpose, true),
-    });
-  }
-
-  return { server, accessToken: known.accessToken };
-}
+export const accessWith = (server: ServerAccess, credentials: Json, purpose: Purpose): Access =>
+  openAccess(server, credentials, purpose, 'a Mastodon server');
 
 /** One `GET` with the token. Hands back refusals as they are. */
 export const get = (access: Access, path: string, purpose: Purpose): Promise<EgressResponse> =>
@@ -97,8 +78,6 @@ export const sendFile = (
     { method: 'POST', path, headers: bearer(access), file, purpose: 'upload' },
     serverName,
   );
-
-const bearer = ({ accessToken }: Access) => ({ authorization: `Bearer ${accessToken}` });
 
 const readRefusal = answerReader<{ readonly error: string }>({
   type: 'object',

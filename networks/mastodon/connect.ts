@@ -2,7 +2,8 @@ import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { baseUrlOf } from '../send-request.ts';
 import type { Account } from '../network.ts';
-import { accessWith, get, getAs, idSchema, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { accessWith, get, getAs, idSchema } from './client.ts';
 import { readInstance, settingsOf, type Instance } from './settings.ts';
 
 type MastodonLogin = {

@@ -1,6 +1,7 @@
 import { Parser } from 'htmlparser2';
 import { answerReader, jsonOf } from '../answer.ts';
-import { get, refusal, unreadable, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { get, refusal, unreadable } from './client.ts';
 import { applicationSchema, type Application, type Status } from './statuses.ts';
 
 /** What a server answers that does not offer something, or not to this token. */

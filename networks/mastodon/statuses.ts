@@ -1,6 +1,7 @@
 import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import { create, getAs, idSchema, refusal, unreadable, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { create, getAs, idSchema, refusal, unreadable } from './client.ts';
 import { choiceOf } from './options.ts';
 
 /** What ends up as a link in a user's page must be one. */

@@ -4,7 +4,8 @@ import type { EgressResponse, StreamedBody } from '../../runtime/egress/egress.t
 import { answerReader, jsonOf } from '../answer.ts';
 import { fileBytes } from '../file-bytes.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
-import { get, idSchema, refusal, sendFile, unreadable, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { get, idSchema, refusal, sendFile, unreadable } from './client.ts';
 
 /** How long a server may work on a video after it has all of it. Together with the upload shorter than a try. */
 const processingTimeoutMs = 120_000;

@@ -1,6 +1,7 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { jsonOf } from '../answer.ts';
+import { type Access, bearer, openAccess } from '../access-token.ts';
 import { NetworkError } from '../network.ts';
 import {
   sendRequest,
@@ -14,26 +15,9 @@ import { refusal } from './refusal.ts';
 /** Ids of posts, accounts and files are numbers of up to 19 digits, written as text. */
 export const idSchema = { type: 'string', pattern: '^[0-9]{1,19}$' };
 
-/** X's API, and the token that opens it for an account. */
-export type Access = { readonly server: ServerAccess; readonly accessToken: string };
-
-/** Visible ASCII: anything else cannot stand in a header. */
-const readCredentials = answerReader<{ readonly accessToken: string }>({
-  type: 'object',
-  required: ['accessToken'],
-  properties: { accessToken: { type: 'string', pattern: '^[\\x21-\\x7e]+$' } },
-});
-
 /** @throws NetworkError `access_lost` when the credentials are not those of an X account. */
-export function accessWith(server: ServerAccess, credentials: Json, purpose: Purpose): Access {
-  const known = readCredentials(credentials);
-  if (!known) {
-    const taken = takenAfter(purpose, true);
-    throw new NetworkError('access_lost', 'This is no access token of X.', { taken });
-  }
-
-  return { server, accessToken: known.accessToken };
-}
+export const accessWith = (server: ServerAccess, credentials: Json, purpose: Purpose): Access =>
+  openAccess(server, credentials, purpose, 'X');
 
 /** One request with the token. Hands back refusals as they are. */
 export const call = (access: Access, request: NetworkRequest): Promise<EgressResponse> =>
@@ -41,7 +25,7 @@ export const call = (access: Access, request: NetworkRequest): Promise<EgressRes
     access.server,
     {
       ...request,
-      headers: { ...request.headers, authorization: `Bearer ${access.accessToken}` },
+      headers: { ...request.headers, ...bearer(access) },
     },
     'X',
   );

@@ -1,6 +1,7 @@
 import { answerReader } from '../answer.ts';
 import { NetworkError, type Connection, type PreparedPart, type SentPart } from '../network.ts';
-import { call, idSchema, isSuccess, readAs, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { call, idSchema, isSuccess, readAs } from './client.ts';
 import { optionFields } from './options.ts';
 import { refusal } from './refusal.ts';
 import { postUrl } from './settings.ts';

@@ -1,6 +1,7 @@
 import { answerReader } from '../answer.ts';
 import { NetworkError } from '../network.ts';
-import { callAs, idSchema, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { callAs, idSchema } from './client.ts';
 import { postFields, type OwnPost, type OwnPosts } from './wire.ts';
 
 const nullable = (schema: object) => ({ ...schema, nullable: true });

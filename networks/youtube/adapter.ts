@@ -9,7 +9,8 @@ import type {
   SentPart,
   Step,
 } from '../network.ts';
-import { accessWith, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { accessWith } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { findVideos } from './find-video.ts';
 import { choiceOf } from './options.ts';

@@ -1,10 +1,9 @@
 import type { Json } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
-import { NetworkError } from '../network.ts';
+import { jsonOf } from '../answer.ts';
+import { type Access, bearer, openAccess } from '../access-token.ts';
 import {
   sendRequest,
-  takenAfter,
   type NetworkRequest,
   type Purpose,
   type ServerAccess,
@@ -14,29 +13,9 @@ import { refusal, unreadable, type RefusedRequest } from './refusals.ts';
 /** Of videos, channels, playlists and comments. */
 export const idSchema = { type: 'string', pattern: '^[A-Za-z0-9_.\\-]{1,200}$' };
 
-/** Visible ASCII: anything else cannot stand in a header. */
-const token = { type: 'string', pattern: '^[\\x21-\\x7e]+$' };
-
-/** A server, and the token that opens it. */
-export type Access = { readonly server: ServerAccess; readonly accessToken: string };
-
-const readCredentials = answerReader<{ readonly accessToken: string }>({
-  type: 'object',
-  required: ['accessToken'],
-  properties: { accessToken: token },
-});
-
 /** @throws NetworkError `access_lost` when the credentials are not those of a YouTube account. */
-export function accessWith(server: ServerAccess, credentials: Json, purpose: Purpose): Access {
-  const known = readCredentials(credentials);
-  if (!known) {
-    throw new NetworkError('access_lost', 'This is no access token of Google.', {
-      taken: takenAfter(purpose, true),
-    });
-  }
-
-  return { server, accessToken: known.accessToken };
-}
+export const accessWith = (server: ServerAccess, credentials: Json, purpose: Purpose): Access =>
+  openAccess(server, credentials, purpose, 'Google');
 
 /** Sends a request with the token. Hands back refusals as they are. */
 export const call = (access: Access, request: NetworkRequest): Promise<EgressResponse> =>
@@ -44,7 +23,7 @@ export const call = (access: Access, request: NetworkRequest): Promise<EgressRes
     access.server,
     {
       ...request,
-      headers: { authorization: `Bearer ${access.accessToken}`, ...request.headers },
+      headers: { ...bearer(access), ...request.headers },
     },
     'YouTube',
   );

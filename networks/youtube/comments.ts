@@ -1,7 +1,8 @@
 import type { youtube_v3 } from '@googleapis/youtube';
 import { answerReader } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import { answerOf, call, get, idSchema, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { answerOf, call, get, idSchema } from './client.ts';
 import { sentVideo } from './videos.ts';
 import type { YoutubeSettings } from './settings.ts';
 

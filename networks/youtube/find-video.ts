@@ -1,6 +1,7 @@
 import { answerReader } from '../answer.ts';
 import { NetworkError, type PreparedPart } from '../network.ts';
-import { answerOf, get, idSchema, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { answerOf, get, idSchema } from './client.ts';
 import { refusedAs } from './refusals.ts';
 import type { YoutubeSettings } from './settings.ts';
 import { videoOf } from './prepared.ts';

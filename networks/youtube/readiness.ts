@@ -1,5 +1,5 @@
 import { NetworkError, type PartMedia, type Readiness, type SentPart } from '../network.ts';
-import type { Access } from './client.ts';
+import type { Access } from '../access-token.ts';
 import type { Privacy } from './options.ts';
 import { setThumbnail } from './thumbnail.ts';
 import { videosWith, type Video } from './videos.ts';

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { fileBytes } from '../file-bytes.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
-import { call, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { call } from './client.ts';
 import { refusal, refusedAs } from './refusals.ts';
 
 /**

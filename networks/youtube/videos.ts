@@ -1,6 +1,7 @@
 import { answerReader } from '../answer.ts';
 import type { SentPart } from '../network.ts';
-import { answerOf, get, idSchema, type Access } from './client.ts';
+import type { Access } from '../access-token.ts';
+import { answerOf, get, idSchema } from './client.ts';
 import type { Purpose } from '../send-request.ts';
 import type { YoutubeSettings } from './settings.ts';
 

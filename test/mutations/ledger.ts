@@ -82,7 +82,7 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('db/ledger/part-states.ts', activities, [
     [
       'a send of an earlier publishing that is in doubt is forgotten',
-      "in ('sent', 'sending')",
+      "in ('sent', 'sending', 'doubted')",
       "in ('sent')",
     ],
   ]),
@@ -119,7 +119,11 @@ export const ledgerMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('db/ledger/part-states.ts', activities, [
-    ['a send without an answer has failed', "=> state === 'sending'", "=> state === 'refused'"],
+    [
+      'a send without an answer has failed',
+      "state === 'sending' || state === 'doubted'",
+      "state === 'refused'",
+    ],
   ]),
   ...mutationsOf('activities/publish-channel/send-thread.ts', activities, [
     [

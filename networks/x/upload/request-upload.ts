@@ -1,7 +1,8 @@
 import { answerReader } from '../../answer.ts';
 import type { PartMedia } from '../../network.ts';
 import type { NetworkRequest } from '../../send-request.ts';
-import { call, idSchema, isSuccess, readAs, type Access } from '../client.ts';
+import type { Access } from '../../access-token.ts';
+import { call, idSchema, isSuccess, readAs } from '../client.ts';
 import { refusal } from '../refusal.ts';
 import type { UploadAnswer } from '../wire.ts';
 import type { KeptPlace } from './kept-files.ts';

@@ -1,7 +1,7 @@
 import { fileBytes } from '../../file-bytes.ts';
 import type { Connection, Part, PartMedia } from '../../network.ts';
 import { hasType, isImage, isVideo } from '../../validation/files.ts';
-import type { Access } from '../client.ts';
+import type { Access } from '../../access-token.ts';
 import type { DescribeMedia, InitializeUpload, MediaCategory, UploadFields } from '../wire.ts';
 import { mediaForm } from './form.ts';
 import { type KeptFile, keptPlace } from './kept-files.ts';

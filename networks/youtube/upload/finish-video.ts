@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { NetworkError, type PartMedia, type PreparedPart } from '../../network.ts';
-import type { Access } from '../client.ts';
+import type { Access } from '../../access-token.ts';
 import type { Video } from '../videos.ts';
 import { piecesOf } from './pieces.ts';
 import { askSession, movedTo, putChunk, type Progress, type Session } from './session.ts';

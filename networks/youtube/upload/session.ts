@@ -3,7 +3,8 @@ import type { EgressResponse, StreamedBody } from '../../../runtime/egress/egres
 import { jsonOf } from '../../answer.ts';
 import { NetworkError, type PartMedia } from '../../network.ts';
 import { takenAfter, type Purpose } from '../../send-request.ts';
-import { call, type Access } from '../client.ts';
+import type { Access } from '../../access-token.ts';
+import { call } from '../client.ts';
 import { refusal, unreadable } from '../refusals.ts';
 import { readVideo, type Video } from '../videos.ts';
 

@@ -4,7 +4,7 @@ import { answerReader } from '../../answer.ts';
 import { NetworkError, type Connection, type PartMedia, type PreparedPart } from '../../network.ts';
 import { sizesOf } from '../../validation/amounts.ts';
 import { isVideo } from '../../validation/files.ts';
-import type { Access } from '../client.ts';
+import type { Access } from '../../access-token.ts';
 import { videoOf } from '../prepared.ts';
 import type { Video } from '../videos.ts';
 import { chunkBytesOf, lastChunkStart, piecesOf } from './pieces.ts';
