@@ -137,9 +137,11 @@ export const viewPost = (post: PostFacts, channels: readonly ChannelFacts[]): Po
 const viewFile = (file: PostFacts['media'][number]): PostFile => onlyFields(postFile, file);
 
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
-  const { live } = channel;
+  const { live, error_code: code } = channel;
   const texts = textsForChannel(post, channel.body, channel.threads);
-  const warnings = [channel.warning, channel.sent_warning, live && liveWarning(live, texts.length)];
+  // The error of a post that is processed says all there is to say.
+  const isOut = live && code !== 'processing' ? liveWarning(live, texts, channel.threads) : null;
+  const warnings = [channel.warning, channel.sent_warning, isOut];
   return onlyFields(channelResultSchema, {
     ...channel,
     url: channel.url ?? live?.url ?? null,
@@ -149,8 +151,16 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   });
 }
 
-/** What no other field says: a draft, or a post that waits, of which part is public. */
-const liveWarning = ({ parts, url }: LiveParts, all: number): string =>
-  `${parts} of ${Math.max(all, parts)} parts of the thread ${parts === 1 ? 'is' : 'are'} live, from ${url ?? 'an address that is not known'} on.`;
+/** What no other field says: a draft, or a post that waits, of which part is public, or all of it. */
+function liveWarning(live: LiveParts, texts: readonly string[], threads: boolean): string {
+  const { parts, url } = live;
+  const where = url ?? 'an address that is not known';
+  const all = Math.max(texts.length, parts);
+  if (!threads || all < 2) {
+    return `${parts > 1 ? 'The post and its first comment are' : 'The post is'} live: ${where}.`;
+  }
+
+  return `${parts} of ${all} parts of the thread ${parts === 1 ? 'is' : 'are'} live, from ${where} on.`;
+}
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;

@@ -83,14 +83,22 @@ const internalMessage =
 
 // What a post's owner reads of a try that failed.
 
-/** Says which part of a thread it was, and where those before it are. */
-export function describePart(message: string, entries: readonly Entry[]): string {
+/** Says which part of a thread it was, or that it was the first comment, and where what stands before it is. */
+export function describePart(
+  { rules }: Pick<ActivityDeps, 'rules'>,
+  { platform }: Pick<PublishJob, 'platform'>,
+  { message, entries }: { readonly message: string; readonly entries: readonly Entry[] },
+): string {
   const live = entries.flatMap(({ sent }) => (sent === null ? [] : [sent.url]));
   if (live.length === 0) {
     return message;
   }
 
   const what = entries.some(isOpen) ? 'is in doubt' : 'did not go out';
+  if (rules[platform]?.comments) {
+    return `The first comment ${what}: ${message} (The post: ${live.join(' ')})`;
+  }
+
   return `Part ${live.length + 1} of ${entries.length} ${what}: ${message} (The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')})`;
 }
 

@@ -59,7 +59,11 @@ export async function recordFailure(
     const isInDoubt = entries.some(isOpen);
     const isOld = heard.code === 'access_lost' && (await isReconnected(em, job));
     const { failure: seen, next } = isOld ? withNewAccess(deps) : { failure: heard, next: planned };
-    const failure = { message: describePart(seen.message, entries), isInDoubt, code: seen.code };
+    const failure = {
+      message: describePart(deps, job, { message: seen.message, entries }),
+      isInDoubt,
+      code: seen.code,
+    };
     const goesOn = status === 'publishing' || (status === 'draft' && entries.some(isOut));
     if (next.kind === 'retry' && !goesOn) {
       const stopped = await stop(em, job, status);

@@ -44,6 +44,7 @@ const limitsOf = (server: MastodonSettings, warningLength = 0): Limits => ({
       emoji: null,
       counting:
         'Grapheme clusters: characters as people see them. Of a mention only what stands before the second @ counts. A content warning counts too.',
+      ...(warningLength > 0 && { beside: `spoiler_text has ${warningLength}` }),
       measure: (text) => statusLength(text, server.charactersReservedPerUrl) + warningLength,
     },
   ],

@@ -28,6 +28,8 @@ export type TextLimit = {
   readonly counting: string;
   /** What the text is there, where it is not just the post's: `a description`. */
   readonly subject?: string;
+  /** What of the length is not the text's own, for messages: `spoiler_text has 20`. */
+  readonly beside?: string;
   readonly measure: (text: string) => number;
 };
 

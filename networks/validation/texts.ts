@@ -61,7 +61,7 @@ const unitWords: Readonly<Record<TextUnit, string>> = {
 };
 
 function lengthFault({ limit, length }: Measured, network: string): string[] {
-  const { max, unit, linkLength, emoji, subject = 'it' } = limit;
+  const { max, unit, linkLength, emoji, subject = 'it', beside } = limit;
   if (length <= max) {
     return [];
   }
@@ -73,7 +73,7 @@ function lengthFault({ limit, length }: Measured, network: string): string[] {
   const words = weights.map(([what, weight], n) => `${what} ${n === 0 ? 'counts ' : ''}${weight}`);
   const counting = words.length > 0 ? ` (${words.join(', ')})` : '';
   return [
-    `The text is too long for ${network}: ${subject} takes ${max} ${unitWords[unit]}${counting}, and this is ${length}.`,
+    `The text is too long for ${network}: ${subject} takes ${max} ${unitWords[unit]}${counting}, and this is ${length}${beside === undefined ? '' : `, of which ${beside}`}.`,
   ];
 }
 

@@ -86,6 +86,9 @@ test('where a first comment may not be written, the post is live and the channel
   const [live] = await listed(account);
   const [channel] = (await steps.show(post)).channels;
   t.like(channel, { error_code: 'permission_missing' });
-  t.regex(channel?.error ?? '', /^Part 2 of 2 did not go out: .*Community Management API/);
+  t.regex(
+    channel?.error ?? '',
+    /^The first comment did not go out: .*Community Management API.*\(The post: http/,
+  );
   t.true(channel?.error?.includes(live?.id ?? 'nothing'));
 });

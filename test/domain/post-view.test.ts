@@ -70,6 +70,18 @@ test('a channel that has not ended says how much of its thread is live, and wher
   t.is(shown(2, null)?.warning, '2 of 3 parts of the thread are live, from https://a/1 on.');
 });
 
+test('a post that is no thread is live or not, and says nothing of parts', (t) => {
+  const shown = (facts: Partial<ChannelFacts>) =>
+    viewPost({ ...post, body: 'One' }, [{ ...channel, ...facts }]).channels[0];
+  const live = { parts: 1, url: 'https://a/1' };
+  t.like(shown({ live }), { url: 'https://a/1', warning: 'The post is live: https://a/1.' });
+  const withComment = { live: { ...live, parts: 2 }, threads: false };
+  t.is(shown(withComment)?.warning, 'The post and its first comment are live: https://a/1.');
+  const error = 'The network has the post and is still processing it.';
+  const processed = shown({ live, status: 'retrying', error_code: 'processing', error });
+  t.like(processed, { url: 'https://a/1', warning: null, error });
+});
+
 test('what a network said of a published post stands among its warnings', (t) => {
   const said = { ...channel, warning: 'Joined.', sent_warning: 'Made smaller.' };
   t.is(viewPost(post, [said]).channels[0]?.warning, 'Joined. Made smaller.');

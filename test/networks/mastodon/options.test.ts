@@ -12,7 +12,7 @@ test('a content warning counts as if it stood in the text', (t) => {
   mastodon.refuses(
     t,
     with10(491),
-    'The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 501.',
+    'The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 501, of which spoiler_text has 10.',
   );
 });
 
