@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Channel } from '../db/entities/channel.ts';
 import { Workspace } from '../db/entities/workspace.ts';
 import { query } from '../db/query.ts';
-import { connectChannel } from './channels.ts';
+import { connectChannel } from '../accounts/connect-channel.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { createApiKey, createWorkspace } from './workspaces.ts';
 

@@ -1,5 +1,7 @@
 import type { ApiKeySchema } from './entities/api-key.ts';
+import type { ChannelGrantSchema } from './entities/channel-grant.ts';
 import type { ChannelSchema } from './entities/channel.ts';
+import type { ConnectLinkSchema } from './entities/connect-link.ts';
 import type { DeliveryAttemptSchema } from './entities/delivery-attempt.ts';
 import type { DeliverySchema } from './entities/delivery.ts';
 import type { EndpointPlaceSchema } from './entities/endpoint-place.ts';
@@ -8,6 +10,7 @@ import type { IdempotencyKeySchema } from './entities/idempotency-key.ts';
 import type { InstallationSchema } from './entities/installation.ts';
 import type { MediaFileSchema } from './entities/media-file.ts';
 import type { NetworkParkSchema } from './entities/network-park.ts';
+import type { OauthAppSchema } from './entities/oauth-app.ts';
 import type { PostChannelSchema } from './entities/post-channel.ts';
 import type { PostMediaSchema } from './entities/post-media.ts';
 import type { PostSchema } from './entities/post.ts';
@@ -26,7 +29,9 @@ import type { InferKyselyTable } from '@mikro-orm/postgresql';
 /** The tables as the entities declare them, for Kysely: it checks names and types of columns. */
 export type Database = {
   api_keys: InferKyselyTable<typeof ApiKeySchema>;
+  channel_grants: InferKyselyTable<typeof ChannelGrantSchema>;
   channels: InferKyselyTable<typeof ChannelSchema>;
+  connect_links: InferKyselyTable<typeof ConnectLinkSchema>;
   delivery_attempts: InferKyselyTable<typeof DeliveryAttemptSchema>;
   deliveries: InferKyselyTable<typeof DeliverySchema>;
   endpoint_places: InferKyselyTable<typeof EndpointPlaceSchema>;
@@ -35,6 +40,7 @@ export type Database = {
   installation: InferKyselyTable<typeof InstallationSchema>;
   media_files: InferKyselyTable<typeof MediaFileSchema>;
   network_parks: InferKyselyTable<typeof NetworkParkSchema>;
+  oauth_apps: InferKyselyTable<typeof OauthAppSchema>;
   post_channels: InferKyselyTable<typeof PostChannelSchema>;
   post_media: InferKyselyTable<typeof PostMediaSchema>;
   posts: InferKyselyTable<typeof PostSchema>;

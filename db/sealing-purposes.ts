@@ -4,3 +4,7 @@ export const sessionPurpose = (channelId: string): string => `channel/${channelI
 /** @param key Of the part whose files are uploaded. */
 export const uploadsPurpose = (key: string): string => `part/${key}/uploads`;
 export const signingSecretPurpose = (endpointId: string): string => `webhook/${endpointId}/secret`;
+export const grantPurpose = (channelId: string): string => `channel/${channelId}/grant`;
+export const connectFlowPurpose = (linkId: string): string => `connect-link/${linkId}/flow`;
+export const oauthAppPurpose = (platform: string, baseUrl: string): string =>
+  `oauth-app/${platform}/${baseUrl}/secret`;

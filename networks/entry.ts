@@ -2,7 +2,8 @@ import type { Json } from '../domain/json-schema.ts';
 import type { Env } from '../runtime/config/read-values.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
 import type { Rules } from './content-rules.ts';
-import type { Connector, Network } from './network.ts';
+import type { Account, Connection, Connector, Network } from './network.ts';
+import type { OauthEntry } from './oauth.ts';
 
 /**
  * Asks a server of the network what it takes, where servers differ: as settings, which replace those of its channels.
@@ -10,6 +11,19 @@ import type { Connector, Network } from './network.ts';
  * @throws NetworkError when it does not tell.
  */
 export type ReadLimits = (http: Egress, baseUrl: string) => Promise<Readonly<Record<string, Json>>>;
+
+/**
+ * Asks the network, at little cost, whether an account can still be entered. Creates nothing, and refreshes nothing.
+ *
+ * @returns whose account it is: the caller compares.
+ * @throws NetworkError `access_lost` when it cannot.
+ */
+export type CheckAccount = (
+  connection: Pick<
+    Connection,
+    'http' | 'baseUrl' | 'remoteId' | 'credentials' | 'session' | 'settings'
+  >,
+) => Promise<Pick<Account, 'remoteId' | 'handle'>>;
 
 /**
  * What the folder of a network exports for the registry.
@@ -28,5 +42,7 @@ export type Entry = (
    */
   readonly adapter?: () => Promise<Network>;
   readonly connector?: Connector;
+  readonly oauth?: OauthEntry;
+  readonly check?: CheckAccount;
   readonly limits?: ReadLimits;
 };

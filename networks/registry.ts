@@ -1,10 +1,11 @@
 import { ConfigError, type Env } from '../runtime/config/read-values.ts';
 import { bluesky } from './bluesky/entry.ts';
 import type { Rules } from './content-rules.ts';
-import type { Entry, ReadLimits } from './entry.ts';
+import type { CheckAccount, Entry, ReadLimits } from './entry.ts';
 import { linkedin } from './linkedin/entry.ts';
 import { mastodon } from './mastodon/entry.ts';
 import type { Connector, Network } from './network.ts';
+import type { OauthEntry } from './oauth.ts';
 import { x } from './x/entry.ts';
 import { youtube } from './youtube/entry.ts';
 
@@ -25,6 +26,10 @@ export type Networks = {
   readonly rules: Readonly<Record<Platform, Rules>>;
   /** How accounts are connected by tokens, where a network has an adapter. */
   readonly connectors: Readonly<Partial<Record<Platform, Connector>>>;
+  /** How accounts are connected in a browser, where they can be. */
+  readonly oauth: Readonly<Partial<Record<string, OauthEntry>>>;
+  /** How an account is checked, where that is known. */
+  readonly checks: Readonly<Partial<Record<string, CheckAccount>>>;
   /** How servers are asked for their limits, of networks whose servers differ. */
   readonly limits: Readonly<Record<string, ReadLimits>>;
   /** Loads the adapters, by the name that a channel's `platform` has. */
@@ -43,16 +48,20 @@ export function openNetworks(env: Env): Networks {
     throw new ConfigError(problems);
   }
 
-  const pick = <T>(of: (entry: ReturnType<Entry>) => T) =>
-    Object.fromEntries(opened.map(([platform, entry]) => [platform, of(entry)]));
+  /** Of those networks that have it. */
+  const pick = <T>(of: (entry: ReturnType<Entry>) => T | undefined): Record<string, T> =>
+    Object.fromEntries(
+      opened.flatMap(([platform, entry]) => {
+        const value = of(entry);
+        return value === undefined ? [] : [[platform, value]];
+      }),
+    );
   return {
     rules: pick(({ rules }) => rules) as Networks['rules'],
-    connectors: Object.fromEntries(
-      opened.flatMap(([platform, { connector }]) => (connector ? [[platform, connector]] : [])),
-    ),
-    limits: Object.fromEntries(
-      opened.flatMap(([platform, { limits }]) => (limits ? [[platform, limits]] : [])),
-    ),
+    connectors: pick(({ connector }) => connector),
+    oauth: pick(({ oauth }) => oauth),
+    checks: pick(({ check }) => check),
+    limits: pick(({ limits }) => limits) as Networks['limits'],
     load: async () => {
       const loaded = opened.map(async ([platform, { adapter }]) =>
         adapter ? [[platform, await adapter()] as const] : [],

@@ -1,5 +1,7 @@
 import { ApiKey } from './api-key.ts';
+import { ChannelGrant } from './channel-grant.ts';
 import { Channel } from './channel.ts';
+import { ConnectLink } from './connect-link.ts';
 import { DeliveryAttempt } from './delivery-attempt.ts';
 import { Delivery } from './delivery.ts';
 import { EndpointPlace } from './endpoint-place.ts';
@@ -8,6 +10,7 @@ import { IdempotencyKey } from './idempotency-key.ts';
 import { Installation } from './installation.ts';
 import { MediaFile } from './media-file.ts';
 import { NetworkPark } from './network-park.ts';
+import { OauthApp } from './oauth-app.ts';
 import { PostChannel } from './post-channel.ts';
 import { PostMedia } from './post-media.ts';
 import { Post } from './post.ts';
@@ -27,6 +30,9 @@ export const entities = [
   Workspace,
   ApiKey,
   Channel,
+  ChannelGrant,
+  ConnectLink,
+  OauthApp,
   Post,
   PostChannel,
   MediaFile,

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { connectChannel } from '../../cli/channels.ts';
+import { connectChannel } from '../../accounts/connect-channel.ts';
 import { connectLinkedin } from '../../networks/linkedin/connect.ts';
 import type { Connection, Network } from '../../networks/network.ts';
 import { egressTo } from '../networks/connection.ts';

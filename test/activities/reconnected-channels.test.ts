@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { connectChannel } from '../../cli/channels.ts';
+import { connectChannel } from '../../accounts/connect-channel.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { beforeTests } from '../support/before-tests.ts';

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { addSandboxChannel, connectChannel } from '../../cli/channels.ts';
+import { connectChannel } from '../../accounts/connect-channel.ts';
+import { addSandboxChannel } from '../../cli/channels.ts';
 import type { CommandDeps } from '../../cli/command.ts';
 import { createDemo } from '../../cli/create-demo.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { connectChannel } from '../../cli/channels.ts';
+import { connectChannel } from '../../accounts/connect-channel.ts';
 import { newClient } from '../support/client.ts';
 import { holdLock } from '../support/hold-lock.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -117,7 +117,7 @@ test('of ten accounts that are connected at once as many as the workspace may ha
         session: null,
         settings: {},
       },
-      100,
+      { most: 100 },
     );
 
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => connect(`${n}`)));

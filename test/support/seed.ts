@@ -2,7 +2,7 @@ import type { ActivityDeps } from '../../activities/deps.ts';
 import type { ApiDeps } from '../../api/deps.ts';
 import { contentOf } from '../../api/posts/post-content.ts';
 import { storePost } from '../../api/posts/store-post.ts';
-import { connectChannel } from '../../cli/channels.ts';
+import { connectChannel } from '../../accounts/connect-channel.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Platform } from '../../networks/registry.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { connectChannel } from '../../../cli/channels.ts';
+import { connectChannel } from '../../../accounts/connect-channel.ts';
 import type { Orm } from '../../../db/orm.ts';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';

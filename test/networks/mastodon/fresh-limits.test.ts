@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
-import { connectChannel } from '../../../cli/channels.ts';
+import { connectChannel } from '../../../accounts/connect-channel.ts';
 import { createWorkspace } from '../../../cli/workspaces.ts';
 import { query } from '../../../db/query.ts';
 import { readLimits } from '../../../networks/mastodon/read-limits.ts';

@@ -1,0 +1,31 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Channel } from './channel.ts';
+import { createdAt, instant } from './columns.ts';
+import { Workspace } from './workspace.ts';
+
+export const ChannelGrantSchema = defineEntity({
+  name: 'ChannelGrant',
+  tableName: 'channel_grants',
+  properties: {
+    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').primary(),
+    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
+    sealedGrant: p.text(),
+    /** When the access token ends, as far as the network says. */
+    accessEndsAt: instant().strictNullable(),
+    /** When a person has to authorize again, as far as the network says. */
+    endsAt: instant().strictNullable(),
+    /** The end that the owner was warned of: one `channel.at_risk` for each. */
+    warnedOf: instant().strictNullable(),
+    /** Since when refreshes fail for want of an answer; null while they work. */
+    failingSince: instant().strictNullable(),
+    refreshedAt: instant().strictNullable(),
+    createdAt: createdAt(),
+  },
+});
+
+/**
+ * What a network handed out for a channel that was connected in a browser. It is apart from the channel so that a refresh,
+ * which holds its row's lock while it waits for the network, holds up nothing else.
+ */
+export class ChannelGrant extends ChannelGrantSchema.class {}
+ChannelGrantSchema.setClass(ChannelGrant);
