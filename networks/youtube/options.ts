@@ -6,6 +6,7 @@ import { maxTitleLength } from './title.ts';
 /** As characters of a text, the most careful reading. */
 export const maxCommentLength = 10_000;
 export const maxTagsLength = 500;
+export const thumbnailTypes = ['image/jpeg', 'image/png'];
 
 /** Sources: https://developers.google.com/youtube/v3/docs/videos, https://developers.google.com/youtube/v3/docs/commentThreads */
 export const optionsSchema: OptionsSchema = {
@@ -42,7 +43,7 @@ export const optionsSchema: OptionsSchema = {
       type: 'string',
       format: 'uuid',
       description:
-        'A picture of the media library, JPEG or PNG, that is shown before the video plays.',
+        'A picture of the media library, JPEG or PNG of up to 50 MiB, that is shown before the video plays.',
     },
     synthetic_media: {
       type: 'boolean',

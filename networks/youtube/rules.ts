@@ -1,7 +1,7 @@
 import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
 import { durationOf, numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
-import { nameOf } from '../validation/files.ts';
+import { nameOf, validateFiles } from '../validation/files.ts';
 import type { Limits } from '../validation/limits.ts';
 import { asOnePost, isBlank } from '../validation/texts.ts';
 import {
@@ -10,6 +10,7 @@ import {
   maxTagsLength,
   optionsSchema,
   tagsLength,
+  thumbnailTypes,
   type Choice,
 } from './options.ts';
 import { maxTitleLength, titleOf, type Title } from './title.ts';
@@ -42,6 +43,13 @@ const limits: Limits = {
   ],
   required: ['video.made_for_kids'],
 };
+
+/** Source: https://developers.google.com/youtube/v3/docs/thumbnails/set */
+const thumbnailLimits: Pick<Limits, 'name' | 'files'> = {
+  name: 'a YouTube thumbnail',
+  files: [{ one: 'thumbnail', max: 1, types: thumbnailTypes, maxBytes: 50 * 1024 ** 2 }],
+};
+
 /** Of channels that have not been verified; whether one has been, only YouTube knows. */
 const unverifiedMaxDurationMs = 15 * 60_000;
 
@@ -72,6 +80,7 @@ export const rules: Rules = {
         ...(choice.madeForKids === undefined ? [audienceFault] : []),
         ...tagFaults(choice.tags),
         ...commentFaults(choice),
+        ...thumbnailFaults(content),
       ],
       warnings: [...titleWarnings(title), ...warnings],
       texts,
@@ -125,6 +134,12 @@ function commentFaults({ firstComment, madeForKids, privacy }: Choice): string[]
     ...(madeForKids === true ? ['YouTube has no comments under a video made for kids.'] : []),
     ...(privacy === 'private' ? ['YouTube takes no comments under a private video.'] : []),
   ];
+}
+
+/** Of one that is not in the media library no more is known. Whether YouTube lets the channel have one, only YouTube knows. */
+function thumbnailFaults({ optionFiles }: Content): readonly string[] {
+  const thumbnail = optionFiles?.['thumbnail'];
+  return thumbnail ? validateFiles([thumbnail], thumbnailLimits).errors : [];
 }
 
 const titleWarnings = (title: Title | null): string[] =>

@@ -3,6 +3,7 @@ import { fileBytes } from '../file-bytes.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
 import type { Access } from '../access-token.ts';
 import { call } from './client.ts';
+import { thumbnailTypes } from './options.ts';
 import { refusal, refusedAs } from './refusals.ts';
 
 /**
@@ -39,7 +40,7 @@ const without = (why: string): string => `The video has no thumbnail of its own.
 
 async function send(access: Access, videoId: string, file: PartMedia): Promise<string | null> {
   const { name, type, sizeBytes } = file;
-  if (type !== 'image/jpeg' && type !== 'image/png') {
+  if (!thumbnailTypes.includes(type)) {
     return without(`YouTube takes JPEG and PNG, and "${name}" is ${type}.`);
   }
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { VideoOptions } from '../../../domain/post-view.ts';
-import type { Content } from '../../../networks/content-rules.ts';
+import type { Content, MediaFacts } from '../../../networks/content-rules.ts';
 import { rules as youtubeRules } from '../../../networks/youtube/rules.ts';
 import { choiceOf, tagsLength } from '../../../networks/youtube/options.ts';
 import { titleOf } from '../../../networks/youtube/title.ts';
@@ -191,6 +191,27 @@ test('tags have 500 characters in all, with their commas and quotation marks', (
   youtube.refuses(t, tagged(' '), 'YouTube takes no empty tag.');
   youtube.refuses(t, tagged('one, two'), 'A tag for YouTube has no comma in it.');
   youtube.refuses(t, tagged('<b>'), 'YouTube takes no < and no > in tags, and this has 2.');
+});
+
+test('a thumbnail is a JPEG or PNG of up to 50 MiB', (t) => {
+  const pictured = (thumbnail: Partial<MediaFacts>) =>
+    film({ options: { thumbnail: 'id' }, optionFiles: { thumbnail: image(thumbnail) } });
+  const most = 50 * 1024 ** 2;
+  youtube.takes(t, film({ options: { thumbnail: 'of a file that is not known' } }));
+  youtube.takes(t, pictured({ type: 'image/png', sizeBytes: most }));
+  youtube.takes(t, pictured({ type: 'image/jpeg' }));
+  youtube.refuses(
+    t,
+    pictured({ type: 'image/jpeg', sizeBytes: most + 1 }),
+    '"photo.jpg" is too large for a YouTube thumbnail: a thumbnail may have up to 52,428,800 bytes, and this has 52,428,801 bytes.',
+  );
+  for (const type of ['image/gif', 'image/webp', 'video/mp4']) {
+    youtube.refuses(
+      t,
+      pictured({ type }),
+      `"photo.jpg" is of the wrong kind for a YouTube thumbnail: it takes image/jpeg and image/png, and this is "${type}".`,
+    );
+  }
 });
 
 test('a first comment needs a video that has comments', (t) => {
