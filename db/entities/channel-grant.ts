@@ -6,6 +6,12 @@ import { Workspace } from './workspace.ts';
 export const ChannelGrantSchema = defineEntity({
   name: 'ChannelGrant',
   tableName: 'channel_grants',
+  indexes: [
+    {
+      name: 'channel_grants_ending',
+      expression: `create index "channel_grants_ending" on "channel_grants" ("ends_at") where "ends_at" is not null`,
+    },
+  ],
   properties: {
     channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').primary(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),

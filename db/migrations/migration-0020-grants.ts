@@ -4,8 +4,8 @@ import { Migration } from '@mikro-orm/migrations';
 export class Migration0020Grants extends Migration {
   override up(): void {
     this.addSql(`create table "channel_grants" (
-      "channel_id" uuid not null primary key references "channels" ("id"),
-      "workspace_id" uuid not null references "workspaces" ("id"),
+      "channel_id" uuid not null primary key,
+      "workspace_id" uuid not null,
       "sealed_grant" text not null,
       "access_ends_at" timestamptz(3) null,
       "ends_at" timestamptz(3) null,
@@ -16,29 +16,53 @@ export class Migration0020Grants extends Migration {
     this.addSql(
       `create index "channel_grants_ending" on "channel_grants" ("ends_at") where "ends_at" is not null`,
     );
+    this.addSql(
+      `alter table "channel_grants" add constraint "channel_grants_channel_id_foreign" foreign key ("channel_id") references "channels" ("id") on update cascade on delete cascade`,
+    );
+    this.addSql(
+      `alter table "channel_grants" add constraint "channel_grants_workspace_id_foreign" foreign key ("workspace_id") references "workspaces" ("id")`,
+    );
     this.addSql(`create table "oauth_apps" (
       "platform" text not null, "base_url" text not null, "redirect_uri" text not null,
       "client_id" text not null, "sealed_secret" text not null, "created_at" timestamptz(3) not null,
       primary key ("platform", "base_url", "redirect_uri"))`);
+    this.addConnectLinks();
+  }
+
+  private addConnectLinks(): void {
     this.addSql(`create table "connect_links" (
       "id" uuid not null primary key,
-      "workspace_id" uuid not null references "workspaces" ("id"),
+      "workspace_id" uuid not null,
       "platform" text not null,
-      "token_hash" text not null unique,
-      "channel_id" uuid null references "channels" ("id"),
+      "token_hash" text not null,
+      "channel_id" uuid null,
       "values" jsonb not null,
       "at_sandbox" boolean not null,
       "return_url" text null,
       "status" text not null,
-      "state_hash" text null unique,
+      "state_hash" text null,
       "browser_hash" text null,
       "redirect_uri" text null,
       "sealed_flow" text null,
-      "connected_id" uuid null references "channels" ("id"),
+      "connected_id" uuid null,
       "error" text null,
       "expires_at" timestamptz(3) not null,
       "created_at" timestamptz(3) not null)`);
-    this.addSql(`create index "connect_links_workspace" on "connect_links" ("workspace_id")`);
-    this.addSql(`create index "connect_links_expiry" on "connect_links" ("expires_at")`);
+    for (const unique of ['token_hash', 'state_hash']) {
+      this.addSql(
+        `alter table "connect_links" add constraint "connect_links_${unique}_unique" unique ("${unique}")`,
+      );
+    }
+    this.addSql(
+      `alter table "connect_links" add constraint "connect_links_workspace_id_foreign" foreign key ("workspace_id") references "workspaces" ("id")`,
+    );
+    for (const channel of ['channel_id', 'connected_id']) {
+      this.addSql(
+        `alter table "connect_links" add constraint "connect_links_${channel}_foreign" foreign key ("${channel}") references "channels" ("id") on delete set null`,
+      );
+    }
+    for (const index of ['workspace_id', 'expires_at']) {
+      this.addSql(`create index "connect_links_${index}_index" on "connect_links" ("${index}")`);
+    }
   }
 }
