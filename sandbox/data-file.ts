@@ -1,12 +1,16 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Ajv, type SchemaObject } from 'ajv';
+import { accountNames } from './account-name.ts';
+import { grantSchema, type Grant } from './oauth/grant.ts';
 import { isRefused, type Post } from './post.ts';
 
 export type Saved = {
   /** Signs tokens, so that a session outlives a restart as it does on a real server. */
   readonly secret: string;
   readonly posts: readonly Post[];
+  /** Absent in files of earlier versions. */
+  readonly grants?: readonly Grant[] | undefined;
 };
 
 const ajv = new Ajv({ allowUnionTypes: true });
@@ -30,9 +34,11 @@ const isSaved = ajv.compile<Saved>({
           text: { type: 'string' },
           createdAt: { type: 'string' },
           replyTo: { type: ['string', 'null'] },
+          account: { enum: accountNames },
         },
       },
     },
+    grants: { type: 'array', items: grantSchema },
   },
 });
 

@@ -1,4 +1,6 @@
 import type { Files } from './files.ts';
+import type { Codes } from './oauth/codes.ts';
+import type { Grants } from './oauth/grants.ts';
 import type { Script } from './script.ts';
 import type { Store } from './store.ts';
 
@@ -7,6 +9,8 @@ export type SandboxDeps = {
   readonly store: Store;
   readonly files: Files;
   readonly script: Script;
+  readonly grants: Grants;
+  readonly codes: Codes;
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
 };

@@ -1,5 +1,6 @@
 import type { Router } from '@koa/router';
 import type { SchemaObject } from 'ajv';
+import type { AccountName, Identity } from './account-name.ts';
 import type { SandboxDeps } from './deps.ts';
 import type { Post, PostFile } from './post.ts';
 import type { Segment } from './segment.ts';
@@ -20,10 +21,9 @@ type Face = {
   /** Names its folder, its paths and its posts: `mastodon`. */
   readonly id: string;
   readonly label: string;
-  /** Of the one account. A newcomer needs no more, and its credentials are no secret. */
-  readonly displayName: string;
-  readonly handle: string;
-  /** What a person needs to connect the account. @param origin Of this server. */
+  /** Their credentials are no secret. */
+  readonly accounts: Readonly<Record<AccountName, Identity>>;
+  /** What a person needs to connect the demo account. @param origin Of this server. */
   readonly signIn: (origin: string) => Readonly<Record<string, string>>;
   /** Hex colours: of the account's picture from top to bottom, and of the label on a light and on a dark page. */
   readonly colours: {
@@ -32,7 +32,7 @@ type Face = {
   };
   /** Paths of the API as the network itself has them, for clients that know only an origin: `/api/`. */
   readonly apiPaths: readonly string[];
-  /** The path of the account's page. */
+  /** The path of the accounts' page. */
   readonly profile: string;
   tagPath(tag: string): string;
   /** What page is at a path. @param path What stands behind `/<id>/`, decoded, cut at slashes, without empty pieces. */

@@ -1,3 +1,5 @@
+import type { AccountName } from './account-name.ts';
+
 /** What every network's posts have. A network adds what it needs to answer with them. */
 export type Post = {
   readonly network: string;
@@ -8,6 +10,8 @@ export type Post = {
   readonly createdAt: string;
   /** The id of the post that this one answers or comments. It need not be kept any more. */
   readonly replyTo: string | null;
+  /** Who wrote it; the demo account when absent. */
+  readonly account?: AccountName | undefined;
 };
 
 /** A file of a post, by its bytes. */

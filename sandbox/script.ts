@@ -1,4 +1,5 @@
 import { directives, directivesIn, type Directive } from './directives.ts';
+import { dropOldest } from './drop-oldest.ts';
 
 const busyMs = 5000;
 const lateMs = 20_000;
@@ -151,12 +152,7 @@ function createSeen(): { isFirst(key: string): boolean } {
     isFirst(key) {
       const isFirst = !seen.has(key);
       seen.add(key);
-      for (const oldest of seen) {
-        if (seen.size <= maxKeys) {
-          break;
-        }
-        seen.delete(oldest);
-      }
+      dropOldest(seen, maxKeys);
       return isFirst;
     },
   };

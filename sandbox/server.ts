@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import Koa, { type Middleware } from 'koa';
 import { controlRoutes } from './control.ts';
 import { openFiles } from './files.ts';
+import { createCodes } from './oauth/codes.ts';
+import { createGrants } from './oauth/grants.ts';
 import { loadAssets } from './page/assets.ts';
 import { createEvents } from './page/events.ts';
 import { pageRoutes } from './page/routes.ts';
@@ -40,7 +42,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const store = await openStore(dataFile, schemas, now);
   const files = await openFiles(dataFile && `${dataFile}.files`);
   const events = createEvents(store);
+  const grants = createGrants(store.grants, now);
   const script = createScript(now);
+
+  const deps = { store, files, script, grants, codes: createCodes(now), now };
 
   const app = new Koa();
   // Addresses that it names for uploads lead back through the proxy that a request came by.
@@ -55,7 +60,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   app.use(acceptBareOrigin);
   app.use(controlRoutes(script).routes());
   for (const network of networks) {
-    app.use(network.routes({ store, files, script, now }).routes());
+    app.use(network.routes(deps).routes());
   }
   app.use(pageRoutes({ store, files, events, assets: await loadAssets(networks) }).routes());
 

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createDataFileWriter, readDataFile, type PostSchemas } from './data-file.ts';
+import { dropOldest } from './drop-oldest.ts';
+import type { Grant } from './oauth/grant.ts';
+import type { GrantFile } from './oauth/grants.ts';
 import { isRefused, type Post, type RefusedPost } from './post.ts';
 
 /** How many posts are kept, all networks together. The oldest go first. */
@@ -8,6 +11,8 @@ const maxPosts = 1000;
 export type Store = {
   /** Signs tokens. */
   readonly secret: string;
+  /** Where grants survive a restart as posts do. */
+  readonly grants: GrantFile;
   /** In the order in which they came. */
   all(): readonly Post[];
   find(network: string, id: string): Post | undefined;
@@ -42,23 +47,18 @@ export async function openStore(
   const saved = dataFile === undefined ? undefined : await readDataFile(dataFile, schemas);
   const secret = saved?.secret ?? randomBytes(32).toString('base64url');
   const posts = new Map((saved?.posts ?? []).map((post) => [keyOf(post), post]));
-  const hiddenUntilMs = new WeakMap<Post, number>();
+  let grants: readonly Grant[] = saved?.grants ?? [];
   const listeners: (() => void)[] = [];
   const save =
     dataFile === undefined
       ? () => Promise.resolve()
-      : createDataFileWriter(dataFile, () => ({ secret, posts: [...posts.values()] }));
+      : createDataFileWriter(dataFile, () => ({ secret, posts: [...posts.values()], grants }));
   await save(); // A path that cannot be written is found at the start, not at the first post.
   const put = (added: readonly Post[]): Promise<void> => {
     for (const post of added) {
       posts.set(keyOf(post), post);
     }
-    for (const oldest of posts.keys()) {
-      if (posts.size <= maxPosts) {
-        break;
-      }
-      posts.delete(oldest);
-    }
+    dropOldest(posts, maxPosts);
     for (const listener of listeners) {
       listener();
     }
@@ -67,6 +67,13 @@ export async function openStore(
 
   return {
     secret,
+    grants: {
+      saved: grants,
+      save(changed) {
+        grants = changed;
+        return save();
+      },
+    },
     all: () => [...posts.values()].filter((post) => !isRefused(post)),
     find: (network, id) => posts.get(keyOf({ network, id })),
     timeline: () => [...posts.values()],
@@ -81,16 +88,23 @@ export async function openStore(
       const id = same?.id ?? `refused-${randomBytes(6).toString('hex')}`;
       return put([{ ...post, id } as RefusedPost]);
     },
+    ...createHiding(now),
+    onChange: (listener) => {
+      listeners.push(listener);
+    },
+    settle: save,
+  };
+}
+
+function createHiding(now: () => number): Pick<Store, 'hide' | 'isHidden'> {
+  const hiddenUntilMs = new WeakMap<Post, number>();
+  return {
     hide(hidden, untilMs) {
       for (const post of hidden) {
         hiddenUntilMs.set(post, untilMs);
       }
     },
     isHidden: (post) => (hiddenUntilMs.get(post) ?? 0) > now(),
-    onChange: (listener) => {
-      listeners.push(listener);
-    },
-    settle: save,
   };
 }
 

@@ -10,8 +10,10 @@ const profile = `/bluesky/profile/${account.did}`;
 export const bluesky = defineNetwork<BlueskyPost>({
   id: 'bluesky',
   label: 'Bluesky',
-  displayName: account.displayName,
-  handle: `@${account.handle}`,
+  accounts: {
+    demo: { displayName: account.displayName, handle: `@${account.handle}` },
+    second: { displayName: 'Second', handle: '@second.sandbox.test' },
+  },
   signIn: (origin) => ({
     Server: origin,
     'Web address': `${origin}/bluesky`,

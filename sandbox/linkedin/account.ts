@@ -1,13 +1,18 @@
-/** The member behind both tokens, and a page that the member runs. */
+export const members = {
+  demo: { id: 'sandboxDemo', displayName: 'Demo' },
+  second: { id: 'sandboxSecond', displayName: 'Second' },
+} as const;
+
+/** The member behind both tokens. */
 export const account = {
-  id: 'sandboxDemo',
-  displayName: 'Demo',
+  ...members.demo,
   /** Of an app that may do everything. */
   accessToken: 'demo',
   /** Of an app as everybody gets one: it posts, and reads neither posts nor comments nor writes any. */
   selfServeToken: 'demo-self-serve',
 } as const;
 
+/** A page that the demo member runs. */
 export const page = { id: '1000', vanityName: 'demo-page', displayName: 'Demo Page' } as const;
 
 export const memberUrn = `urn:li:person:${account.id}`;

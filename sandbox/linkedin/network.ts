@@ -1,5 +1,5 @@
 import { defineNetwork } from '../network.ts';
-import { account, page, pageUrn } from './account.ts';
+import { account, members, page, pageUrn } from './account.ts';
 import { linksIn, segmentsOf } from './little-text.ts';
 import { activityOf, postSchema, type LinkedinPost } from './post.ts';
 import { linkedinRoutes } from './routes.ts';
@@ -11,8 +11,10 @@ const tagPath = (tag: string): string =>
 export const linkedin = defineNetwork<LinkedinPost>({
   id: 'linkedin',
   label: 'LinkedIn',
-  displayName: account.displayName,
-  handle: account.displayName,
+  accounts: {
+    demo: { displayName: members.demo.displayName, handle: members.demo.displayName },
+    second: { displayName: members.second.displayName, handle: members.second.displayName },
+  },
   signIn: (origin) => ({
     Server: `${origin}/linkedin`,
     'Access token': account.accessToken,

@@ -1,9 +1,9 @@
-/** The one account. */
-export const account = {
-  id: '100000000000000001',
-  username: 'demo',
-  domain: 'sandbox',
-  displayName: 'Demo',
-  accessToken: 'demo',
-  createdAt: '2026-01-01T00:00:00.000Z',
+const shared = { domain: 'sandbox', createdAt: '2026-01-01T00:00:00.000Z' } as const;
+
+export const accounts = {
+  demo: { ...shared, id: '100000000000000001', username: 'demo', displayName: 'Demo' },
+  second: { ...shared, id: '100000000000000002', username: 'second', displayName: 'Second' },
 } as const;
+
+/** The account of the token. */
+export const account = { ...accounts.demo, accessToken: 'demo' } as const;

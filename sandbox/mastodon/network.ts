@@ -1,16 +1,21 @@
+import type { AccountName } from '../account-name.ts';
 import { defineNetwork } from '../network.ts';
-import { account } from './account.ts';
+import { account, accounts } from './account.ts';
 import { statusSchema, type Status } from './post.ts';
 import { mastodonRoutes } from './routes.ts';
 import { segmentsOf } from './text.ts';
 
 const profile = `/mastodon/@${account.username}`;
 
+const identityOf = ({ displayName, username, domain }: (typeof accounts)[AccountName]) => ({
+  displayName,
+  handle: `@${username}@${domain}`,
+});
+
 export const mastodon = defineNetwork<Status>({
   id: 'mastodon',
   label: 'Mastodon',
-  displayName: account.displayName,
-  handle: `@${account.username}@${account.domain}`,
+  accounts: { demo: identityOf(accounts.demo), second: identityOf(accounts.second) },
   signIn: (origin) => ({ Server: origin, 'Access token': account.accessToken }),
   colours: { picture: ['#6d5efc', '#4b3bd6'], label: ['#5140d8', '#a79cff'] },
   apiPaths: ['/api/'],

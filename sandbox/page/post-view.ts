@@ -67,7 +67,8 @@ export function threadView(thread: readonly Post[], current: Post | undefined): 
 
 /** `data-v` tells the page's script whether the post that it shows is still the same. */
 function postView(post: Post, isCurrent: boolean): Html {
-  const { id, label, displayName, handle, profile } = networkOf(post);
+  const { id, label, accounts, profile } = networkOf(post);
+  const { displayName, handle } = accounts[post.account ?? 'demo'];
   const body = isRefused(post) ? refusedView(post) : contentView(networkOf(post).show(post));
   const time = timeView(post.createdAt);
   const when = isRefused(post)

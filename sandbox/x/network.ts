@@ -1,16 +1,21 @@
+import type { AccountName } from '../account-name.ts';
 import { defineNetwork } from '../network.ts';
-import { account } from './account.ts';
+import { account, accounts } from './account.ts';
 import { xPostSchema, type XPost } from './post.ts';
 import { xRoutes } from './routes.ts';
 import { segmentsOf } from './text.ts';
 
 const profile = `/x/${account.username}`;
 
+const identityOf = ({ displayName, username }: (typeof accounts)[AccountName]) => ({
+  displayName,
+  handle: `@${username}`,
+});
+
 export const x = defineNetwork<XPost>({
   id: 'x',
   label: 'X',
-  displayName: account.displayName,
-  handle: `@${account.username}`,
+  accounts: { demo: identityOf(accounts.demo), second: identityOf(accounts.second) },
   signIn: (origin) => ({
     Server: `${origin}/x`,
     'Web address': `${origin}/x`,

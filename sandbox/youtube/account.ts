@@ -1,9 +1,20 @@
-/** The one channel. */
-export const account = {
-  id: 'UCsandboxDemoChannel0000',
-  title: 'Demo',
-  handle: '@demo',
-  uploads: 'UUsandboxDemoChannel0000',
-  accessToken: 'demo',
-  createdAt: '2026-01-01T00:00:00Z',
+/** The channels of one Google account. */
+export const accounts = {
+  demo: {
+    id: 'UCsandboxDemoChannel0000',
+    title: 'Demo',
+    handle: '@demo',
+    uploads: 'UUsandboxDemoChannel0000',
+    createdAt: '2026-01-01T00:00:00Z',
+  },
+  second: {
+    id: 'UCsandboxSecondChannel00',
+    title: 'Second',
+    handle: '@second',
+    uploads: 'UUsandboxSecondChannel00',
+    createdAt: '2026-01-01T00:00:00Z',
+  },
 } as const;
+
+/** The channel of the token. */
+export const account = { ...accounts.demo, accessToken: 'demo' } as const;

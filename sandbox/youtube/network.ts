@@ -1,16 +1,21 @@
+import type { AccountName } from '../account-name.ts';
 import { defineNetwork } from '../network.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
-import { account } from './account.ts';
+import { account, accounts } from './account.ts';
 import { postSchema, type Comment, type Video } from './post.ts';
 import { youtubeRoutes } from './routes.ts';
 
 const profile = `/youtube/${account.handle}`;
 
+const identityOf = ({ title, handle }: (typeof accounts)[AccountName]) => ({
+  displayName: title,
+  handle,
+});
+
 export const youtube = defineNetwork<Video | Comment>({
   id: 'youtube',
   label: 'YouTube',
-  displayName: account.title,
-  handle: account.handle,
+  accounts: { demo: identityOf(accounts.demo), second: identityOf(accounts.second) },
   signIn: (origin) => ({ Server: `${origin}/youtube`, 'Access token': account.accessToken }),
   colours: { picture: ['#ff4e45', '#c4160d'], label: ['#b3150c', '#ff9d97'] },
   apiPaths: ['/youtube/v3/', '/upload/youtube/v3/'],

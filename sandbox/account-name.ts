@@ -1,0 +1,11 @@
+/** Every network has two accounts, so that somebody can sign in with the wrong one. */
+export const accountNames = ['demo', 'second'] as const;
+
+export type AccountName = (typeof accountNames)[number];
+
+/** An account as people see it. */
+export type Identity = { readonly displayName: string; readonly handle: string };
+
+export function isAccountName(name: unknown): name is AccountName {
+  return accountNames.some((known) => known === name);
+}
