@@ -36,7 +36,7 @@ const limits = { fields: 10, files: 2, parts: 12, fieldSize: maxAround };
  * Reads a multipart body and streams its file into `sink`. The sink is the caller's to close, also after a failure.
  *
  * @throws AppError `unsupported_media_type`, `payload_too_large` as soon as it is clear, `invalid_request` for a
- * body that is broken, has more than an upload needs, breaks off or stops coming; and what the sink fails with.
+ * body that is broken, has more than an upload needs, has a field that is not UTF-8, breaks off or stops coming; and what the sink fails with.
  */
 export async function readMultipart(ctx: Context, options: MultipartOptions): Promise<Multipart> {
   if (!/^multipart\/form-data *(?:;|$)/iv.test(ctx.get('content-type'))) {
@@ -110,6 +110,8 @@ function collect(
       reject(nameless());
     } else if (nameTruncated || valueTruncated) {
       reject(new AppError('invalid_request', `The field "${name}" is too long.`));
+    } else if (text.includes(undecodable)) {
+      reject(notUtf8(name));
     } else {
       fields.set(name, fields.has(name) ? [fields.get(name), text] : text);
     }
@@ -136,6 +138,16 @@ function refusalOfFile(field: string | undefined, encoding: string): AppError | 
         'invalid_request',
         'Send the bytes of the file as they are: another Content-Transfer-Encoding is not read.',
       );
+}
+
+/** What the parser puts in the place of bytes that are no character. One that was sent as such is no text either. */
+const undecodable = '\u{FFFD}';
+
+function notUtf8(field: string): AppError {
+  const message = 'must be text in UTF-8, without U+FFFD';
+  return new AppError('invalid_request', `The field "${field}" ${message}.`, {
+    details: [{ path: `/${field}`, message }],
+  });
 }
 
 const nameless = (): AppError => new AppError('invalid_request', 'A part of the body has no name.');

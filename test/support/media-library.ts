@@ -44,7 +44,7 @@ export async function upload(
 export const post = (
   { url }: Pick<Punctual, 'url'>,
   { key }: Client,
-  body: FormData | string,
+  body: FormData | Buffer<ArrayBuffer> | string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Reply> =>
   rawCall(`${url}/api/v1/media`, {

@@ -17,7 +17,14 @@ const field = (name: string) => `content-disposition: form-data; name="${name}"\
 const body = (...parts: string[]) =>
   `${parts.map((part) => `--b\r\n${part}\r\n`).join('')}--b--\r\n`;
 
-const wrong: Readonly<Record<string, readonly [string, string, string]>> = {
+/** Half of a letter in UTF-8: what a client sends that cuts a text by bytes, or has it in Latin-1. */
+const halfLetter = Buffer.from([0xc3]);
+const cut = (name: string): Buffer<ArrayBuffer> => {
+  const [before = '', after = ''] = body(`${field(name)}|`, file).split('|');
+  return Buffer.concat([Buffer.from(before), halfLetter, Buffer.from(after)]);
+};
+
+const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, string, string]>> = {
   'without any part': [body(), 'invalid_media', '/file'],
   'without a file': [body(field('name')), 'invalid_media', '/file'],
   'with the file in plain text': [body(field('file')), 'invalid_request', '/file'],
@@ -45,6 +52,8 @@ const wrong: Readonly<Record<string, readonly [string, string, string]>> = {
     'invalid_request',
     '/alt_text',
   ],
+  'with an alt text that is not UTF-8': [cut('alt_text'), 'invalid_request', '/alt_text'],
+  'with a name that is not UTF-8': [cut('name'), 'invalid_request', '/name'],
   'that ends before its end': [`--b\r\n${file}`, 'invalid_request', ''],
   'with three files': [body(file, file, file), 'invalid_request', ''],
   'with more fields than an upload has': [
