@@ -36,6 +36,11 @@ export const ChannelSchema = defineEntity({
       .json<Options | null>()
       .nullable()
       .onCreate(() => null),
+    /**
+     * When its owner disconnected it. The row stays, without secrets, for the posts that it has; connecting the account
+     * again brings it back.
+     */
+    disconnectedAt: instant().strictNullable(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

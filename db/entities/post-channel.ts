@@ -32,6 +32,10 @@ export const PostChannelSchema = defineEntity({
       name: 'post_channels_settled',
       expression: `create index "post_channels_settled" on "post_channels" ("channel_id") where "settled_at" is not null`,
     },
+    {
+      name: 'post_channels_access_lost',
+      expression: `create index "post_channels_access_lost" on "post_channels" ("channel_id") where "status" = 'failed' and "error_code" = 'access_lost'`,
+    },
   ],
   properties: {
     id: id(),

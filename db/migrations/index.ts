@@ -14,6 +14,7 @@ import { Migration0015SealedBy } from './migration-0015-sealed-by.ts';
 import { Migration0016SettledChannels } from './migration-0016-settled-channels.ts';
 import { Migration0017PostParts } from './migration-0017-post-parts.ts';
 import { Migration0018FiveNetworks } from './migration-0018-five-networks.ts';
+import { Migration0019DisconnectedChannels } from './migration-0019-disconnected-channels.ts';
 import { Migration0020Grants } from './migration-0020-grants.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
@@ -34,5 +35,6 @@ export const migrations = [
   { name: 'migration-0016-settled-channels', class: Migration0016SettledChannels },
   { name: 'migration-0017-post-parts', class: Migration0017PostParts },
   { name: 'migration-0018-five-networks', class: Migration0018FiveNetworks },
+  { name: 'migration-0019-disconnected-channels', class: Migration0019DisconnectedChannels },
   { name: 'migration-0020-grants', class: Migration0020Grants },
 ];
