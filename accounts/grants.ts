@@ -2,10 +2,27 @@ import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { grantPurpose } from '../db/sealing-purposes.ts';
+import type { Json } from '../domain/json-schema.ts';
 import type { Grant } from '../networks/oauth.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 
 export type ChannelKey = { readonly workspaceId: string; readonly channelId: string };
+
+/** An access token that ends sooner than this is replaced before it is used, in milliseconds: a try takes four minutes. */
+const earlyMs = 10 * 60_000;
+
+/** Whether the access token has to be replaced before it is used. One whose end the network does not tell is tried. */
+export const endsSoon = ({ accessEndsAtMs }: Grant, nowMs: number): boolean =>
+  accessEndsAtMs !== null && accessEndsAtMs - earlyMs <= nowMs;
+
+/** What an adapter opens the account with. */
+export const credentialsOf = ({ accessToken, data }: Grant): Json => ({
+  accessToken,
+  ...(data === undefined ? {} : { data }),
+});
+
+export const openGrant = (sealer: Sealer, channelId: string, sealed: string): Grant =>
+  JSON.parse(sealer.open(sealed, grantPurpose(channelId))) as Grant;
 
 /** Puts a new grant in the place of whatever a channel had. @param grant Null: it is opened by credentials of its own. */
 export async function storeGrant(
@@ -31,6 +48,29 @@ export async function storeGrant(
         access_ends_at = excluded.access_ends_at, ends_at = excluded.ends_at, warned_of = null,
         failing_since = null, refreshed_at = null, created_at = excluded.created_at`,
   );
+}
+
+/**
+ * Puts a refreshed grant in the place of the one that was refreshed, and of no other.
+ *
+ * @param before The sealed grant that it comes from.
+ * @returns whether it was still there.
+ */
+export async function replaceGrant(
+  em: Em,
+  sealer: Sealer,
+  { workspaceId, channelId }: ChannelKey,
+  { before, grant, at }: { readonly before: string; readonly grant: Grant; readonly at: Date },
+): Promise<boolean> {
+  const { sealed, accessEndsAt, endsAt } = rowOf(sealer, channelId, grant);
+  const replaced = await query(
+    em,
+    sql`update channel_grants set sealed_grant = ${sealed}, access_ends_at = ${accessEndsAt},
+        ends_at = ${endsAt}, failing_since = null, refreshed_at = ${at}
+      where channel_id = ${channelId} and workspace_id = ${workspaceId} and sealed_grant = ${before}
+      returning channel_id`,
+  );
+  return replaced.length > 0;
 }
 
 /** A grant as its row keeps it. */

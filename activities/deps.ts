@@ -2,6 +2,7 @@ import type { WorkflowStates } from '../domain/workflow-state.ts';
 import type { Orm } from '../db/orm.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
 import type { Network } from '../networks/network.ts';
+import type { Networks } from '../networks/registry.ts';
 import type { RetentionDays } from '../runtime/config/limits.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -23,6 +24,10 @@ export type ActivityDeps = {
   readonly storage: MediaStorage;
   /** Where browsers reach the API, without a slash at the end: events link to files. */
   readonly publicUrl: string;
+  /** How grants of accounts are renewed, by platform. */
+  readonly oauth: Networks['oauth'];
+  /** Of the sandbox, without a slash at the end; null where there is none. */
+  readonly sandboxUrl: string | null;
   /** Of all networks, also those that have no adapter. */
   readonly rules: RulesByPlatform;
   /** The sweep asks whether Temporal goes on with what the database waits for. */

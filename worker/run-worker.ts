@@ -48,14 +48,14 @@ export async function runWorker(
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
   const { closeEgress, ...waysOut } = openEgress(config);
   const storage = createStorage(config.media);
-  const { publicUrl, retentionDays } = config;
+  const { publicUrl, sandboxUrl, retentionDays } = config;
   const sealer = createSealer(config.secretKey);
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
-  const { rules, limits, load } = openNetworks(process.env);
+  const { rules, oauth, limits, load } = openNetworks(process.env);
   const networks = await load();
-  const links = { orm, networks, rules, ...waysOut, storage, workflows };
+  const links = { orm, networks, rules, oauth, sandboxUrl, ...waysOut, storage, workflows };
   const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now: clock.now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.

@@ -15,6 +15,7 @@ import { describeError } from '../../runtime/logger.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 import { limitMessage } from './pacing.ts';
+import { NewTokenError } from './refused-token.ts';
 
 /** Why a try came to nothing, fit to be shown to the post's owner. */
 export type PublishFailure = {
@@ -25,6 +26,8 @@ export type PublishFailure = {
   readonly retryAtMs?: number | undefined;
   /** Of `rate_limited`: whom it holds for. */
   readonly limit: LimitScope;
+  /** The network refused an access token, and the channel has a newer one: the next try is made at once. */
+  readonly hasNewAccess?: boolean;
 };
 
 /** The post was cancelled, and a look said that nothing of it is out: it is not sent any more. */
@@ -49,6 +52,11 @@ export function classifyError(deps: ActivityDeps, job: PublishJob, error: unknow
     }
 
     return error;
+  }
+
+  if (error instanceof NewTokenError) {
+    const { message } = error;
+    return { code: 'network_unavailable', message, limit: 'channel', hasNewAccess: true };
   }
 
   if (error instanceof LimitedError) {

@@ -1,20 +1,48 @@
 import { sql } from 'kysely';
+import { currentGrant, type Current } from '../../accounts/current-grant.ts';
+import { credentialsOf, endsSoon, openGrant } from '../../accounts/grants.ts';
 import { query } from '../../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Connection } from '../../networks/network.ts';
+import type { Grant } from '../../networks/oauth.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { PublishJob } from './job.ts';
+import { grantedChannel, type PublishJob } from './job.ts';
 import type { KeptUploads } from './kept-uploads.ts';
 
 /** In milliseconds, over all requests of one try. Below the activity's startToCloseTimeout. */
 const tryTimeoutMs = 4 * 60_000;
 
+/**
+ * What the network handed out for the channel, with an access token that lasts for the try; null where the account is opened
+ * by credentials of its own.
+ *
+ * @throws NetworkError when there is no such token, and none could be bought.
+ */
+export async function openedGrant(deps: ActivityDeps, job: PublishJob): Promise<Current | null> {
+  const { account, channelId } = job;
+  if (account.grant === null) {
+    return null;
+  }
+
+  const { sealed, refreshedAt } = account.grant;
+  const grant = openGrant(deps.sealer, channelId, sealed);
+  return endsSoon(grant, deps.now().getTime())
+    ? currentGrant(deps, grantedChannel(job))
+    : { grant, refreshedAt };
+}
+
+type Means = {
+  readonly intent: Intent;
+  readonly uploads: KeptUploads;
+  readonly grant: Grant | null;
+};
+
 /** @throws Error when the channel's secrets were sealed under another key: an operator's matter. */
 export function openConnection(
   deps: ActivityDeps,
   job: PublishJob,
-  { intent, uploads }: { readonly intent: Intent; readonly uploads: KeptUploads },
+  { intent, uploads, grant }: Means,
 ): Connection {
   const { workspaceId, channelId, baseUrl, account } = job;
   const open = (sealed: string, purpose: string): Json =>
@@ -26,7 +54,9 @@ export function openConnection(
     remoteId: account.remoteId,
     handle: account.handle,
     settings: account.settings,
-    credentials: open(account.sealedCredentials, credentialsPurpose(channelId)),
+    credentials: grant
+      ? credentialsOf(grant)
+      : open(account.sealedCredentials, credentialsPurpose(channelId)),
     get session() {
       return session;
     },

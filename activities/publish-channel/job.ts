@@ -1,3 +1,4 @@
+import type { GrantedChannel } from '../../accounts/current-grant.ts';
 import type { Entry } from '../../db/ledger/entries.ts';
 import type { NetworkLimit } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
@@ -76,6 +77,8 @@ type SealedAccount = {
   readonly settings: Json;
   readonly sealedCredentials: string;
   readonly sealedSession: string | null;
+  /** What the network handed out for it in a browser; null where the credentials open it. */
+  readonly grant: { readonly sealed: string; readonly refreshedAt: Date | null } | null;
 };
 
 /** When the channel's day ends, in milliseconds since 1970: nothing is sent to it after that. */
@@ -83,3 +86,9 @@ export const dayEndMs = ({ dueAt }: PublishJob): number => dueAt.getTime() + pub
 
 export const isDayOver = (deps: ActivityDeps, job: PublishJob): boolean =>
   deps.now().getTime() > dayEndMs(job);
+
+/** The channel, for whoever renews its grant. */
+export const grantedChannel = ({ account, ...job }: PublishJob): GrantedChannel => ({
+  ...job,
+  remoteId: account.remoteId,
+});

@@ -54,6 +54,8 @@ export type JobRow = LimitRow &
     settings: Json;
     sealed_credentials: string;
     sealed_session: string | null;
+    sealed_grant: string | null;
+    refreshed_at: Date | null;
     run: number;
     revision: number;
     tries: number;
@@ -93,7 +95,7 @@ const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'na
  * (`start-attempt.ts`).
  */
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
-  select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
+  select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session, g.sealed_grant, g.refreshed_at,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
     pc.body as override, pc.options, c.options as default_options, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn}, ${optionFilesColumn},
     exists (select 1 from started) as has_started,
@@ -101,6 +103,7 @@ export const selectJob = (request: PublishRequest) => sql<JobRow>`
   from post_channels pc
   join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
   join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+  left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
   ${limitJoins} ${circuitJoin}
   where pc.id = ${request.postChannelId} and pc.post_id = ${request.postId} and pc.workspace_id = ${request.workspaceId}`;
 
@@ -141,6 +144,10 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
       settings: row.settings,
       sealedCredentials: row.sealed_credentials,
       sealedSession: row.sealed_session,
+      grant:
+        row.sealed_grant === null
+          ? null
+          : { sealed: row.sealed_grant, refreshedAt: row.refreshed_at },
     },
     limit: limitOf(row),
     server: slotOf(row),

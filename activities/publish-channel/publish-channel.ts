@@ -6,13 +6,14 @@ import { type ChannelStatus, isFinal } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { awaitReadiness, ProcessingError } from './await-readiness.ts';
 import { classifyError, StoppedError, type PublishFailure } from './classify-error.ts';
-import { createIntent, openConnection } from './connection.ts';
+import { createIntent, openConnection, openedGrant } from './connection.ts';
 import { dayEndMs, isDayOver, type PublishJob, type PublishRequest } from './job.ts';
 import { keepUploads } from './kept-uploads.ts';
-import { waitingReconnectDeliveries } from './lose-access.ts';
+import { waitingReconnectDeliveries } from './new-access.ts';
 import { checkPacing, recordWait, type Wait } from './pacing.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
 import { recordSuccess } from './record-success.ts';
+import { judgeRefusal } from './refused-token.ts';
 import { sendThread } from './send-thread.ts';
 import { atServer, giveBack } from './server-slots.ts';
 import { loadAndStart, startAttempt } from './start-attempt.ts';
@@ -122,10 +123,15 @@ async function publish(
 
   const intent = createIntent(deps);
   const uploads = keepUploads(deps, job);
-  const connection = openConnection(deps, job, { intent, uploads });
+  const current = await openedGrant(deps, job);
+  const connection = openConnection(deps, job, { intent, uploads, grant: current?.grant ?? null });
   const attempt = { deps, job, network, connection, intent, uploads };
-  const live = await sendThread(attempt, ledger);
-  await recordSuccess(deps, job, await awaitReadiness(attempt, live));
+  try {
+    const live = await sendThread(attempt, ledger);
+    await recordSuccess(deps, job, await awaitReadiness(attempt, live));
+  } catch (error) {
+    throw await judgeRefusal(deps, job, current, error);
+  }
 }
 
 /** @param ledger As the try began. @returns the channel's end, if this is it. */

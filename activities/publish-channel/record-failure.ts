@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { loseAccess } from '../../accounts/lose-access.ts';
 import { failed, isUnderWay, retrying, unconfirmed, waiting } from '../../db/channel-status.ts';
 import { refinalizeCancelled } from '../../db/refinalize-post.ts';
 import { isWhole, type Entry } from '../../db/ledger/entries.ts';
@@ -18,7 +19,7 @@ import {
   type PublishFailure,
 } from './classify-error.ts';
 import type { PublishJob } from './job.ts';
-import { isReconnected, loseAccess, withNewAccess } from './lose-access.ts';
+import { isReconnected, withNewAccess } from './new-access.ts';
 import { readJobEntries } from './reconcile.ts';
 
 export type Recorded =
@@ -58,7 +59,9 @@ export async function recordFailure(
     const planned = whatNext(deps, job, heard, { known, entries });
     const isInDoubt = entries.some(isOpen);
     const isOld = heard.code === 'access_lost' && (await isReconnected(em, job));
-    const { failure: seen, next } = isOld ? withNewAccess(deps) : { failure: heard, next: planned };
+    const renewed = isOld ? reconnectedText : heard.hasNewAccess ? heard.message : null;
+    const { failure: seen, next } =
+      renewed === null ? { failure: heard, next: planned } : withNewAccess(deps, renewed);
     const failure = {
       message: describePart(deps, job, { message: seen.message, entries }),
       isInDoubt,
@@ -90,6 +93,8 @@ export async function recordFailure(
     return { kind: 'final', status: end, code: endCode(end, next.code), deliveryIds };
   });
 }
+
+const reconnectedText = 'The account was connected again while the network refused its old access.';
 
 type Ledgers = { readonly known: readonly Entry[]; readonly entries: readonly Entry[] };
 

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
 import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
-import { loseAccess } from '../../activities/publish-channel/lose-access.ts';
+import { loseAccess } from '../../accounts/lose-access.ts';
 import type { PublishJob } from '../../activities/publish-channel/job.ts';
 import { attempt } from '../support/attempt.ts';
 import { newClient, type Client, type Reply } from '../support/client.ts';

@@ -86,9 +86,15 @@ export const ledgerMutations: readonly Mutation[] = [
       "in ('sent')",
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/lose-access.ts', activities, [
+  ...mutationsOf('activities/publish-channel/new-access.ts', activities, [
     ['an old access that is refused loses the new one', '?? false', '&& false'],
-    ['every post that meets a lost access tells of it again', " and state = 'connected'\n", '\n'],
+  ]),
+  ...mutationsOf('accounts/lose-access.ts', activities, [
+    [
+      'every post that meets a lost access tells of it again',
+      " and state = 'connected' and",
+      ' and',
+    ],
   ]),
   ...mutationsOf('activities/publish-channel/load-job.ts', activities, [
     [

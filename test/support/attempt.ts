@@ -74,6 +74,8 @@ export async function activityDeps(
     storage: createStorage({ mediaDir: await temporaryFolder(t), s3: null }),
     publicUrl: 'https://punctual.example',
     rules: rulesIn(networks),
+    oauth: {},
+    sandboxUrl: null,
     workflows: noWorkflows,
     retentionDays: { deliveries: 30, finds: 30 },
     log: testLog,

@@ -117,6 +117,8 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     ...base,
     networks,
     rules,
+    oauth: {},
+    sandboxUrl: null,
     workflows,
     egress,
     webhooks: egress,

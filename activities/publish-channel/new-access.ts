@@ -1,46 +1,10 @@
 import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { recordEvent } from '../../db/record-event.ts';
 import type { NextTry } from '../../domain/next-try.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishFailure } from './classify-error.ts';
 import type { PublishJob } from './job.ts';
-
-/**
- * The network no longer accepts this channel's access: it needs reconnecting, and its owner hears of it once,
- * however many posts run into it. In the transaction that ends the post's channel, so that a try after a crash finds
- * both or neither.
- *
- * @param starts Who starts the event's deliveries: nobody reads what a try returns that is made again.
- * @returns the ids of the deliveries to start.
- */
-export async function loseAccess(
-  em: Em,
-  deps: ActivityDeps,
-  { workspaceId, channelId }: PublishJob,
-  error: string,
-  starts: 'workflow' | 'outbox',
-): Promise<string[]> {
-  const [channel] = await query(
-    em,
-    sql<{ id: string; platform: string; handle: string }>`
-      update channels set state = 'needs_reconnect', error = ${error}, sealed_session = null, updated_at = ${deps.now()}
-      where id = ${channelId} and workspace_id = ${workspaceId} and state = 'connected'
-      returning id, platform, handle`,
-  );
-  if (!channel) {
-    return [];
-  }
-
-  return recordEvent(em, {
-    workspaceId,
-    channelId,
-    type: 'channel.needs_reconnect',
-    data: { channel: { ...channel, error } },
-    ...(starts === 'outbox' && { byOutbox: true }),
-  });
-}
 
 /** In milliseconds; more than nothing, so that accounts which are connected and refused in turns make no loop. */
 const newAccessWaitMs = 1000;
@@ -48,12 +12,9 @@ const newAccessWaitMs = 1000;
 /** What follows where the network refused an access that the channel no longer has. */
 export const withNewAccess = (
   deps: ActivityDeps,
+  message: string,
 ): { readonly failure: PublishFailure; readonly next: NextTry } => ({
-  failure: {
-    code: 'network_unavailable',
-    message: 'The account was connected again while the network refused its old access.',
-    limit: 'channel',
-  },
+  failure: { code: 'network_unavailable', message, limit: 'channel' },
   next: { kind: 'retry', atMs: deps.now().getTime() + newAccessWaitMs, counts: false },
 });
 

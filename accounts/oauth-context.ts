@@ -1,0 +1,20 @@
+import type { OauthContext } from '../networks/oauth.ts';
+import type { AccountDeps } from './deps.ts';
+import { registeredApps } from './oauth-apps.ts';
+
+/** What a network's OAuth works with. @param isAtSandbox Whether it is about an account of the sandbox. */
+export const oauthContext = (
+  deps: AccountDeps,
+  platform: string,
+  isAtSandbox: boolean,
+): OauthContext => ({
+  http: deps.egress,
+  publicUrl: deps.publicUrl,
+  sandboxUrl: isAtSandbox ? deps.sandboxUrl : null,
+  apps: registeredApps(deps, platform),
+  now: deps.now,
+});
+
+/** Whether a channel's account is one of the sandbox. */
+export const isAtSandbox = ({ sandboxUrl }: AccountDeps, baseUrl: string): boolean =>
+  sandboxUrl !== null && (baseUrl === sandboxUrl || baseUrl.startsWith(`${sandboxUrl}/`));
