@@ -4,6 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import { assertOptions } from '../posts/channel-options.ts';
 import { chooseMedia } from '../posts/post-media.ts';
+import { assertUsable } from './assert-usable.ts';
 import type { EditChannelBody } from './schemas.ts';
 
 /** @throws AppError `not_found` */
@@ -31,7 +32,8 @@ export async function editChannel(
     const channel = await loadChannel(em, workspaceId, id);
     if (options !== undefined) {
       const files = assertOptions(rules, channel, options ?? {}, '/options');
-      await chooseMedia(em, workspaceId, files);
+      const found = await chooseMedia(em, workspaceId, files);
+      assertUsable(rules, channel, options ?? {}, [...found.values()]);
       channel.options = options && Object.keys(options).length > 0 ? options : null;
       channel.updatedAt = now();
     }

@@ -1,5 +1,7 @@
 import test from 'ava';
 import { sharedApi } from '../../support/kit.ts';
+import type { Platform } from '../../../networks/registry.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
@@ -40,6 +42,67 @@ test('defaults that the network does not have are refused, with those that it ha
   t.is(body.details[0].path, '/options/colour');
   t.regex(body.error, /colour is not a known field; mastodon has visibility, /v);
   t.deepEqual((await client.get(`/channels/${channel}`)).body.channel.options, {});
+});
+
+const unfit: readonly [what: string, platform: Platform, options: object, sentence: RegExp][] = [
+  [
+    'a title with a bracket',
+    'youtube',
+    { title: 'I <3 it' },
+    /YouTube takes no < and no > in a title/v,
+  ],
+  [
+    'tags that are too long in all',
+    'youtube',
+    { tags: ['x'.repeat(250), 'y'.repeat(250)] },
+    /501/v,
+  ],
+  [
+    'a comment where there are none',
+    'youtube',
+    { privacy: 'private', first_comment: 'x' },
+    /no comments under a private video/v,
+  ],
+  ['a blank comment', 'linkedin', { first_comment: ' ' }, /no text in the first comment/v],
+  [
+    'a warning that leaves no room for a text',
+    'mastodon',
+    { spoiler_text: 'y'.repeat(500) },
+    /spoiler_text has 500/v,
+  ],
+];
+for (const [what, platform, options, sentence] of unfit) {
+  test(`defaults that no post could go out with are refused: on ${platform} ${what}`, async (t) => {
+    const client = await api.newClient();
+    const channel = await storeChannel(api.punctual, client.workspaceId, { platform });
+    const { status, body } = await client.patch(`/channels/${channel}`, { options });
+    t.is(status, 400, JSON.stringify(body));
+    t.is(body.code, 'invalid_channel_options');
+    t.regex(body.error, sentence);
+    t.is(body.details.length, 1);
+    t.is(body.details[0].path, '/options');
+    t.deepEqual((await client.get(`/channels/${channel}`)).body.channel.options, {});
+  });
+}
+
+test('a thumbnail that YouTube does not take is refused as a default', async (t) => {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId, { platform: 'youtube' });
+  const edit = (thumbnail: string) =>
+    client.patch(`/channels/${channel}`, { options: { thumbnail } });
+  const gif = await storeMedia(api.punctual, client.workspaceId, { type: 'image/gif' });
+  const { status, body } = await edit(gif);
+  t.is(status, 400);
+  t.regex(body.error, /it takes image\/jpeg and image\/png, and this is "image\/gif"/v);
+  t.is((await edit(await storeMedia(api.punctual, client.workspaceId))).status, 200);
+});
+
+test('what defaults leave to posts is none of their faults', async (t) => {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId, { platform: 'youtube' });
+  for (const options of [{ privacy: 'private' }, { made_for_kids: true }, { tags: ['a', 'b'] }]) {
+    t.is((await client.patch(`/channels/${channel}`, { options })).status, 200);
+  }
 });
 
 test('a post is validated with the defaults of its channel, and its own options over them', async (t) => {
