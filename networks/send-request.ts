@@ -35,6 +35,8 @@ export type NetworkRequest = {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent in its place, as HTML forms are. */
+  readonly form?: URLSearchParams;
   /** Sent in its place. */
   readonly file?: { readonly type: string; readonly body: StreamedBody };
   readonly purpose: Purpose;
@@ -52,8 +54,7 @@ export async function sendRequest(
   name: string,
 ): Promise<EgressResponse> {
   const { method, path, headers, file, purpose } = request;
-  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
-  const content = file ?? { type: 'application/json', body };
+  const content = file ?? textOf(request);
   try {
     return await server.http.request({
       method,
@@ -83,6 +84,15 @@ export async function sendRequest(
       cause: error,
     });
   }
+}
+
+function textOf({ form, body }: NetworkRequest) {
+  return form
+    ? { type: 'application/x-www-form-urlencoded', body: form.toString() }
+    : {
+        type: 'application/json',
+        body: body === undefined ? undefined : JSON.stringify(body),
+      };
 }
 
 /** A blocked address and an answer that is no HTTP come at once: such a server is not away. */

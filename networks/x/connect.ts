@@ -1,5 +1,7 @@
 import type { Egress } from '../../runtime/egress/egress.ts';
+import type { Access } from '../access-token.ts';
 import { answerReader } from '../answer.ts';
+import type { CheckAccount } from '../entry.ts';
 import type { Account } from '../network.ts';
 import { baseUrlOf } from '../send-request.ts';
 import { accessWith, callAs, idSchema } from './client.ts';
@@ -39,15 +41,16 @@ export async function connectX(http: Egress, login: XLogin): Promise<Account> {
   const settings: Partial<XSettings> =
     login.webUrl === undefined ? {} : { webUrl: baseUrlOf(login.webUrl) };
   const credentials = { accessToken: login.accessToken.trim() };
-  const access = accessWith({ http, baseUrl }, credentials, 'prepare');
+  const owner = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
+  return { baseUrl, ...owner, credentials, session: null, settings };
+}
+
+/** Whether an account can still be entered. X charges a read of a user for it. */
+export const checkX: CheckAccount = ({ http, baseUrl, credentials }) =>
+  ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
+
+async function ownerOf(access: Access): Promise<Pick<Account, 'remoteId' | 'handle'>> {
   const request = { method: 'GET', path: '/2/users/me', purpose: 'prepare' } as const;
   const { data } = await callAs(access, request, readOwnUser);
-  return {
-    baseUrl,
-    remoteId: data.id,
-    handle: `@${data.username}`,
-    credentials,
-    session: null,
-    settings,
-  };
+  return { remoteId: data.id, handle: `@${data.username}` };
 }

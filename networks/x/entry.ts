@@ -1,11 +1,18 @@
 import { address } from '../../runtime/config/read-values.ts';
 import type { Entry } from '../entry.ts';
-import { connectX } from './connect.ts';
+import { readApp } from '../oauth/app-settings.ts';
+import { checkX, connectX } from './connect.ts';
 import { readPrices } from './prices.ts';
 import { xRules } from './rules.ts';
 
 export const x: Entry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_X_API_URL', 'https://api.x.com', problems);
+  const read = (name: string, otherwise: string) => address(env, name, otherwise, problems);
+  const app = readApp(env, ['PUNCTUAL_X_CLIENT_ID', 'PUNCTUAL_X_CLIENT_SECRET']);
+  const endpoints = {
+    authorizeUrl: read('PUNCTUAL_X_AUTHORIZE_URL', 'https://x.com/i/oauth2/authorize'),
+    tokenUrl: read('PUNCTUAL_X_TOKEN_URL', 'https://api.x.com/2/oauth2/token'),
+  };
   const rules = xRules(readPrices(env, problems));
   return {
     rules,
@@ -21,5 +28,11 @@ export const x: Entry = (env, problems) => {
         connectX(http, { baseUrl, accessToken, ...(webUrl ? { webUrl } : {}) }),
       sandbox: (url) => ({ url: `${url}/x`, token: 'demo', 'web-url': `${url}/x` }),
     },
+    oauth: {
+      missing: app.missing,
+      fields: {},
+      load: async () => (await import('./oauth.ts')).xOauth({ app, endpoints, apiUrl }),
+    },
+    check: checkX,
   };
 };

@@ -1,0 +1,75 @@
+import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi';
+import { quote } from '../answer.ts';
+import { OauthError } from '../oauth.ts';
+import type { AuthorizationServer } from './authorization-server.ts';
+
+/**
+ * Checks the query that a browser came back with: its state, its issuer, and that it is a yes.
+ *
+ * Sources: RFC 6749 (section 4.1.2), RFC 9207.
+ *
+ * @returns the same, as the library wants it for buying tokens.
+ * @throws OauthError
+ */
+export function checkAnswer(
+  server: AuthorizationServer,
+  answer: URLSearchParams,
+  state: string,
+): URLSearchParams {
+  const { name, issuer } = server;
+  const parameters = new URLSearchParams(answer);
+  if (issuer === undefined) {
+    parameters.delete('iss');
+  }
+
+  const as = {
+    issuer: issuer ?? server.tokenUrl,
+    authorization_response_iss_parameter_supported: server.alwaysSaysIssuer ?? false,
+  };
+  const checked = validated(as, server, parameters, state);
+  if (!checked.get('code')) {
+    throw new OauthError('unavailable', `${name} gave an answer that does not read as one.`);
+  }
+
+  return checked;
+}
+
+function validated(
+  as: Parameters<typeof validateAuthResponse>[0],
+  server: AuthorizationServer,
+  parameters: URLSearchParams,
+  state: string,
+): URLSearchParams {
+  try {
+    return validateAuthResponse(as, { client_id: server.app.clientId }, parameters, state);
+  } catch (error) {
+    if (error instanceof AuthorizationResponseError) {
+      throw refusalIn(server, parameters);
+    }
+
+    // The library's error holds the code.
+    throw new OauthError(
+      'expired',
+      `${server.name} gave an answer that does not belong to this link. Start over with a new one.`,
+    );
+  }
+}
+
+/** What says that the server failed, and neither the person nor the registration (RFC 6749, section 4.1.2.1). */
+const failures = new Set(['server_error', 'temporarily_unavailable']);
+
+function refusalIn(server: AuthorizationServer, parameters: URLSearchParams): OauthError {
+  const { name, app, denials = [], appAdvice } = server;
+  const error = parameters.get('error') ?? '';
+  const words = quote(parameters.get('error_description') || error, [app.clientSecret]);
+  const said = words && `: ${words}`;
+  if (error === 'access_denied' || denials.includes(error)) {
+    return new OauthError('denied', `The request was declined at ${name}.`);
+  }
+  if (failures.has(error)) {
+    return new OauthError('unavailable', `${name} could not do it at the moment${said}.`);
+  }
+
+  const message = `${name} does not take the request of this service${said}. ${appAdvice}`;
+  return new OauthError('misconfigured', message);
+}

@@ -1,0 +1,30 @@
+import type { OauthApp } from '../oauth.ts';
+
+/** Where an authorization server takes browsers and requests. */
+export type Endpoints = { readonly authorizeUrl: string; readonly tokenUrl: string };
+
+/** An authorization server, how this service is registered there, and what it wants otherwise than others. */
+export type AuthorizationServer = Endpoints & {
+  /** How people know it, at the beginning of a sentence: `X`. */
+  readonly name: string;
+  /** What it says of itself as `iss` (RFC 9207); left out where it announces none, and then none is compared. */
+  readonly issuer?: string;
+  /** Whether each of its answers must have `iss`. */
+  readonly alwaysSaysIssuer?: boolean;
+  readonly app: OauthApp;
+  /** For the operator, where the server refuses the app: what to check. */
+  readonly appAdvice: string;
+  /** Where the app's secret goes: the header of HTTP Basic, or the form. */
+  readonly secretIn: 'header' | 'form';
+  readonly usesPkce: boolean;
+  readonly scopes: readonly string[];
+  /** More of the address that the browser opens: `access_type=offline`. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Its own names of a "no", beside `access_denied`. */
+  readonly denials?: readonly string[];
+  /** Whether a refusal of a refresh says that the grant is over, beside `invalid_grant`. */
+  readonly endsGrant?: (refused: Refused) => boolean;
+};
+
+/** What a token endpoint says against a request (RFC 6749, section 5.2). Both are the server's words, as they came. */
+export type Refused = { readonly error: string; readonly description: string };

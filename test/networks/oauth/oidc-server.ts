@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import { Provider } from 'oidc-provider';
+import type { AuthorizationServer } from '../../../networks/oauth/authorization-server.ts';
+import { startBrowser } from './browser.ts';
+import { redirectUri } from './context.ts';
+
+/** With all that form encoding changes, and what it must not change. */
+const app = { clientId: 'punctual-app', clientSecret: 'a-secret_with +/=%:signs' };
+
+/**
+ * A certified authorization server: PKCE is required, refresh tokens are taken once, and one that was used already ends
+ * its grant.
+ */
+export async function startOidcServer(t: ExecutionContext) {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: app.clientId,
+        client_secret: app.clientSecret,
+        redirect_uris: [redirectUri],
+        grant_types: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_method: 'client_secret_basic',
+      },
+    ],
+    scopes: ['openid', 'offline_access', 'posts.write'],
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: true }, revocation: { enabled: true } },
+    rotateRefreshToken: true,
+    cookies: { keys: ['a key'] },
+    findAccount: (_context: unknown, id: string) => ({
+      accountId: id,
+      claims: () => ({ sub: id }),
+    }),
+    issueRefreshToken: async (_context: unknown, _client: unknown, code: { scopes: Set<string> }) =>
+      code.scopes.has('offline_access'),
+  });
+  server.on('request', provider.callback());
+  const known: AuthorizationServer = {
+    name: 'The network',
+    issuer,
+    alwaysSaysIssuer: true,
+    app,
+    appAdvice: 'Whoever runs this service has to check SOME_SETTINGS.',
+    authorizeUrl: `${issuer}/auth`,
+    tokenUrl: `${issuer}/token`,
+    secretIn: 'header',
+    usesPkce: true,
+    scopes: ['openid', 'offline_access', 'posts.write'],
+    parameters: { prompt: 'consent' },
+  };
+  return { issuer, known, allow, deny };
+}
+
+/** Signs in and allows what is asked for, as a person does. @returns what the browser came back with. */
+async function allow(url: string): Promise<URLSearchParams> {
+  const browse = startBrowser();
+  let at = url;
+  for (let hop = 0; hop < 12 && !at.startsWith(redirectUri); hop += 1) {
+    const { location, html } = await browse.get(at);
+    if (location !== null) {
+      at = location;
+      continue;
+    }
+
+    const prompt = /name="prompt" value="(?<prompt>\w+)"/v.exec(html)?.groups?.['prompt'] ?? '';
+    const form = { prompt, login: 'alice', password: 'any' };
+    at = (await browse.post(at, form)).location ?? at;
+  }
+
+  return new URL(at).searchParams;
+}
+
+/** Turns away at the first page. */
+async function deny(url: string): Promise<URLSearchParams> {
+  const browse = startBrowser();
+  const page = (await browse.get(url)).location ?? '';
+  await browse.get(page);
+  const { location } = await browse.get(`${page}/abort`);
+  return new URL((await browse.get(location ?? '')).location ?? '').searchParams;
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { ExecutionContext } from 'ava';
+
+export type Asked = {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of a body that is a form. */
+  readonly form: URLSearchParams;
+  readonly body: string;
+};
+
+/** What a test answers: a status with JSON, or whatever it writes itself. */
+export type Answer =
+  | { readonly status?: number; readonly headers?: Record<string, string>; readonly json: unknown }
+  | ((response: ServerResponse) => void);
+
+/** A server on a real socket that answers as its test says. */
+export async function startScriptedServer(
+  t: ExecutionContext,
+  answer: (asked: Asked) => Answer | Promise<Answer>,
+) {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      const body = await text(request);
+      const { method = '', url: path = '', headers } = request;
+      const current = { method, path, headers, body, form: new URLSearchParams(body) };
+      asked.push(current);
+      const given = await answer(current);
+      if (typeof given === 'function') {
+        given(response);
+        return;
+      }
+
+      const content = { 'content-type': 'application/json', ...given.headers };
+      response.writeHead(given.status ?? 200, content).end(JSON.stringify(given.json));
+    })();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, asked };
+}

@@ -1,0 +1,163 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Grant, OauthContext } from '../../../networks/oauth.ts';
+import { x } from '../../../networks/x/entry.ts';
+import { openSandbox } from '../../sandbox/open-sandbox.ts';
+import { beginning, contextFor, redirectUri, state } from '../oauth/context.ts';
+import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
+
+const pair = {
+  token_type: 'bearer',
+  expires_in: 7200,
+  access_token: 'an-access-token',
+  scope: 'tweet.read tweet.write users.read media.write offline.access',
+  refresh_token: 'a-refresh-token',
+};
+
+/** X as far as a connection needs it. */
+async function opened(
+  t: ExecutionContext,
+  token: (asked: Asked) => Answer = () => ({ json: pair }),
+) {
+  const server = await startScriptedServer(t, (asked) =>
+    asked.path.startsWith('/2/users/me')
+      ? { json: { data: { id: '42', username: 'alice' } } }
+      : token(asked),
+  );
+  const env = {
+    PUNCTUAL_X_API_URL: server.url,
+    PUNCTUAL_X_AUTHORIZE_URL: `${server.url}/authorize`,
+    PUNCTUAL_X_TOKEN_URL: `${server.url}/token`,
+    PUNCTUAL_X_CLIENT_ID: 'app-1',
+    PUNCTUAL_X_CLIENT_SECRET: 'app-secret_1',
+  };
+  const { oauth } = x(env, []);
+  const context = contextFor(t, [server.url]);
+  return { server, env, entry: oauth, oauth: await oauth!.load(), context };
+}
+
+const begin = async (t: ExecutionContext) => {
+  const { oauth, context, server } = await opened(t);
+  return { server, oauth, context, begun: await oauth.begin(beginning(context)) };
+};
+
+const answerOf = (code: string) => new URLSearchParams({ state, code });
+
+test('the browser is sent to X with all scopes and PKCE', async (t) => {
+  const { begun, server } = await begin(t);
+  const url = new URL(begun.url);
+  t.is(url.origin + url.pathname, `${server.url}/authorize`);
+  t.like(Object.fromEntries(url.searchParams), {
+    response_type: 'code',
+    client_id: 'app-1',
+    redirect_uri: redirectUri,
+    scope: pair.scope,
+    state,
+    code_challenge_method: 'S256',
+  });
+  t.false(begun.url.includes('app-secret'));
+});
+
+test('a code opens the account, with a grant that lives for two hours and can be renewed', async (t) => {
+  const { server, oauth, context, begun } = await begin(t);
+  const finish = { ...context, answer: answerOf('c1'), redirectUri, kept: begun.kept };
+  const { grant, accounts } = await oauth.finish(finish);
+  const [asked] = server.asked;
+  t.is(asked?.headers.authorization, `Basic ${btoa('app-1:app-secret_1')}`);
+  t.like(Object.fromEntries(asked?.form ?? []), {
+    grant_type: 'authorization_code',
+    code: 'c1',
+    redirect_uri: redirectUri,
+  });
+  t.regex(asked?.form.get('code_verifier') ?? '', /^[\w\-]{43}$/v);
+  t.like(grant, {
+    accessToken: 'an-access-token',
+    refreshToken: 'a-refresh-token',
+    endsAtMs: null,
+  });
+  t.deepEqual(accounts, [
+    {
+      baseUrl: server.url,
+      remoteId: '42',
+      handle: '@alice',
+      credentials: {},
+      session: null,
+      settings: {},
+    },
+  ]);
+});
+
+const grant: Grant = {
+  accessToken: 'an-access-token',
+  accessEndsAtMs: 0,
+  refreshToken: 'a-refresh-token',
+  endsAtMs: null,
+};
+
+const refresh = async (t: ExecutionContext, answer: Answer) => {
+  const { oauth, context } = await opened(t, () => answer);
+  return oauth.refresh({ ...context, baseUrl: 'https://api.x.com', remoteId: '42', grant });
+};
+
+test('both of X’s ways to refuse a refresh token that is over end the access', async (t) => {
+  for (const json of [
+    { error: 'invalid_request', error_description: 'Value passed for the token was invalid.' },
+    { error: 'invalid_grant' },
+  ]) {
+    const error = await t.throwsAsync(refresh(t, { status: 400, json }));
+    t.like(error, { name: 'NetworkError', code: 'access_lost' });
+  }
+});
+
+test('any other refusal of X leaves the access as it is', async (t) => {
+  const other = { error: 'invalid_request', error_description: 'Missing required parameter.' };
+  const error = await t.throwsAsync(refresh(t, { status: 400, json: other }));
+  t.like(error, { name: 'NetworkError', code: 'network_unavailable' });
+});
+
+test('a code that X no longer takes is told as one that came too late', async (t) => {
+  const words = 'Value passed for the authorization code was invalid.';
+  const { oauth, context } = await opened(t, () => ({
+    status: 400,
+    json: { error: 'invalid_request', error_description: words },
+  }));
+  const { kept } = await oauth.begin(beginning(context));
+  const finish = { ...context, answer: answerOf('c1'), redirectUri, kept };
+  t.like(await t.throwsAsync(oauth.finish(finish)), { name: 'OauthError', code: 'expired' });
+});
+
+test('without an app its settings are named, and nothing is begun', async (t) => {
+  const { oauth } = x({ PUNCTUAL_X_CLIENT_ID: 'app-1' }, []);
+  t.deepEqual(oauth?.missing, ['PUNCTUAL_X_CLIENT_SECRET']);
+  t.deepEqual(x({}, []).oauth?.missing, ['PUNCTUAL_X_CLIENT_ID', 'PUNCTUAL_X_CLIENT_SECRET']);
+  const context = contextFor(t, ['http://127.0.0.1:9']);
+  const loaded = await oauth!.load();
+  const error = await t.throwsAsync(loaded.begin(beginning(context)));
+  t.like(error, { name: 'OauthError', code: 'misconfigured' });
+  t.regex(error?.message ?? '', /has to set PUNCTUAL_X_CLIENT_SECRET\.$/v);
+  const lost = loaded.refresh({ ...context, baseUrl: 'https://api.x.com', remoteId: '1', grant });
+  t.like(await t.throwsAsync(lost), { name: 'NetworkError', code: 'internal' });
+});
+
+test('accounts of the sandbox need no settings, and stay at the sandbox', async (t) => {
+  const { server } = await opened(t);
+  const loaded = await x({}, []).oauth!.load();
+  const context: OauthContext = contextFor(t, [server.url], { sandboxUrl: server.url });
+  const begun = await loaded.begin(beginning(context));
+  t.true(begun.url.startsWith(`${server.url}/x/i/oauth2/authorize?`));
+  t.is(new URL(begun.url).searchParams.get('client_id'), 'punctual');
+  const request = { ...context, baseUrl: `${server.url}/x`, remoteId: '42', grant };
+  t.like(await loaded.refresh(request), { accessToken: 'an-access-token' });
+  t.is(server.asked[0]?.path, '/x/2/oauth2/token');
+});
+
+test('a check asks X whose account it is, and tells when the token is over', async (t) => {
+  const { url } = await openSandbox(t);
+  const { check } = x({}, []);
+  const { http } = contextFor(t, [url]);
+  const connection = { http, baseUrl: `${url}/x`, remoteId: '', session: null, settings: {} };
+  const owner = await check!({ ...connection, credentials: { accessToken: 'demo' } });
+  t.regex(owner.remoteId, /^\d+$/v);
+  t.regex(owner.handle, /^@\w+$/v);
+  const wrong = check!({ ...connection, credentials: { accessToken: 'no-token-of-anybody' } });
+  t.like(await t.throwsAsync(wrong), { name: 'NetworkError', code: 'access_lost' });
+});
