@@ -1,7 +1,8 @@
 import { Router } from '@koa/router';
 import { Ajv } from 'ajv';
 import { readBody } from './body.ts';
-import { directiveNames, isDirective } from './directives.ts';
+import { accountNames, type AccountName } from './account-name.ts';
+import { directiveNamed, directiveNames } from './directives.ts';
 import { Refusal } from './refusal.ts';
 import { networks } from './registry.ts';
 import type { Script } from './script.ts';
@@ -11,6 +12,8 @@ type Call = {
   readonly directive: string;
   readonly count?: number;
   readonly reason?: string;
+  readonly seconds?: number;
+  readonly account?: AccountName;
 };
 
 const ajv = new Ajv();
@@ -23,23 +26,27 @@ const isCall = ajv.compile<Call>({
     directive: { type: 'string' },
     count: { type: 'integer', minimum: 0, maximum: 1_000_000 },
     reason: { type: 'string', minLength: 1, maxLength: 300 },
+    seconds: { type: 'integer', minimum: 1, maximum: 1_000_000_000 },
+    account: { enum: accountNames },
   },
 });
 
 /**
  * The same as directives in a text, for those who cannot change the text: `POST /control` with
  * `{"platform": "x", "directive": "lost", "count": 1}`. `GET` shows what is set, `DELETE` takes all of it back.
+ * `revoke` and `expire` may name an `account`, `lifetime` has `seconds`.
  */
 export function controlRoutes(script: Script): Router {
   const router = new Router();
   const show = () => ({
     platforms: networks.map(({ id }) => id),
     directives: directiveNames,
-    set: script.orders().map(({ network, directive, count, reason }) => ({
+    set: script.orders().map(({ network, directive, count, reason, seconds }) => ({
       platform: network,
       directive,
       count,
       reason,
+      seconds,
     })),
   });
   router.get('/control', (ctx) => {
@@ -55,7 +62,8 @@ export function controlRoutes(script: Script): Router {
       if (!ctx.is('application/json')) {
         throw new Refusal(415, 'A control call is JSON.');
       }
-      script.set(orderOf(await readBody(ctx.req)));
+      const { order, account } = orderOf(await readBody(ctx.req));
+      script.set(order, account);
       ctx.body = show();
     } catch (error) {
       if (!(error instanceof Refusal)) {
@@ -73,14 +81,21 @@ function orderOf(call: unknown) {
   if (!isCall(call)) {
     throw new Refusal(400, `The call ${ajv.errorsText(isCall.errors, { dataVar: 'body' })}.`);
   }
-  const { platform: network, directive, count = 1, reason } = call;
+  const { platform: network, count = 1, reason, seconds, account } = call;
+  const directive = directiveNamed(call.directive);
   if (!networks.some(({ id }) => id === network)) {
     const known = networks.map(({ id }) => id).join(', ');
     throw new Refusal(400, `There is no platform "${network}". There are: ${known}.`);
   }
-  if (!isDirective(directive)) {
+  if (directive === undefined) {
     const known = directiveNames.join(', ');
-    throw new Refusal(400, `There is no directive "${directive}". There are: ${known}.`);
+    throw new Refusal(400, `There is no directive "${call.directive}". There are: ${known}.`);
   }
-  return { network, directive, count, reason };
+  if (count > 0 && (directive === 'lifetime') !== (seconds !== undefined)) {
+    throw new Refusal(400, 'The directive "lifetime" has seconds, and no other has.');
+  }
+  if (account !== undefined && directive !== 'revoke' && directive !== 'expire') {
+    throw new Refusal(400, 'Only "revoke" and "expire" are for one account.');
+  }
+  return { order: { network, directive, count, reason, seconds }, account };
 }

@@ -21,9 +21,15 @@ export const directives = {
     once: true,
     effect: 'As lost, and for a minute the network answers no one who looks for posts.',
   },
-  revoked: {
+  revoke: {
     once: false,
-    effect: 'From now on the network refuses the access token, until it is given back.',
+    effect:
+      'From now on the network refuses the account’s tokens. One that was signed in must sign in again; the others are given back by DELETE /control.',
+  },
+  expire: {
+    once: true,
+    effect:
+      'The access tokens of an account that was signed in end at once. They can be refreshed.',
   },
   slow: {
     once: true,
@@ -40,12 +46,29 @@ export const directives = {
   },
 } as const satisfies Record<string, { readonly once: boolean; readonly effect: string }>;
 
-export type Directive = keyof typeof directives;
+/** What only a control call can ask for: it is about signing in, and there is no text in that. */
+export const signInDirectives = {
+  lifetime: 'New access tokens live so many `seconds`.',
+  'refresh-error': 'A refresh is answered with an error (500), and nothing happens.',
+  'refresh-busy': 'A refresh is rate limited (429), with a Retry-After.',
+  'refresh-silent': 'A refresh is not answered, and nothing happens.',
+  'refresh-lost': 'The network hands out new tokens, but its answer never arrives.',
+  'refresh-tokens': 'LinkedIn also hands out refresh tokens, as it does for few apps.',
+} as const;
 
-export const directiveNames = Object.keys(directives) as readonly Directive[];
+export type TextDirective = keyof typeof directives;
+export type Directive = TextDirective | keyof typeof signInDirectives;
 
-export function isDirective(name: unknown): name is Directive {
-  return typeof name === 'string' && Object.hasOwn(directives, name);
+export const directiveNames = [
+  ...Object.keys(directives),
+  ...Object.keys(signInDirectives),
+] as readonly Directive[];
+
+/** Names of earlier versions. */
+const formerNames: ReadonlyMap<string, Directive> = new Map([['revoked', 'revoke']]);
+
+export function directiveNamed(name: string): Directive | undefined {
+  return formerNames.get(name) ?? directiveNames.find((known) => known === name);
 }
 
 /** The directives in some texts, in any case. */
@@ -53,5 +76,6 @@ export function directivesIn(texts: readonly string[]): ReadonlySet<Directive> {
   const names = texts.flatMap((text) => [
     ...text.toLowerCase().matchAll(/#sandbox-(?<name>[a-z]+(?:-[a-z]+)*)/gv),
   ]);
-  return new Set(names.map(({ groups }) => groups?.['name']).filter(isDirective));
+  const asked = names.map(({ groups }) => directiveNamed(groups?.['name'] ?? ''));
+  return new Set(asked.filter((directive) => directive !== undefined));
 }

@@ -30,6 +30,12 @@ export type RefusedPost = Post & {
   readonly files?: readonly PostFile[] | undefined;
 };
 
+/** Picks the posts of an account. */
+export const isBy =
+  (account: AccountName) =>
+  (post: Post): boolean =>
+    (post.account ?? 'demo') === account;
+
 export function isRefused(post: Post): post is RefusedPost {
   return 'refused' in post;
 }

@@ -1,4 +1,5 @@
-import type { Attempt, Script } from './script.ts';
+import type { Attempt } from './orders.ts';
+import type { Script } from './script.ts';
 
 /** The work of a network on files that it got, by their ids: done at once, unless a directive says otherwise. */
 export type Processing = {

@@ -1,26 +1,18 @@
-import { directives, directivesIn, type Directive } from './directives.ts';
-import { dropOldest } from './drop-oldest.ts';
+import type { AccountName } from './account-name.ts';
+import type { Directive } from './directives.ts';
+import type { Grants } from './oauth/grants.ts';
+import { createOrders, type Attempt, type Order, type Orders } from './orders.ts';
 
 const busyMs = 5000;
 const lateMs = 20_000;
 const blindMs = 60_000;
 /** How often the state of a file is asked before it is ready. */
 const slowPolls = 3;
-/** How many keys are remembered: far more than are ever being retried at one time. */
-const maxKeys = 1000;
-
-/** A request that would create posts. */
-export type Attempt = {
-  readonly network: string;
-  /** All texts in which a directive may stand. */
-  readonly texts: readonly string[];
-  /** The same for every try of these posts, where the network has such a key; otherwise the text. */
-  readonly key: string;
-};
 
 /** What becomes of a request that would create posts. Each network says it in its own words. */
 export type Fate =
   | { readonly kind: 'revoked' }
+  | { readonly kind: 'ended' }
   | { readonly kind: 'refuse'; readonly reason: string }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'busy'; readonly resetMs: number }
@@ -34,16 +26,6 @@ export type Fate =
       readonly hiddenUntilMs: number | null;
     };
 
-/** What a control call told the sandbox to do. */
-type Order = {
-  readonly network: string;
-  readonly directive: Directive;
-  /** How many more requests it applies to. */
-  readonly count: number;
-  /** Of `refuse`. */
-  readonly reason?: string | undefined;
-};
-
 export type Script = {
   /** Asked once for each request that would create posts, after all other checks. */
   fateOf(attempt: Attempt): Fate;
@@ -51,56 +33,42 @@ export type Script = {
   processingOf(attempt: Attempt): { readonly polls: number; readonly fails: boolean };
   /** Whether a post is made private, whatever was asked for. */
   locks(attempt: Attempt): boolean;
-  /** Whether the network's tokens are refused. */
+  /** Whether the network refuses the tokens that do not come of a grant. */
   isRevoked(network: string): boolean;
+  /** What a control call set, if it did; it stays as it is. */
+  orderOf(network: string, directive: Directive): Order | undefined;
+  /** Whether a control call set this for the next request; that one is then counted. */
+  takeOrder(network: string, directive: Directive): boolean;
   /** Whether the network's look-ups are to fail (503). */
   isBlind(network: string): boolean;
-  /** Applies a directive to the next requests; a count of 0 takes it back. */
-  set(order: Order): void;
+  /**
+   * Applies a directive to the next requests; a count of 0 takes it back.
+   *
+   * `revoke` and `expire` apply at once. @param account Of these two, whose grants; all accounts when left out.
+   */
+  set(order: Order, account?: AccountName): void;
   orders(): readonly Order[];
   /** Forgets every order, and gives back every token. */
   clear(): void;
 };
 
-/** Failures on demand, so that a newcomer can watch what the product does about them. @param now Milliseconds since 1970. */
-export function createScript(now: () => number): Script {
-  const { orders, set, take } = createOrders();
+/**
+ * Failures on demand, so that a newcomer can watch what the product does about them.
+ *
+ * @param now Milliseconds since 1970.
+ */
+export function createScript(now: () => number, grants: EndableGrants): Script {
+  const orders = createOrders();
+  const { take } = orders;
   const blindUntilMs = new Map<string, number>();
-  const isRevoked = (network: string): boolean => orders.has(keyOf(network, 'revoked'));
-
-  const taken = (attempt: Attempt): Fate => {
-    if (take('unconfirmed', attempt)) {
-      blindUntilMs.set(attempt.network, now() + blindMs);
-      return { kind: 'take', answer: 'none', hiddenUntilMs: null };
-    }
-    if (take('late', attempt)) {
-      return { kind: 'take', answer: 'none', hiddenUntilMs: now() + lateMs };
-    }
-    if (take('lost', attempt)) {
-      return { kind: 'take', answer: 'none', hiddenUntilMs: null };
-    }
-    const answer = take('error', attempt) ? 'error' : 'normal';
-    return { kind: 'take', answer, hiddenUntilMs: null };
-  };
+  const { isRevoked, endGrants, endingOf } = createEndings(orders, grants);
 
   return {
     fateOf(attempt) {
-      const { network } = attempt;
-      if (isRevoked(network) || take('revoked', attempt)) {
-        set({ network, directive: 'revoked', count: 1 });
-        return { kind: 'revoked' };
-      }
-      const refused = take('refuse', attempt);
-      if (refused) {
-        return { kind: 'refuse', reason: refused.reason ?? 'The text has #sandbox-refuse in it' };
-      }
-      if (take('duplicate', attempt)) {
-        return { kind: 'duplicate' };
-      }
-      if (take('busy-always', attempt) ?? take('busy', attempt)) {
-        return { kind: 'busy', resetMs: now() + busyMs };
-      }
-      return taken(attempt);
+      const blind = () => blindUntilMs.set(attempt.network, now() + blindMs);
+      return (
+        endingOf(attempt) ?? refusalOf(orders, attempt, now) ?? takenBy(orders, attempt, now, blind)
+      );
     },
     processingOf: (attempt) => ({
       polls: take('slow', attempt) ? slowPolls : 0,
@@ -108,9 +76,19 @@ export function createScript(now: () => number): Script {
     }),
     locks: (attempt) => take('locked', attempt) !== null,
     isRevoked,
+    orderOf: orders.get,
+    takeOrder: (network, directive) => orders.takeOrder(network, directive) !== undefined,
     isBlind: (network) => (blindUntilMs.get(network) ?? 0) > now(),
-    set,
-    orders: () => [...orders.values()],
+    set(order, account) {
+      const { network, directive, count } = order;
+      if (count > 0 && (directive === 'revoke' || directive === 'expire')) {
+        endGrants(directive, network, account);
+      }
+      if (directive !== 'expire' && account === undefined) {
+        orders.set(order);
+      }
+    },
+    orders: orders.all,
     clear() {
       orders.clear();
       blindUntilMs.clear();
@@ -118,42 +96,62 @@ export function createScript(now: () => number): Script {
   };
 }
 
-function createOrders() {
-  const orders = new Map<string, Order>();
-  const seen = createSeen();
-  const set = (order: Order): void => {
-    const key = keyOf(order.network, order.directive);
-    if (order.count > 0) {
-      orders.set(key, order);
-    } else {
-      orders.delete(key);
-    }
-  };
-  /** The order or the text that asks for a directive now; null when nothing does. */
-  const take = (directive: Directive, { network, texts, key }: Attempt): Partial<Order> | null => {
-    const order = orders.get(keyOf(network, directive));
-    if (order !== undefined) {
-      set({ ...order, count: order.count - 1 });
-      return order;
-    }
-    const isAsked = directivesIn(texts).has(directive);
-    const { once } = directives[directive];
-    return isAsked && (!once || seen.isFirst(`${network} ${directive} ${key}`)) ? {} : null;
-  };
-  return { orders, set, take };
+function refusalOf({ take }: Orders, attempt: Attempt, now: () => number): Fate | undefined {
+  const refused = take('refuse', attempt);
+  if (refused) {
+    return { kind: 'refuse', reason: refused.reason ?? 'The text has #sandbox-refuse in it' };
+  }
+  if (take('duplicate', attempt)) {
+    return { kind: 'duplicate' };
+  }
+  const isBusy = take('busy-always', attempt) ?? take('busy', attempt);
+  return isBusy ? { kind: 'busy', resetMs: now() + busyMs } : undefined;
 }
 
-const keyOf = (network: string, directive: Directive): string => `${network} ${directive}`;
+/** @param blind Called when no look-up shall be answered from now on. */
+function takenBy({ take }: Orders, attempt: Attempt, now: () => number, blind: () => void): Fate {
+  if (take('unconfirmed', attempt)) {
+    blind();
+    return { kind: 'take', answer: 'none', hiddenUntilMs: null };
+  }
+  if (take('late', attempt)) {
+    return { kind: 'take', answer: 'none', hiddenUntilMs: now() + lateMs };
+  }
+  if (take('lost', attempt)) {
+    return { kind: 'take', answer: 'none', hiddenUntilMs: null };
+  }
+  const answer = take('error', attempt) ? 'error' : 'normal';
+  return { kind: 'take', answer, hiddenUntilMs: null };
+}
 
-/** Remembers the newest keys. */
-function createSeen(): { isFirst(key: string): boolean } {
-  const seen = new Set<string>();
-  return {
-    isFirst(key) {
-      const isFirst = !seen.has(key);
-      seen.add(key);
-      dropOldest(seen, maxKeys);
-      return isFirst;
-    },
+type EndableGrants = Pick<Grants, 'of' | 'revoke' | 'expire'>;
+
+/** How tokens end before their time. */
+function createEndings(orders: Orders, grants: EndableGrants) {
+  const isRevoked = (network: string): boolean => orders.get(network, 'revoke') !== undefined;
+  const endGrants = (how: 'revoke' | 'expire', network: string, account?: AccountName): void => {
+    // They end at once. Should they not reach the disk, the next change will tell.
+    grants[how](grants.of(network, account)).catch(() => undefined);
   };
+  /** What becomes of a request whose text ends the tokens of its account, or whose token has no grant and was revoked. */
+  const endingOf = (attempt: Attempt): Fate | undefined => {
+    const { network, by } = attempt;
+    const { account, hasGrant } = by ?? { account: 'demo', hasGrant: false };
+    if (!hasGrant && isRevoked(network)) {
+      return { kind: 'revoked' };
+    }
+    if (orders.asks('revoke', attempt)) {
+      if (!hasGrant) {
+        orders.set({ network, directive: 'revoke', count: 1 });
+      }
+      endGrants('revoke', network, account);
+      return { kind: 'revoked' };
+    }
+    if (hasGrant && orders.asks('expire', attempt)) {
+      endGrants('expire', network, account);
+      return { kind: 'ended' };
+    }
+    return undefined;
+  };
+  return { isRevoked, endGrants, endingOf };
 }

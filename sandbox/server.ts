@@ -43,7 +43,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const files = await openFiles(dataFile && `${dataFile}.files`);
   const events = createEvents(store);
   const grants = createGrants(store.grants, now);
-  const script = createScript(now);
+  const script = createScript(now, grants);
 
   const deps = { store, files, script, grants, codes: createCodes(now), now };
 

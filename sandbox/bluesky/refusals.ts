@@ -21,6 +21,8 @@ export function refusalFor(fate: Exclude<Fate, { kind: 'take' }>, nowMs: number)
       return tooManyRequests(Math.ceil(fate.resetMs / 1000), nowMs);
     case 'revoked':
       return revoked();
+    case 'ended':
+      return new Refusal(400, 'Token has expired', { code: 'ExpiredToken' });
   }
 }
 

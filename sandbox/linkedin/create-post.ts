@@ -10,6 +10,7 @@ import { isLinkedinPost, type LinkedinPost, type PostMedia } from './post.ts';
 import {
   accessDenied,
   duplicateOf,
+  expiredToken,
   invalid,
   revokedToken,
   throttled,
@@ -135,6 +136,8 @@ export function fateOf(
       throw throttled(fate.resetMs, now());
     case 'revoked':
       throw revokedToken();
+    case 'ended':
+      throw expiredToken();
   }
 }
 

@@ -27,6 +27,12 @@ export const revokedToken = () =>
     code: 'REVOKED_ACCESS_TOKEN',
   });
 
+export const expiredToken = () =>
+  new LinkedinRefusal(401, 'The token used in the request has expired', {
+    serviceErrorCode: 65_602,
+    code: 'EXPIRED_ACCESS_TOKEN',
+  });
+
 /** @param what The entitlement: `partnerApiSocialActions.CREATE`. */
 export const accessDenied = (what: string) =>
   new LinkedinRefusal(403, `Not enough permissions to access: ${what}`, {

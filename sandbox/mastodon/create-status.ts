@@ -99,6 +99,8 @@ function refusalFor(fate: Exclude<Fate, { kind: 'take' }>): Refusal {
       return tooManyRequests(fate.resetMs);
     case 'revoked':
       return revoked();
+    case 'ended':
+      return new Refusal(401, 'The access token expired');
   }
 }
 

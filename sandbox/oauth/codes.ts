@@ -14,7 +14,7 @@ export type CodeRequest = Consent & {
   readonly challenge: string | null;
 };
 
-export type Code = {
+type Code = {
   readonly request: CodeRequest;
   /** The grant that was made of it; undefined while it is unused. */
   readonly grantId: string | undefined;

@@ -74,6 +74,12 @@ export function showAuthorizeError(
   );
 }
 
+/** Whether a form comes from a page of the sandbox, and not from one that a person was lured to. */
+export function isOwnForm(ctx: Context): boolean {
+  const origin = ctx.get('origin');
+  return origin === '' || (URL.canParse(origin) && new URL(origin).host === ctx.host);
+}
+
 function accountView(
   { network }: ConsentPage,
   name: AccountName,
@@ -92,11 +98,13 @@ const originIn = (address: string): string =>
 
 function show(ctx: Context, title: string, main: Html): void {
   ctx.type = 'html';
-  // A browser checks every redirect that follows a form against this, also those of the app.
-  ctx.set(
-    'content-security-policy',
-    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self' http: https:; frame-ancestors 'none'",
-  );
+  ctx.set({
+    // A browser checks every redirect that follows a form against `form-action`, also those of the app.
+    'content-security-policy':
+      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self' http: https:; frame-ancestors 'none'",
+    // Without a referrer the form would come without its origin.
+    'referrer-policy': 'same-origin',
+  });
   const { markup } = html`<!doctype html>
     <html lang="en">
       <head>

@@ -20,14 +20,14 @@ export type Issued = {
 };
 
 /** What became of a token. `spent`: a refresh token that was used already. */
-export type TokenState =
+type TokenState =
   | { readonly kind: 'live'; readonly grant: Grant }
   | { readonly kind: 'ended' | 'revoked' | 'spent'; readonly grant: Grant }
   | { readonly kind: 'unknown' };
 
 export type Grants = {
-  /** Makes a grant of what a person allowed, with its first tokens. Resolves when it is on disk. */
-  begin(consent: Consent, policy: TokenPolicy): Promise<Issued>;
+  /** Makes a grant of what a person allowed, with its first tokens. Resolves when it is on disk. @param id Unique. */
+  begin(consent: Consent, policy: TokenPolicy, id: string): Promise<Issued>;
   /**
    * Hands out new tokens of a grant. With a rotating refresh token, the newest one is spent before anything is
    * awaited: of two requests with the same token, the second finds it spent.
@@ -64,8 +64,7 @@ export function createGrants(file: GrantFile, now: () => number): Grants {
   };
 
   return {
-    begin(consent, policy) {
-      const id = randomBytes(9).toString('base64url');
+    begin(consent, policy, id) {
       const fresh = { ...consent, id, accessTokens: [], refreshTokens: [], isRevoked: false };
       return issue(fresh, policy);
     },

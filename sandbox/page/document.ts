@@ -1,4 +1,4 @@
-import { directives } from '../directives.ts';
+import { directives, signInDirectives } from '../directives.ts';
 import { html, type Html } from '../html.ts';
 import { networks } from '../registry.ts';
 
@@ -61,6 +61,11 @@ function asideView(origin: string): Html {
       html`<dt><code>#sandbox-${name}</code></dt>
         <dd>${effect}</dd>`,
   );
+  const signInFailures = Object.entries(signInDirectives).map(
+    ([name, effect]) =>
+      html`<dt><code>${name}</code></dt>
+        <dd>${effect}</dd>`,
+  );
   return html`<aside>
     <section class="box">
       <h2>Try a failure</h2>
@@ -71,6 +76,8 @@ function asideView(origin: string): Html {
         <code>{"platform": "${networks[0]?.id ?? ''}", "directive": "lost", "count": 1}</code>.
         <code>GET</code> shows what is set, <code>DELETE</code> takes it back.
       </p>
+      <p>Only by such a call, for accounts that signed in:</p>
+      <dl>${signInFailures}</dl>
     </section>
     <section class="box">
       <h2>Sign in</h2>

@@ -1,7 +1,17 @@
+import type { AccountName } from '../account-name.ts';
+
 /** Whose posts there are. The token is the demo account's. */
 export const accounts = {
   demo: { id: '2000000000000000001', username: 'demo', displayName: 'Demo' },
   second: { id: '2000000000000000002', username: 'second', displayName: 'Second' },
 } as const;
+
+const identityOf = ({ displayName, username }: (typeof accounts)[AccountName]) => ({
+  displayName,
+  handle: `@${username}`,
+});
+
+/** As the page shows them. */
+export const identities = { demo: identityOf(accounts.demo), second: identityOf(accounts.second) };
 
 export const account = { ...accounts.demo, accessToken: 'demo' } as const;

@@ -1,6 +1,7 @@
 import type { SandboxDeps } from '../deps.ts';
-import type { Post } from '../post.ts';
+import { isBy, type Post } from '../post.ts';
 import { Refusal } from '../refusal.ts';
+import type { Signer } from '../orders.ts';
 import { assertPlayed, checkCreatePost } from './check-body.ts';
 import { isXPost, type XPost } from './post.ts';
 import { duplicate, forbidden, invalid, refusalFor } from './problems.ts';
@@ -23,13 +24,14 @@ export type Created = {
  *
  * @throws Refusal 400, 401, 403 or 429, as X answers. The page shows what was refused for its content.
  */
-export async function createPost(deps: XDeps, body: unknown): Promise<Created> {
+export async function createPost(deps: XDeps, body: unknown, by: Signer): Promise<Created> {
   const { store, nextId, now } = deps;
   const post = toPost(deps, body, {
+    account: by.account,
     id: nextId(),
     createdAt: new Date(now()).toISOString(),
   });
-  const { answer, hiddenUntilMs } = await admit(deps, post);
+  const { answer, hiddenUntilMs } = await admit(deps, post, by);
   if (hiddenUntilMs !== null) {
     store.hide([post], hiddenUntilMs);
   }
@@ -40,7 +42,7 @@ export async function createPost(deps: XDeps, body: unknown): Promise<Created> {
 function toPost(
   { store, uploads }: XDeps,
   body: unknown,
-  made: Pick<Post, 'id' | 'createdAt'>,
+  made: Pick<Post, 'id' | 'createdAt' | 'account'>,
 ): XPost {
   const fields = checkCreatePost(body);
   assertPlayed(fields);
@@ -67,23 +69,25 @@ function toPost(
 }
 
 /** @throws Refusal for what the post breaks, or asks for. */
-async function admit({ store, script, now }: XDeps, post: XPost) {
-  const { network, text, createdAt, replyTo, files } = post;
+async function admit({ store, script, now }: XDeps, post: XPost, by: Signer) {
+  const { network, text, createdAt, replyTo, files, account } = post;
   try {
     if (!fits(text)) {
       throw forbidden('Your Tweet text is too long.');
     }
-    const fate = script.fateOf({ network, texts: [text], key: `${replyTo ?? ''} ${text}` });
+    const key = `${replyTo ?? ''} ${text}`;
+    const fate = script.fateOf({ network, texts: [text], key, by });
     if (fate.kind !== 'take') {
       throw refusalFor(fate);
     }
-    if (hasEqual(store.all(), post, now())) {
+    if (hasEqual(store.all().filter(isBy(by.account)), post, now())) {
       throw duplicate();
     }
     return fate;
   } catch (error) {
     if (error instanceof Refusal && error.status === 403) {
-      await store.refuse({ network, text, createdAt, replyTo, refused: error.message, files });
+      const refused = error.message;
+      await store.refuse({ network, text, createdAt, replyTo, account, refused, files });
     }
     throw error;
   }

@@ -1,25 +1,21 @@
-import type { AccountName } from '../account-name.ts';
 import { defineNetwork } from '../network.ts';
-import { account, accounts } from './account.ts';
+import { signInByOauth } from '../oauth/code-flow.ts';
+import { account, accounts, identities } from './account.ts';
 import { xPostSchema, type XPost } from './post.ts';
 import { xRoutes } from './routes.ts';
 import { segmentsOf } from './text.ts';
 
 const profile = `/x/${account.username}`;
 
-const identityOf = ({ displayName, username }: (typeof accounts)[AccountName]) => ({
-  displayName,
-  handle: `@${username}`,
-});
-
 export const x = defineNetwork<XPost>({
   id: 'x',
   label: 'X',
-  accounts: { demo: identityOf(accounts.demo), second: identityOf(accounts.second) },
+  accounts: identities,
   signIn: (origin) => ({
     Server: `${origin}/x`,
     'Web address': `${origin}/x`,
     'Access token': account.accessToken,
+    ...signInByOauth,
   }),
   colours: { picture: ['#3a3f47', '#14171a'], label: ['#33383f', '#c4ccd6'] },
   apiPaths: ['/2/'],
@@ -36,7 +32,8 @@ export const x = defineNetwork<XPost>({
     if (path.length === 2 && first === 'hashtag' && second !== undefined) {
       return { kind: 'tag', tag: second };
     }
-    return path.length === 1 && first === account.username ? { kind: 'profile' } : null;
+    const isAccount = first === accounts.demo.username || first === accounts.second.username;
+    return path.length === 1 && isAccount ? { kind: 'profile' } : null;
   },
   show: ({ text, files, isMadeWithAi, isPaidPartnership }) => ({
     segments: segmentsOf(text, '/x'),

@@ -62,6 +62,7 @@ export function refusalFor(fate: Exclude<Fate, { kind: 'take' }>): Refusal {
     case 'busy':
       return tooManyRequests(fate.resetMs);
     case 'revoked':
+    case 'ended':
       return unauthorized();
   }
 }

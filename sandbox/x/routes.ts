@@ -1,13 +1,25 @@
 import { Router } from '@koa/router';
 import type { Middleware } from 'koa';
+import { accountNames } from '../account-name.ts';
 import type { SandboxDeps } from '../deps.ts';
+import { accessIn, accessOf, admit, bearerIn, hasScope } from '../oauth/access.ts';
 import { originOf } from '../origin.ts';
+import { isBy } from '../post.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
-import { account } from './account.ts';
+import { account, accounts } from './account.ts';
 import { createPost, type XDeps } from './create-post.ts';
 import { createIds } from './ids.ts';
 import { isXPost } from './post.ts';
-import { brokeDown, invalid, notFound, overloaded, problemOf, unauthorized } from './problems.ts';
+import { xOauthRoutes } from './oauth.ts';
+import {
+  brokeDown,
+  forbidden,
+  invalid,
+  notFound,
+  overloaded,
+  problemOf,
+  unauthorized,
+} from './problems.ts';
 import { readJson } from './read-json.ts';
 import { presentText } from './text.ts';
 import { timelineOf } from './timeline.ts';
@@ -23,9 +35,10 @@ export function xRoutes(shared: SandboxDeps): Router {
   router.use(answerErrors);
   router.use(requireToken(shared));
   addReadRoutes(router, deps);
+  router.use('/media', requireScope('media.write'));
   addUploadRoutes(router, deps);
-  router.post('/tweets', async (ctx) => {
-    const { post, answer } = await createPost(deps, await readJson(ctx));
+  router.post('/tweets', requireScope('tweet.write'), async (ctx) => {
+    const { post, answer } = await createPost(deps, await readJson(ctx), accessIn(ctx));
     if (answer === 'none') {
       cutConnection(ctx);
     } else if (answer === 'error') {
@@ -42,7 +55,10 @@ export function xRoutes(shared: SandboxDeps): Router {
   router.all('/{*path}', () => {
     throw notFound('what is at this address');
   });
-  return router;
+  const all = new Router();
+  all.use(xOauthRoutes(shared).routes());
+  all.use(router.routes());
+  return all;
 }
 
 /** What X knows of `GET /2/users/me`. */
@@ -53,28 +69,30 @@ const meParameters = {
 } as const satisfies Record<MeQuery, true>;
 
 function addReadRoutes(router: Router, { store, script }: XDeps): void {
-  router.get('/users/me', (ctx) => {
+  router.get('/users/me', requireScope('users.read'), (ctx) => {
     const unknown = Object.keys(ctx.query).find((name) => !Object.hasOwn(meParameters, name));
     if (unknown !== undefined) {
       throw invalid(
         `The query parameter [${unknown}] is not one of [${Object.keys(meParameters)}]`,
       );
     }
-    const { id, username, displayName: name } = account;
+    const { id, username, displayName: name } = accounts[accessIn(ctx).account];
     const me: Me = { data: { id, name, username } };
     ctx.body = me;
   });
 
-  router.get('/users/:id/tweets', (ctx) => {
+  router.get('/users/:id/tweets', requireScope('tweet.read'), (ctx) => {
     if (script.isBlind('x')) {
       throw overloaded();
     }
-    if (ctx.params.id !== account.id) {
+    const asked = accountNames.find((name) => accounts[name].id === ctx.params.id);
+    if (asked === undefined) {
       throw notFound(`user with id: [${ctx.params.id}]`);
     }
-    const shown = store.all().filter((post) => isXPost(post) && !store.isHidden(post));
+    const own = store.all().filter(isXPost).filter(isBy(asked));
+    const shown = own.filter((post) => !store.isHidden(post));
     const { searchParams } = new URL(ctx.href);
-    ctx.body = timelineOf(shown.filter(isXPost), searchParams, originOf(ctx));
+    ctx.body = timelineOf(shown, searchParams, originOf(ctx));
   });
 }
 
@@ -93,12 +111,24 @@ const answerErrors: Middleware = async (ctx, next) => {
   }
 };
 
+const statics = [{ value: account.accessToken, scopes: null }];
+
 const requireToken =
-  ({ script }: SandboxDeps): Middleware =>
+  (deps: SandboxDeps): Middleware =>
   (ctx, next) => {
-    const [, token] = /^bearer\s+(\S+)$/iv.exec(ctx.get('authorization')) ?? [];
-    if (token !== account.accessToken || script.isRevoked('x')) {
+    const access = accessOf(deps, 'x', bearerIn(ctx), statics);
+    if (typeof access === 'string') {
       throw unauthorized();
+    }
+    admit(ctx, access);
+    return next();
+  };
+
+const requireScope =
+  (scope: string): Middleware =>
+  (ctx, next) => {
+    if (!hasScope(ctx, scope)) {
+      throw forbidden('You are not permitted to perform this action.');
     }
     return next();
   };

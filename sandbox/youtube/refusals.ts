@@ -29,7 +29,7 @@ export function refusalFor(
   reason: string,
   nowMs: number,
 ): Refusal {
-  if (fate.kind === 'revoked') {
+  if (fate.kind === 'revoked' || fate.kind === 'ended') {
     return unauthenticated();
   }
   if (fate.kind === 'refuse') {

@@ -123,7 +123,7 @@ async function onSandbox(
   return {
     stored: await connector.connect(egress, { ...connector.sandbox(line.url), ...token }),
     account: `${platform}-${number}`,
-    revoke: () => played.order('revoked'),
+    revoke: () => played.order('revoke'),
     read: () => readPlayed(played, line.url),
   };
 }

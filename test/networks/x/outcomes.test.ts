@@ -219,7 +219,7 @@ test('a token that X repeats in its answer stays out of the message', async (t) 
 test('a revoked token loses access at each step', async (t) => {
   const { sandbox, connection, posts } = await onBrokenLine(t);
   const prepared = await x.prepare(connection, partsOf('Hi'), Date.now());
-  await order(sandbox, 'revoked');
+  await order(sandbox, 'revoke');
   const step = nextStep(x, prepared, []);
   const sending = sendStep(x, connection, step);
   t.like(await t.throwsAsync(sending), { code: 'access_lost', taken: 'no' });

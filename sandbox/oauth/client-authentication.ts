@@ -1,0 +1,36 @@
+import type { Context } from 'koa';
+import type { CodeFlow, OauthApp } from './code-flow.ts';
+
+/** The app that makes a request, or undefined when it does not prove who it is as the network wants it. */
+export function authenticatedApp(
+  ctx: Context,
+  { authentication, findApp }: CodeFlow,
+  fields: Readonly<Record<string, string>>,
+): OauthApp | undefined {
+  const basic = basicIn(ctx.get('authorization'));
+  const body =
+    fields['client_id'] !== undefined && fields['client_secret'] !== undefined
+      ? { id: fields['client_id'], secret: fields['client_secret'] }
+      : undefined;
+  // One way at a time: RFC 6749, section 2.3.
+  if (basic !== undefined && body !== undefined) {
+    return undefined;
+  }
+  const given =
+    (authentication.includes('basic') ? basic : undefined) ??
+    (authentication.includes('body') ? body : undefined);
+  const app = given && findApp(given.id);
+  return app?.secret === given?.secret ? app : undefined;
+}
+
+/** Both halves are encoded as in a form: RFC 6749, section 2.3.1. */
+function basicIn(header: string): { id: string; secret: string } | undefined {
+  const [, encoded] = /^basic\s+(\S+)$/iv.exec(header) ?? [];
+  const text = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+  const [, id, secret] = /^([^:]*):(.*)$/sv.exec(text) ?? [];
+  return id === undefined || secret === undefined
+    ? undefined
+    : { id: decoded(id), secret: decoded(secret) };
+}
+
+const decoded = (text: string): string => new URLSearchParams(`x=${text}`).get('x') ?? '';

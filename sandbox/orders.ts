@@ -1,0 +1,89 @@
+import type { AccountName } from './account-name.ts';
+import { directives, directivesIn, type Directive, type TextDirective } from './directives.ts';
+import { dropOldest } from './drop-oldest.ts';
+
+/** How many keys are remembered: far more than are ever being retried at one time. */
+const maxKeys = 1000;
+
+/** A request that would create posts. */
+export type Attempt = {
+  readonly network: string;
+  /** All texts in which a directive may stand. */
+  readonly texts: readonly string[];
+  /** The same for every try of these posts, where the network has such a key; otherwise the text. */
+  readonly key: string;
+  /** Who makes it; the demo account by a token without an end when absent. */
+  readonly by?: Signer | undefined;
+};
+
+/** The account that makes a request. */
+export type Signer = {
+  readonly account: AccountName;
+  /** Whether it signed in, so that its tokens can end. */
+  readonly hasGrant: boolean;
+};
+
+/** What a control call told the sandbox to do. */
+export type Order = {
+  readonly network: string;
+  readonly directive: Directive;
+  /** How many more requests it applies to. */
+  readonly count: number;
+  /** Of `refuse`. */
+  readonly reason?: string | undefined;
+  /** Of `lifetime`. */
+  readonly seconds?: number | undefined;
+};
+
+export type Orders = ReturnType<typeof createOrders>;
+
+/** What texts and control calls ask for. */
+export function createOrders() {
+  const orders = new Map<string, Order>();
+  const seen = createSeen();
+  const get = (network: string, directive: Directive): Order | undefined =>
+    orders.get(keyOf(network, directive));
+  const set = (order: Order): void => {
+    const key = keyOf(order.network, order.directive);
+    if (order.count > 0) {
+      orders.set(key, order);
+    } else {
+      orders.delete(key);
+    }
+  };
+  const takeOrder = (network: string, directive: Directive): Order | undefined => {
+    const order = get(network, directive);
+    if (order !== undefined) {
+      set({ ...order, count: order.count - 1 });
+    }
+    return order;
+  };
+  /** Whether a text asks for a directive now. */
+  const asks = (directive: TextDirective, { network, texts, key }: Attempt): boolean => {
+    const { once } = directives[directive];
+    return (
+      directivesIn(texts).has(directive) &&
+      (!once || seen.isFirst(`${network} ${directive} ${key}`))
+    );
+  };
+  /** The order or the text that asks for a directive now; null when nothing does. */
+  const take = (directive: TextDirective, attempt: Attempt): Partial<Order> | null =>
+    takeOrder(attempt.network, directive) ?? (asks(directive, attempt) ? {} : null);
+  const all = (): readonly Order[] => [...orders.values()];
+  return { get, set, takeOrder, asks, take, all, clear: () => orders.clear() };
+}
+
+const keyOf = (network: string, directive: Directive): string => `${network} ${directive}`;
+
+/** Remembers the newest keys. */
+function createSeen(): { isFirst(key: string): boolean } {
+  const seen = new Set<string>();
+  return {
+    isFirst(key) {
+      const isFirst = !seen.has(key);
+      seen.add(key);
+      dropOldest(seen, maxKeys);
+      return isFirst;
+    },
+  };
+}

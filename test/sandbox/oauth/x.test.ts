@@ -1,0 +1,245 @@
+import path from 'node:path';
+import test from 'ava';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { openSandbox } from '../open-sandbox.ts';
+import {
+  askPerson,
+  callback,
+  callWith,
+  challenge,
+  control,
+  decide,
+  post,
+  redeem,
+  refresh,
+  signIn,
+  type Asking,
+  type Tokens,
+} from './sign-in.ts';
+
+const asking: Asking = {
+  authorize: '/x/i/oauth2/authorize',
+  token: '/x/2/oauth2/token',
+  query: {
+    scope: 'tweet.read tweet.write users.read media.write offline.access',
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+  },
+  app: { id: 'punctual', secret: 'sandbox' },
+  authentication: 'basic',
+};
+
+const me = (url: string, token: string) => callWith(token, `${url}/x/2/users/me`);
+const tweet = (url: string, token: string, text: string) =>
+  callWith(token, `${url}/x/2/tweets`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text }),
+  });
+
+const invalid = (description: string) => ({
+  error: 'invalid_request',
+  error_description: description,
+});
+
+test('a person sees who asks and for what, and allows it', async (t) => {
+  const { url } = await openSandbox(t);
+  const page = await askPerson(url, asking);
+  const answer = await decide(page, 'Allow');
+  const tokens = (await (await redeem(url, asking, answer.get('code') ?? '')).json()) as Tokens;
+
+  t.regex(page.text, /Punctual wants to use your account .*Demo @demo.*Second @second/v);
+  t.regex(page.text, /Post and repost for you\. tweet\.write/v);
+  t.regex(page.text, /You go back to http:\/\/127\.0\.0\.1:9/v);
+  t.regex(String(page.headers['content-security-policy']), /form-action 'self' http: https:/v);
+  t.notRegex(page.markup, /<script/v);
+  t.is(answer.get('state'), 'the state');
+  t.like(tokens, { token_type: 'bearer', expires_in: 7200, scope: asking.query['scope'] });
+  t.like(await (await me(url, tokens.access_token)).json(), { data: { username: 'demo' } });
+});
+
+test('the other account is another one, with posts of its own', async (t) => {
+  const { url } = await openSandbox(t);
+  const { access_token: token } = await signIn(url, asking, 'second');
+  const { data } = (await (await me(url, token)).json()) as { data: { id: string } };
+  const posts = async (id: string) =>
+    (await (await callWith('demo', `${url}/x/2/users/${id}/tweets`)).json()) as object;
+  await tweet(url, token, 'From the second');
+  await tweet(url, 'demo', 'From the second');
+
+  t.like(data, { username: 'second', name: 'Second' });
+  t.like(await posts(data.id), { meta: { result_count: 1 } });
+  t.like(await posts('2000000000000000001'), { meta: { result_count: 1 } });
+  t.regex(await (await fetch(url)).text(), /class="name" href="\/x\/demo">Second</v);
+});
+
+test('a person who denies sends the app away with nothing', async (t) => {
+  const { url } = await openSandbox(t);
+  const answer = await decide(await askPerson(url, asking), 'Deny');
+  t.deepEqual(Object.fromEntries(answer), { error: 'access_denied', state: 'the state' });
+});
+
+test('a request that X would not show is shown to nobody', async (t) => {
+  const { url } = await openSandbox(t);
+  const wrong = [
+    { client_id: 'somebody' },
+    { redirect_uri: 'http://example.com/callback' },
+    { redirect_uri: 'javascript:alert(1)' },
+    { redirect_uri: `${callback}#part` },
+    { response_type: 'token' },
+    { scope: 'tweet.read everything' },
+    { scope: undefined },
+    { state: undefined },
+    { code_challenge: undefined },
+    { code_challenge: 'short' },
+    { code_challenge_method: 'plain' },
+  ];
+  for (const changed of wrong) {
+    const page = await askPerson(url, asking, changed);
+    t.is(page.status, 400, JSON.stringify(changed));
+    t.regex(page.text, /This app cannot sign you in/v);
+    t.deepEqual(page.forms, []);
+  }
+  t.is((await askPerson(url, asking, { redirect_uri: 'https://app.example/cb' })).status, 200);
+});
+
+test('a page of somebody else cannot press Allow', async (t) => {
+  const { url } = await openSandbox(t);
+  const { forms } = await askPerson(url, asking);
+  const body = new URLSearchParams({ ...forms[0]?.fields, decision: 'allow' });
+  const answer = await fetch(`${url}${asking.authorize}`, {
+    method: 'POST',
+    headers: { origin: 'https://evil.example' },
+    redirect: 'manual',
+    body,
+  });
+  t.is(answer.status, 400);
+});
+
+test('a code is good for 30 seconds, for its app, its address and its verifier', async (t) => {
+  let nowMs = Date.now();
+  const { url } = await openSandbox(t, { now: () => nowMs });
+  const answer = await decide(await askPerson(url, asking), 'Allow');
+  const code = answer.get('code') ?? '';
+  const said = async (changed: Record<string, string>, as = asking) => {
+    const refused = await redeem(url, as, code, changed);
+    return [refused.status, await refused.json()];
+  };
+
+  t.deepEqual(await said({ code_verifier: 'x'.repeat(43) }), [
+    400,
+    invalid('Value passed for the code verifier did not match the code challenge.'),
+  ]);
+  t.deepEqual(await said({ redirect_uri: `${callback}/` }), [
+    400,
+    invalid('Value passed for the redirect uri did not match the uri of the authorization code.'),
+  ]);
+  t.deepEqual(await said({ code: 'none' }), [
+    400,
+    invalid('Value passed for the authorization code was invalid.'),
+  ]);
+  t.deepEqual(await said({ code: '' }), [400, invalid('Missing required parameter [code].')]);
+  const noHeader = {
+    error: 'unauthorized_client',
+    error_description: 'Missing valid authorization header',
+  };
+  t.deepEqual(await said({}, { ...asking, authentication: 'body' }), [401, noHeader]);
+  const stranger = { id: 'punctual', secret: 'guessed' };
+  t.deepEqual(await said({}, { ...asking, app: stranger }), [401, noHeader]);
+  nowMs += 30_000;
+  t.deepEqual(await said({}), [
+    400,
+    invalid('Value passed for the authorization code was invalid.'),
+  ]);
+});
+
+test('a code that is used twice ends the grant that it made', async (t) => {
+  const { url } = await openSandbox(t);
+  const code = (await decide(await askPerson(url, asking), 'Allow')).get('code') ?? '';
+  const tokens = (await (await redeem(url, asking, code)).json()) as Tokens;
+  t.is((await me(url, tokens.access_token)).status, 200);
+
+  t.is((await redeem(url, asking, code)).status, 400);
+  t.is((await me(url, tokens.access_token)).status, 401);
+  t.is((await refresh(url, asking, tokens.refresh_token)).status, 400);
+});
+
+test('a refresh token is good once, and its reuse ends the whole family', async (t) => {
+  const { url } = await openSandbox(t);
+  const first = await signIn(url, asking);
+  const second = (await (await refresh(url, asking, first.refresh_token)).json()) as Tokens;
+  t.is((await me(url, second.access_token)).status, 200);
+  t.not(second.refresh_token, first.refresh_token);
+
+  const reused = await refresh(url, asking, first.refresh_token);
+  t.deepEqual(
+    [reused.status, await reused.json()],
+    [400, invalid('Value passed for the token was invalid.')],
+  );
+  t.is((await me(url, second.access_token)).status, 401);
+  t.is((await refresh(url, asking, second.refresh_token)).status, 400);
+});
+
+test('of two refreshes at the same time one wins, and both lose', async (t) => {
+  const { url } = await openSandbox(t);
+  const tokens = await signIn(url, asking);
+  const both = await Promise.all([1, 2].map(() => refresh(url, asking, tokens.refresh_token)));
+  t.deepEqual(both.map(({ status }) => status).toSorted(), [200, 400]);
+  t.is((await me(url, tokens.access_token)).status, 401);
+});
+
+test('an access token ends after two hours, or after as long as a control call says', async (t) => {
+  let nowMs = Date.now();
+  const { url } = await openSandbox(t, { now: () => nowMs });
+  const long = await signIn(url, asking);
+  await control(url, { platform: 'x', directive: 'lifetime', seconds: 3 });
+  const short = await signIn(url, asking);
+  const states = async () => [
+    (await me(url, long.access_token)).status,
+    (await me(url, short.access_token)).status,
+  ];
+
+  t.is(short.expires_in, 3);
+  nowMs += 2999;
+  t.deepEqual(await states(), [200, 200]);
+  nowMs += 1;
+  t.deepEqual(await states(), [200, 401]);
+  nowMs += 7200_000 - 3000;
+  t.deepEqual(await states(), [401, 401]);
+  t.is((await refresh(url, asking, long.refresh_token)).status, 200);
+});
+
+test('without offline.access there is no refresh token, and without a scope no call', async (t) => {
+  const { url } = await openSandbox(t);
+  const little = { ...asking, query: { ...asking.query, scope: 'tweet.read users.read' } };
+  const tokens = await signIn(url, little);
+  t.is(tokens.refresh_token, undefined);
+  t.is((await me(url, tokens.access_token)).status, 200);
+  t.is((await tweet(url, tokens.access_token, 'Hi')).status, 403);
+});
+
+test('a token that is taken back is good no more', async (t) => {
+  const { url } = await openSandbox(t);
+  const revoke = (token: string | undefined) =>
+    post(`${url}/x/2/oauth2/revoke`, asking, { token: token ?? '' });
+  const tokens = await signIn(url, asking);
+
+  t.deepEqual(await (await revoke(tokens.access_token)).json(), { revoked: true });
+  t.is((await me(url, tokens.access_token)).status, 401);
+  const next = (await (await refresh(url, asking, tokens.refresh_token)).json()) as Tokens;
+  t.is((await revoke(next.refresh_token)).status, 200);
+  t.is((await me(url, next.access_token)).status, 401);
+  t.is((await revoke('none')).status, 400);
+});
+
+test('grants survive a restart', async (t) => {
+  const dataFile = path.join(await temporaryFolder(t), 'posts.json');
+  const before = await openSandbox(t, { dataFile });
+  const tokens = await signIn(before.url, asking, 'second');
+  await before.close();
+  const { url } = await openSandbox(t, { dataFile });
+
+  t.like(await (await me(url, tokens.access_token)).json(), { data: { username: 'second' } });
+  t.is((await refresh(url, asking, tokens.refresh_token)).status, 200);
+  t.is((await refresh(url, asking, tokens.refresh_token)).status, 400);
+});
