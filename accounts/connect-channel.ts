@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { Channel } from '../db/entities/channel.ts';
 import { newId } from '../db/new-id.ts';
@@ -33,7 +34,14 @@ export async function connectChannel(
 ): Promise<Channel> {
   const { baseUrl, remoteId, handle, settings } = account;
   return em.transactional(async (tx) => {
-    const known = await tx.findOne(Channel, { workspaceId, platform, baseUrl, remoteId });
+    // Locked: its access may be lost at this moment, and what is written here must come after that.
+    const find = () => tx.findOne(Channel, { workspaceId, platform, baseUrl, remoteId }, locked);
+    let known = await find();
+    if (!known) {
+      await lockWorkspace(tx, workspaceId);
+      known = await find();
+    }
+
     if (!known) {
       await assertChannelQuota(tx, workspaceId, most);
     }
@@ -60,13 +68,17 @@ export async function connectChannel(
   });
 }
 
-/** Connections at the same time wait for each other at the workspace's row. */
+const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+
+/** New accounts that are connected at the same time wait for each other. */
+const lockWorkspace = (em: Em, workspaceId: string): Promise<unknown> =>
+  query(em, sql`select id from workspaces where id = ${workspaceId} for no key update`);
+
 async function assertChannelQuota(em: Em, workspaceId: string, most: number): Promise<void> {
   const [own] = await query(
     em,
     sql<{ channels: number | null }>`
-      select (quotas ->> 'channels')::bigint::float8 as channels from workspaces where id = ${workspaceId}
-      for no key update`,
+      select (quotas ->> 'channels')::bigint::float8 as channels from workspaces where id = ${workspaceId}`,
   );
   const limit = own?.channels ?? most;
   const used = await em.count(Channel, { workspaceId });

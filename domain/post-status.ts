@@ -48,6 +48,7 @@ export const eventTypes = [
   'post.published',
   'post.partial',
   'post.failed',
+  'channel.at_risk',
   'channel.needs_reconnect',
   'webhook.test',
 ] as const;

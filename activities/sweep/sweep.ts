@@ -1,3 +1,4 @@
+import { sweepGrants } from '../../accounts/sweep-grants.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { purgeExpired } from './purge-expired.ts';
 import type { Sweeping } from './scan-rows.ts';
@@ -12,6 +13,10 @@ export type Swept = {
   readonly workflowGone: number;
   readonly overdue: number;
   readonly deliveriesGone: number;
+  /** Whose owners were told that they have to connect them again soon. */
+  readonly channelsAtRisk: number;
+  /** Whose access is over, as their owners were told. */
+  readonly channelsLost: number;
   /** Rows that were older than they are kept, and are purged. */
   readonly forgotten: number;
 };
@@ -22,7 +27,7 @@ const shareMs = 10_000;
 
 /**
  * Compares the database with Temporal and repairs what does not agree: posts that are overdue or whose workflow is gone,
- * deliveries whose workflow is gone. Purges what has expired. It takes as long as there is much to scan, within bounds,
+ * deliveries whose workflow is gone. Keeps accounts connected, and purges what has expired. It takes as long as there is much to scan, within bounds,
  * and is safe to repeat and to run side by side.
  */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {
@@ -41,7 +46,13 @@ export async function sweep(deps: ActivityDeps): Promise<Swept> {
     goesOn = posts.isCutShort || deliveries.isCutShort;
   }
 
-  const swept: Swept = { ...sums, forgotten: await purgeExpired(deps) };
+  const { warned: channelsAtRisk, ended: channelsLost } = await sweepGrants(deps);
+  const swept: Swept = {
+    ...sums,
+    channelsAtRisk,
+    channelsLost,
+    forgotten: await purgeExpired(deps),
+  };
   if (swept.workflowGone + swept.overdue + swept.deliveriesGone > 0) {
     deps.log.info(swept, 'the sweep found something wrong, and repaired it');
   }

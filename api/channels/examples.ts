@@ -5,6 +5,7 @@ export const mastodonChannel = {
   handle: '@ana@social.example',
   state: 'connected',
   error: null,
+  expires_at: null,
   options: { visibility: 'unlisted' },
   created_at: '2027-01-12T08:30:00.000Z',
 };
@@ -15,6 +16,7 @@ export const blueskyChannel = {
   handle: 'ana.example.com',
   state: 'needs_reconnect',
   error: 'The app password was revoked.',
+  expires_at: null,
   options: {},
   created_at: '2027-01-12T08:31:00.000Z',
 };

@@ -3,6 +3,7 @@ import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { listOf, record } from '../../domain/json-schema.ts';
 import { editChannel, loadChannel } from './edit-channel.ts';
+import { presentChannel, presentChannels } from './present-channel.ts';
 import { blueskyChannel, mastodonChannel } from './examples.ts';
 import { channelAnswer, channelSchema, editChannelSchema } from './schemas.ts';
 
@@ -12,7 +13,7 @@ export const channelRoutes = (deps: ApiDeps): Route[] => [
   editCall(deps),
 ];
 
-const listCall = ({ orm }: ApiDeps): Route =>
+const listCall = ({ orm, now }: ApiDeps): Route =>
   route({
     method: 'get',
     path: '/channels',
@@ -39,13 +40,14 @@ const listCall = ({ orm }: ApiDeps): Route =>
         { workspaceId },
         { orderBy: { createdAt: 'asc', id: 'asc' } },
       );
-      return { status: 200, body: { channels: channels.map(presentChannel) } };
+      const shown = await presentChannels(em, workspaceId, channels, now());
+      return { status: 200, body: { channels: shown } };
     },
   });
 
 const one = { mastodon: { summary: 'A channel', value: { channel: mastodonChannel } } };
 
-const readCall = ({ orm }: ApiDeps): Route =>
+const readCall = ({ orm, now }: ApiDeps): Route =>
   route({
     method: 'get',
     path: '/channels/{id}',
@@ -55,8 +57,9 @@ const readCall = ({ orm }: ApiDeps): Route =>
     answers: { 200: { description: 'The channel.', schema: channelAnswer, examples: one } },
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const channel = await loadChannel(orm.em.fork(), workspaceId, id);
-      return { status: 200, body: { channel: presentChannel(channel) } };
+      const em = orm.em.fork();
+      const channel = await loadChannel(em, workspaceId, id);
+      return { status: 200, body: { channel: await presentChannel(em, channel, now()) } };
     },
   });
 
@@ -80,16 +83,7 @@ const editCall = (deps: ApiDeps): Route =>
     errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
       const channel = await editChannel(deps, workspaceId, id, body);
-      return { status: 200, body: { channel: presentChannel(channel) } };
+      const shown = await presentChannel(deps.orm.em.fork(), channel, deps.now());
+      return { status: 200, body: { channel: shown } };
     },
   });
-
-const presentChannel = ({ id, platform, handle, state, error, options, createdAt }: Channel) => ({
-  id,
-  platform,
-  handle,
-  state,
-  error,
-  options: options ?? {},
-  created_at: createdAt.toISOString(),
-});

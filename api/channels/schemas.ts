@@ -1,4 +1,4 @@
-import { channelStates } from '../../db/entities/channel.ts';
+import { channelAccess } from '../../domain/access.ts';
 import {
   anyFields,
   dateTime,
@@ -15,8 +15,17 @@ export const channelSchema = record({
   id: uuid,
   platform: { ...text, examples: ['mastodon', 'bluesky'] },
   handle: text,
-  state: oneOf(channelStates),
+  state: {
+    ...oneOf(channelAccess),
+    description:
+      '`at_risk`: its access ends within seven days, and only connecting it again renews it. `needs_reconnect`: it has ended.',
+  },
   error: { ...nullable(text), description: 'Why the channel needs reconnecting.' },
+  expires_at: {
+    ...nullable(dateTime),
+    description:
+      'When a person has to connect the account again. Null: never, or the network does not say.',
+  },
   options: {
     ...anyFields,
     description: 'What its posts have unless they say otherwise. `GET /networks` has the schema.',

@@ -133,6 +133,21 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     schema: postAnswer,
     example: { post: failedPost },
   },
+  'channel.at_risk': {
+    operationId: 'receiveChannelAtRisk',
+    when: "A channel's access ends within seven days, and only a person can renew it",
+    schema: record({
+      channel: record({ id: uuid, platform: text, handle: text, expires_at: dateTime }),
+    }),
+    example: {
+      channel: {
+        id: mastodonChannel.id,
+        platform: mastodonChannel.platform,
+        handle: mastodonChannel.handle,
+        expires_at: '2027-03-08T09:00:00.000Z',
+      },
+    },
+  },
   'channel.needs_reconnect': {
     operationId: 'receiveChannelNeedsReconnect',
     when: "A channel's access was revoked or has expired",

@@ -1,0 +1,189 @@
+import { sql } from 'kysely';
+import { query } from '../db/query.ts';
+import { recordEvent } from '../db/record-event.ts';
+import { warnBeforeMs } from '../domain/access.ts';
+import { NetworkError } from '../networks/network.ts';
+import { describeError } from '../runtime/logger.ts';
+import { currentGrant, type GrantedChannel } from './current-grant.ts';
+import type { AccountDeps } from './deps.ts';
+import { openGrant } from './grants.ts';
+import { loseAccess } from './lose-access.ts';
+
+/** What a sweep of grants did. */
+export type SweptGrants = {
+  readonly refreshed: number;
+  readonly warned: number;
+  readonly ended: number;
+};
+
+/** Of each kind, in a sweep: it comes every minute. */
+const [mostWarned, mostRefreshed] = [200, 20];
+
+/**
+ * Keeps accounts connected, and tells their owners in time where that takes a person:
+ *
+ * - A grant that ends within a week is refreshed once a day, where it can be: that puts the end of some off.
+ * - One that still ends then is told of by `channel.at_risk`, once for each end.
+ * - One that has ended loses its channel, by `channel.needs_reconnect`, before a post meets it.
+ * - One without a token that lasts is refreshed where a post is due within a day, so that an access that was taken back is
+ *   told of before that post fails.
+ */
+export async function sweepGrants(deps: AccountDeps): Promise<SweptGrants> {
+  const refreshed = await refreshSome(deps);
+  let [warned, ended] = [0, 0];
+  for (const channel of await ending(deps)) {
+    const told = await tell(deps, channel);
+    warned += told === 'warned' ? 1 : 0;
+    ended += told === 'ended' ? 1 : 0;
+  }
+
+  return { refreshed, warned, ended };
+}
+
+type Row = {
+  readonly channel_id: string;
+  readonly workspace_id: string;
+  readonly platform: string;
+  readonly base_url: string;
+  readonly remote_id: string;
+  readonly sealed_grant: string;
+};
+
+/** Of channels that their owners believe to be connected. */
+const connected = sql`channel_grants g
+  join channels c on c.id = g.channel_id and c.workspace_id = g.workspace_id
+    and c.state = 'connected' and c.disconnected_at is null`;
+
+/** A grant without a refresh token ends with its access token. */
+const canBeRefreshed = sql`g.ends_at is distinct from g.access_ends_at`;
+
+const columns = sql`g.channel_id, g.workspace_id, c.platform, c.base_url, c.remote_id, g.sealed_grant`;
+
+/** In no order, so that those whose network does not answer hold up no others. */
+async function refreshSome(deps: AccountDeps): Promise<number> {
+  const now = deps.now();
+  const rows = await query(
+    deps.orm.em.fork(),
+    sql<Row>`select ${columns} from ${connected}
+      where coalesce(g.refreshed_at, g.created_at) < ${new Date(now.getTime() - dayMs)} and (
+        g.ends_at <= ${new Date(now.getTime() + warnBeforeMs)} and ${canBeRefreshed}
+        or g.access_ends_at <= ${now} and exists (
+          select 1 from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+          where pc.channel_id = g.channel_id and pc.workspace_id = g.workspace_id and pc.status = 'scheduled'
+            and p.status = 'scheduled' and p.scheduled_at <= ${new Date(now.getTime() + dayMs)}))
+      order by random() limit ${sql.lit(mostRefreshed)}`,
+  );
+  let refreshed = 0;
+  for (const row of rows) {
+    refreshed += (await refresh(deps, row)) ? 1 : 0;
+  }
+
+  return refreshed;
+}
+
+const dayMs = 24 * 3_600_000;
+
+async function refresh(deps: AccountDeps, row: Row): Promise<boolean> {
+  const channel = channelOf(row);
+  try {
+    const grant = openGrant(deps.sealer, row.channel_id, row.sealed_grant);
+    if (grant.refreshToken === null) {
+      return false;
+    }
+
+    await currentGrant(deps, channel, grant.accessToken);
+    return true;
+  } catch (error) {
+    if (error instanceof NetworkError && error.code === 'access_lost') {
+      await endAccess(deps, channel, error.message);
+    } else {
+      const { channel_id: channelId, platform } = row;
+      deps.log.info(
+        { channelId, platform, error: describeError(error) },
+        'a grant was not refreshed',
+      );
+    }
+
+    return false;
+  }
+}
+
+/** Unless the account was connected again meanwhile: that grant can be refreshed, or lasts. */
+const endAccess = (deps: AccountDeps, channel: GrantedChannel, message: string): Promise<unknown> =>
+  deps.orm.em.fork().transactional(async (em) => {
+    // In the order in which a connection locks them.
+    await query(
+      em,
+      sql`select id from channels where id = ${channel.channelId} and workspace_id = ${channel.workspaceId}
+        for no key update`,
+    );
+    const [row] = await query(
+      em,
+      sql<{ sealed_grant: string }>`select sealed_grant from channel_grants
+        where channel_id = ${channel.channelId} and workspace_id = ${channel.workspaceId}`,
+    );
+    if (row && openGrant(deps.sealer, channel.channelId, row.sealed_grant).refreshToken === null) {
+      await loseAccess(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
+    }
+  });
+
+const ending = async (deps: AccountDeps): Promise<GrantedChannel[]> => {
+  const now = deps.now();
+  const rows = await query(
+    deps.orm.em.fork(),
+    sql<Row>`select ${columns} from ${connected}
+      where g.ends_at <= ${new Date(now.getTime() + warnBeforeMs)}
+        and (g.ends_at <= ${now} or g.warned_of is distinct from g.ends_at)
+      order by g.ends_at limit ${sql.lit(mostWarned)}`,
+  );
+  return rows.map(channelOf);
+};
+
+const channelOf = (row: Row): GrantedChannel => ({
+  channelId: row.channel_id,
+  workspaceId: row.workspace_id,
+  platform: row.platform,
+  baseUrl: row.base_url,
+  remoteId: row.remote_id,
+});
+
+const tell = (
+  deps: AccountDeps,
+  { channelId, workspaceId }: GrantedChannel,
+): Promise<'warned' | 'ended' | null> =>
+  deps.orm.em.fork().transactional(async (em) => {
+    const now = deps.now();
+    const [found] = await query(
+      em,
+      sql<{ platform: string; handle: string; ends_at: Date }>`
+        select c.platform, c.handle, g.ends_at from ${connected}
+        where g.channel_id = ${channelId} and g.workspace_id = ${workspaceId}
+          and (g.ends_at <= ${now} or g.warned_of is distinct from g.ends_at) for no key update of c, g skip locked`,
+    );
+    if (!found) {
+      return null;
+    }
+
+    const { platform, handle, ends_at: endsAt } = found;
+    if (endsAt <= now) {
+      const message = `The access that the account gave has ended, at ${endsAt.toISOString()}. Connect the channel again.`;
+      await loseAccess(em, deps, { channelId, workspaceId }, message, 'outbox');
+      return 'ended';
+    }
+
+    await query(
+      em,
+      sql`update channel_grants set warned_of = ends_at
+        where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
+    );
+    await recordEvent(em, {
+      workspaceId,
+      channelId,
+      type: 'channel.at_risk',
+      data: {
+        channel: { id: channelId, platform, handle, expires_at: endsAt.toISOString() },
+      },
+      byOutbox: true,
+    });
+    return 'warned';
+  });

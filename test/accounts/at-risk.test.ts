@@ -1,0 +1,81 @@
+import test from 'ava';
+import { sweepGrants } from '../../accounts/sweep-grants.ts';
+import { clockStartMs } from '../support/attempt.ts';
+import { freshDatabase } from '../support/database.ts';
+import { granted } from './granted.ts';
+
+// A database for each: a sweep looks at the channels of all workspaces.
+
+const dayMs = 24 * 3_600_000;
+const endsIn = (days: number) => ({ forMs: days * dayMs, endsAtMs: clockStartMs + days * dayMs });
+
+test('a week before a person has to connect an account again its owner hears of it, once', async (t) => {
+  const { url } = await freshDatabase(t);
+  const { steps, tokens, told, connect, channel } = await granted(t, url, endsIn(60));
+  await sweepGrants(steps.deps);
+  t.deepEqual(await told(), []);
+
+  steps.pass(53 * dayMs + 1);
+  await sweepGrants(steps.deps);
+  await sweepGrants(steps.deps);
+  t.deepEqual(await told(), ['channel.at_risk']);
+
+  await connect(tokens.grant({ forMs: 60 * dayMs, endsAtMs: clockStartMs + 113 * dayMs }));
+  await sweepGrants(steps.deps);
+  steps.pass(54 * dayMs);
+  await sweepGrants(steps.deps);
+  t.deepEqual(await told(), ['channel.at_risk', 'channel.at_risk']);
+  t.truthy(channel.id);
+});
+
+test('an access that has ended is told of before a post meets it', async (t) => {
+  const { url } = await freshDatabase(t);
+  const { steps, told, state } = await granted(t, url, endsIn(60));
+  steps.pass(60 * dayMs);
+  await sweepGrants(steps.deps);
+  await sweepGrants(steps.deps);
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
+  t.like(await state(), { state: 'needs_reconnect' });
+  t.regex((await state())?.error ?? '', /ended.*Connect the channel again/v);
+});
+
+test('an access that was taken back is told of a day before the post that needs it', async (t) => {
+  const { url } = await freshDatabase(t);
+  const { steps, tokens, told, channel } = await granted(t, url, { forMs: 3_600_000 });
+  await steps.create({
+    body: 'Later',
+    channel_ids: [channel.id],
+    schedule_in_minutes: 5 * 24 * 60,
+  });
+  tokens.isOver = true;
+  steps.pass(3 * dayMs);
+  await sweepGrants(steps.deps);
+  t.deepEqual(await told(), []);
+
+  steps.pass(1.5 * dayMs);
+  await sweepGrants(steps.deps);
+  await sweepGrants(steps.deps);
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
+  t.is(tokens.spent.length, 1);
+});
+
+test('a grant whose end a refresh puts off is refreshed, and nobody has to be told', async (t) => {
+  const { url } = await freshDatabase(t);
+  const { steps, tokens, told, channel } = await granted(t, url, {
+    forMs: 3_600_000,
+    endsAtMs: clockStartMs + 14 * dayMs,
+  });
+  const { refresh } = tokens.oauth;
+  tokens.oauth.refresh = async (request) => ({
+    ...(await refresh(request)),
+    endsAtMs: steps.deps.now().getTime() + 14 * dayMs,
+  });
+  for (let day = 0; day < 30; day += 1) {
+    steps.pass(dayMs);
+    await sweepGrants(steps.deps);
+  }
+
+  t.deepEqual(await told(), []);
+  t.true(tokens.spent.length >= 3 && tokens.spent.length <= 6, `${tokens.spent.length} refreshes`);
+  t.truthy(channel.id);
+});

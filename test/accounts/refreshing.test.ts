@@ -1,0 +1,155 @@
+import test from 'ava';
+import { connectChannel } from '../../accounts/connect-channel.ts';
+import { currentGrant } from '../../accounts/current-grant.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { createOrm } from '../../db/orm.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { freshDatabase } from '../support/database.ts';
+import { fails, liveTexts } from '../support/networks.ts';
+import { granted } from './granted.ts';
+
+const database = beforeTests(test, freshDatabase);
+const minuteMs = 60_000;
+
+const noAnswer = new NetworkError('network_unavailable', 'No answer.', { taken: 'no' });
+
+test('an access token that lasts is used as it is, and one that is about to end is replaced first', async (t) => {
+  const { used, steps, tokens, due } = await granted(t, database().url, { forMs: 30 * minuteMs });
+  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'published' });
+  t.is(tokens.spent.length, 0);
+
+  steps.pass(21 * minuteMs);
+  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'published' });
+  t.is(tokens.spent.length, 1);
+  t.notDeepEqual(used[0], used[1]);
+});
+
+test('tries at once, in two processes, spend one refresh token', async (t) => {
+  const { steps, tokens, channel } = await granted(t, database().url, { forMs: -minuteMs });
+  const other = createOrm(database().url);
+  t.teardown(() => other.close());
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  tokens.slowly = async () => ask();
+  const key = {
+    workspaceId: steps.workspaceId,
+    channelId: channel.id,
+    platform: 'a',
+    baseUrl: 'https://fake.example',
+    remoteId: 'me',
+  };
+  const many = [steps.deps, { ...steps.deps, orm: other }].flatMap((deps) =>
+    Array.from({ length: 25 }, () => currentGrant(deps, key)),
+  );
+  await asked;
+  const grants = await Promise.all(many);
+  t.is(new Set(grants.map(({ grant }) => grant.accessToken)).size, 1);
+  t.is(tokens.spent.length, 1);
+});
+
+test('a token endpoint that does not answer costs no channel its access: the old token is used while it lasts', async (t) => {
+  const world = await granted(t, database().url, { forMs: 8 * minuteMs });
+  const { network, tokens, due, state, told, steps } = world;
+  tokens.away = noAnswer;
+  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'published' });
+
+  steps.pass(8 * minuteMs);
+  const late = await due();
+  const first = await late.tryOnce();
+  t.like(first, { kind: 'again', code: 'network_unavailable' });
+  t.like(await state(), { state: 'connected' });
+
+  tokens.away = undefined;
+  steps.pass(first.kind === 'again' ? (first.inMs ?? 0) : 0);
+  t.like(await late.tryOnce(), { kind: 'done', status: 'published' });
+  t.is(liveTexts(network).length, 2);
+  t.deepEqual(await told(), []);
+});
+
+test('a grant that was taken back is told of once, and its refresh token is not sent again', async (t) => {
+  const { tokens, due, state, told } = await granted(t, database().url, { forMs: -minuteMs });
+  tokens.isOver = true;
+  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
+  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
+  t.is((await state())?.state, 'needs_reconnect');
+  t.is(tokens.spent.length, 1);
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
+});
+
+test('a token that the network refuses before its time is replaced, and the post goes out a second later', async (t) => {
+  const { network, tokens, due, state, steps } = await granted(t, database().url, {
+    forMs: 60 * minuteMs,
+  });
+  network.fates.push(fails('access_lost'));
+  const { tryOnce } = await due();
+  t.like(await tryOnce(), { kind: 'again', code: 'network_unavailable', inMs: 1000 });
+  steps.pass(1000);
+  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  t.is(tokens.spent.length, 1);
+  t.is((await state())?.state, 'connected');
+});
+
+test('a network that refuses tokens which it has just handed out is having a bad hour: the channel stays connected', async (t) => {
+  const { network, tokens, due, state, steps, told } = await granted(t, database().url, {
+    forMs: 60 * minuteMs,
+  });
+  network.fates.push(...Array.from({ length: 10 }, () => fails('access_lost')));
+  const { tryOnce } = await due();
+  for (;;) {
+    const tried = await tryOnce();
+    if (tried.kind === 'done') {
+      t.like(tried, { status: 'failed', code: 'network_unavailable' });
+      break;
+    }
+
+    steps.pass(tried.inMs ?? 0);
+  }
+
+  t.is((await state())?.state, 'connected');
+  t.true(tokens.spent.length <= 3, `${tokens.spent.length} refreshes`);
+  t.deepEqual(await told(), []);
+});
+
+test('an account that is connected by five people at once is one channel', async (t) => {
+  const { steps } = await granted(t, database().url, { forMs: minuteMs });
+  const { orm, sealer } = steps.deps;
+  const account = {
+    baseUrl: 'https://fake.example',
+    remoteId: 'new',
+    handle: '@new',
+    credentials: {},
+    session: null,
+    settings: {},
+  };
+  const channels = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', account),
+    ),
+  );
+  t.is(new Set(channels.map(({ id }) => id)).size, 1);
+});
+
+test('an account that is connected again while its old grant is being refused keeps the new one', async (t) => {
+  const { tokens, due, state, steps, connect, told } = await granted(t, database().url, {
+    forMs: -minuteMs,
+  });
+  const { promise: refused, resolve: refuse } = Promise.withResolvers<void>();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  tokens.isOver = true;
+  tokens.slowly = async () => {
+    ask();
+    await refused;
+  };
+  const { tryOnce } = await due();
+  const trying = tryOnce();
+  await asked;
+  const reconnecting = connect(tokens.grant({ forMs: 60 * minuteMs }));
+  refuse();
+  await reconnecting;
+  const tried = await trying;
+  t.is((await state())?.state, 'connected');
+  if (tried.kind === 'again') {
+    steps.pass(tried.inMs ?? 0);
+    t.like(await tryOnce(), { kind: 'done', status: 'published' });
+    t.deepEqual(await told(), []);
+  }
+});
