@@ -1,7 +1,9 @@
 import test from 'ava';
 import { attemptDelivery } from '../../activities/attempt-delivery/attempt-delivery.ts';
 import { finalizePost } from '../../activities/finalize-post/finalize-post.ts';
+import { storeGrant } from '../../accounts/grants.ts';
 import { loseAccess } from '../../accounts/lose-access.ts';
+import { sweepGrants } from '../../accounts/sweep-grants.ts';
 import type { PublishJob } from '../../activities/publish-channel/job.ts';
 import { attempt } from '../support/attempt.ts';
 import { newClient, type Client, type Reply } from '../support/client.ts';
@@ -117,6 +119,7 @@ const outcomes = {
   'post.partial': ['published', 'failed'],
   'post.failed': ['failed', 'unconfirmed'],
 } as const;
+const atRisk = 'channel.at_risk';
 const lost = 'channel.needs_reconnect';
 const probe = 'webhook.test';
 const next = 'Service-Signature-Next';
@@ -126,7 +129,7 @@ test('every event goes out as the document describes it', async (t) => {
   const client = await newClient(punctual);
   const contract = await Contract.of(punctual.url);
   const sent = Object.keys(contract.document.webhooks);
-  t.deepEqual(sent.toSorted(), [...Object.keys(outcomes), lost, probe].toSorted());
+  t.deepEqual(sent.toSorted(), [...Object.keys(outcomes), atRisk, lost, probe].toSorted());
   const webhook = (await client.post('/webhooks', { url: receiver.url, events: sent })).body
     .webhook;
 
@@ -140,7 +143,7 @@ test('every event goes out as the document describes it', async (t) => {
 
   t.deepEqual(
     receiver.received.map(({ headers }) => headers['service-event-type']),
-    [...Object.keys(outcomes), lost, probe],
+    [...Object.keys(outcomes), atRisk, lost, probe],
   );
   for (const { headers, body } of receiver.received) {
     const at = ['webhooks', String(headers['service-event-type']), 'post'];
@@ -207,6 +210,7 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
     deliveryIds.push(...(await finalizePost(deps, end)).deliveryIds);
   }
 
+  deliveryIds.push(...(await warnOf(punctual, workspaceId, channels[1] ?? '')));
   const target = { workspaceId, channelId: channels[0] } as PublishJob;
   const lostAccess = await orm.em
     .fork()
@@ -215,4 +219,27 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
     );
   deliveryIds.push(...lostAccess);
   return deliveryIds;
+}
+
+/** A channel's access ends in three days. @returns the deliveries that wait. */
+async function warnOf(
+  { orm, deps }: Punctual,
+  workspaceId: string,
+  channelId: string,
+): Promise<string[]> {
+  const em = orm.em.fork();
+  const endsAtMs = deps.now().getTime() + 3 * 24 * 3_600_000;
+  const grant = {
+    accessToken: 'planted',
+    accessEndsAtMs: endsAtMs,
+    refreshToken: null,
+    endsAtMs,
+  };
+  await storeGrant(em, deps.sealer, { workspaceId, channelId }, grant);
+  await sweepGrants(deps);
+  const rows = await em.execute<{ id: string }[]>(
+    `select d.id from deliveries d join events e on e.id = d.event_id where e.type = ? and e.channel_id = ?`,
+    [atRisk, channelId],
+  );
+  return rows.map(({ id }) => id);
 }
