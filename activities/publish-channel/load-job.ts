@@ -65,7 +65,7 @@ export type JobRow = LimitRow &
     error_code: ChannelErrorCode | null;
     override: string | null;
     options: Options | null;
-    default_options: Options | null;
+    defaults: Options | null;
     body: string | null;
     thread: readonly string[] | null;
     video: VideoOptions | null;
@@ -82,12 +82,12 @@ const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m
     from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0) as media`;
 
-/** The files that options name, the channel's defaults among them. */
+/** The files that options name, the defaults among them. */
 const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
       'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
       'alt_text', m.alt_text, 'part', 0, 'storage_key', m.storage_key, 'deleted_at', m.deleted_at))
     from media_files m where m.workspace_id = pc.workspace_id and m.id = any(array(
-      select value::uuid from jsonb_each_text(coalesce(c.options, '{}') || coalesce(pc.options, '{}'))
+      select value::uuid from jsonb_each_text(coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'))
       where value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))) as option_files`;
 
 /**
@@ -97,7 +97,7 @@ const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'na
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
   select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session, g.sealed_grant, g.refreshed_at,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
-    pc.body as override, pc.options, c.options as default_options, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn}, ${optionFilesColumn},
+    pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn}, ${optionFilesColumn},
     exists (select 1 from started) as has_started,
     (select json_agg(ledger order by part) from (${countingRows(request, sql`p.run`)}) ledger) as ledger
   from post_channels pc
@@ -111,7 +111,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
   const rules = deps.networks[row.platform]?.rules;
   const { threads = true, comments = false, options: schema = noOptions } = rules ?? {};
   const own = textsForChannel(row, row.override, threads);
-  const chosen = { defaults: row.default_options, video: row.video, own: row.options };
+  const chosen = { defaults: row.defaults, video: row.video, own: row.options };
   const options = optionsFor({ options: schema }, chosen);
   const texts = withComment(own, options, comments);
   const content = {

@@ -18,7 +18,7 @@ export async function loadChannel(em: Em, workspaceId: string, id: string): Prom
 }
 
 /**
- * Sets what posts of a channel have unless they say otherwise. Scheduled posts go by it too.
+ * Sets what posts of a channel have unless they say otherwise. Those that wait keep what they were judged with.
  *
  * @throws AppError `not_found`, `invalid_channel_options`, `invalid_media_ids`
  */

@@ -71,7 +71,7 @@ const editCall = (deps: ApiDeps): Route =>
     tag: 'Channels',
     summary: 'Set what the posts of a channel have unless they say otherwise',
     description:
-      'The options of a post go over these defaults, one by one. Posts that are scheduled already go by them too.',
+      'The options of a post go over these defaults, one by one. A post keeps the defaults that there were when it was made or edited last.',
     body: editChannelSchema,
     bodyExamples: {
       options: { summary: 'Unlisted posts', value: { options: { visibility: 'unlisted' } } },

@@ -87,6 +87,20 @@ export async function assertOptionsOf(
   );
 }
 
+/** The files that defaults of channels name, where a post's own options name no other ones. */
+export const filesInDefaults = (
+  rules: RulesByPlatform,
+  channels: readonly Pick<ChosenChannel, 'id' | 'platform' | 'options'>[],
+  own: Readonly<Record<string, Options>>,
+): NamedIds[] =>
+  channels.flatMap(({ id, platform, options }) => {
+    const names = fileIdsIn(rules[platform]?.options ?? noOptions, options ?? {});
+    const ids = Object.entries(names).flatMap(([name, file]) =>
+      own[id]?.[name] === undefined ? [file] : [],
+    );
+    return ids.length > 0 ? [{ ids, path: '/channel_ids' }] : [];
+  });
+
 function faultsOf(rules: RulesByPlatform, { platform }: Named, options: Options): ErrorDetail[] {
   const schema = rules[platform]?.options;
   if (!schema) {

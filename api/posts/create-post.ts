@@ -5,7 +5,7 @@ import { assertHasPlan } from '../../domain/quotas.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
 import { downloadMedia } from '../media/download-media.ts';
-import { assertForChosen } from './channel-options.ts';
+import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { countNamed, givenFiles } from './given-files.ts';
 import { findReplayed, fingerprint } from './idempotency.ts';
@@ -78,7 +78,10 @@ async function makePost(
   assertNotEmpty(content, files);
   const dueAt = dueTime(request, deps.now());
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
-  const optionFiles = await assertForChosen(deps.rules, channels, request);
+  const optionFiles = [
+    ...(await assertForChosen(deps.rules, channels, request)),
+    ...filesInDefaults(deps.rules, channels, content.options),
+  ];
   if (dueAt && files + optionFiles.length === 0) {
     assertPublishable(validateContent(deps.rules, channels, content, []));
   }

@@ -4,7 +4,7 @@ import { finalizeIfPublished } from '../../db/refinalize-post.ts';
 import type { PostPresentation } from '../../db/post-view.ts';
 import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
-import { removeParts, outParts } from '../../db/ledger/live-parts.ts';
+import { outParts, removeParts, type OutPart } from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
@@ -14,7 +14,10 @@ import type { EditPostBody } from './schemas.ts';
 import { channelWarning, type ChannelValidation } from './validate-content.ts';
 
 export type EditedChannels = {
-  /** Those that the post is yet to be sent to. */
+  /**
+   * Those that the post is yet to be sent to, with the defaults that it is judged by: the channel's as they are now, or
+   * those that it was sent with where part of it is out.
+   */
   readonly open: readonly ChosenChannel[];
   /** Those that a send began on before the post was cancelled, and that finish it. */
   readonly sending: readonly ChosenChannel[];
@@ -50,20 +53,31 @@ export async function editChannels(
   const ids = new Set(wanted.map(({ id }) => id));
   const kept = rows.filter((row) => ids.has(row.channelId) || !canBeSent(row));
   const removed = rows.filter((row) => !kept.includes(row));
-  await assertNothingOut(em, workspaceId, removed);
+  const parts = await outParts(
+    em,
+    workspaceId,
+    rows.map(({ id }) => id),
+  );
+  assertNothingOut(removed, parts);
   const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
   assertChosen(order, request);
   const byChannel = new Map(kept.map((row) => [row.channelId, row]));
   const sending = rows.filter(({ status }) => status === 'publishing' || status === 'retrying');
+  const out = new Set(parts.map((part) => part.channel_id));
+  const withKept = (channel: ChosenChannel): ChosenChannel => ({
+    ...channel,
+    options: byChannel.get(channel.id)?.defaults ?? null,
+  });
+  const sendingTo = await chooseChannels(
+    em,
+    workspaceId,
+    sending.map(({ channelId }) => channelId),
+  );
   return {
-    sending: sending.length
-      ? await chooseChannels(
-          em,
-          workspaceId,
-          sending.map(({ channelId }) => channelId),
-        )
-      : [],
-    open: wanted.filter(({ id }) => canBeSent(byChannel.get(id))),
+    sending: sendingTo.map(withKept),
+    open: wanted
+      .filter(({ id }) => canBeSent(byChannel.get(id)))
+      .map((channel) => (out.has(channel.id) ? withKept(channel) : channel)),
     kept: byChannel,
     removed,
     order,
@@ -84,15 +98,10 @@ const canBeSent = (row: PostChannel | undefined): boolean =>
  * A channel on which part of a thread is live cannot be taken off the post: no row would say any more that it is
  * there, and adding the channel again would send that part a second time.
  */
-async function assertNothingOut(
-  em: Em,
-  workspaceId: string,
-  removed: readonly PostChannel[],
-): Promise<void> {
-  const ids = removed.map(({ id }) => id);
-  const parts = await outParts(em, workspaceId, ids);
-  if (parts.length > 0) {
-    const channelIds = [...new Set(parts.map((part) => part.channel_id))];
+function assertNothingOut(removed: readonly PostChannel[], parts: readonly OutPart[]): void {
+  const out = new Set(parts.map((part) => part.channel_id));
+  const channelIds = removed.map(({ channelId }) => channelId).filter((id) => out.has(id));
+  if (channelIds.length > 0) {
     const message = `A part of the thread is live on ${channelIds.join(', ')}, so it stays among the post's channels.`;
     throw new AppError('invalid_channel_ids', message, {
       details: [{ path: '/channel_ids', message }],
@@ -115,10 +124,13 @@ export async function endWithout(
 
 /** What a channel has of its own, instead of the post's. */
 type Own = Pick<PostChannel, 'body' | 'options'>;
+type Kept = Own & Pick<PostChannel, 'defaults'>;
 
-const ownBytes = (owns: readonly Own[]): number =>
-  owns.reduce((sum, { options }) => sum + bytesOfOptions(options), 0) +
-  bytesOf(owns.map(({ body }) => body));
+const keptBytes = (channels: readonly Kept[]): number =>
+  channels.reduce(
+    (sum, row) => sum + bytesOfOptions(row.options) + bytesOfOptions(row.defaults),
+    0,
+  ) + bytesOf(channels.map(({ body }) => body));
 
 /** Of a channel that nothing was sent to. */
 const unsent = {
@@ -150,8 +162,8 @@ export async function writeChannels(
     readonly validations: readonly ChannelValidation[];
   },
 ): Promise<number> {
-  const before = ownBytes([...kept.values(), ...removed]);
-  const added: Own[] = [];
+  const before = keptBytes([...kept.values(), ...removed]);
+  const added: Kept[] = [];
   const ownOf = (channelId: string): Own => ({
     body: edit.overrides[channelId] ?? null,
     options: edit.options[channelId] ?? null,
@@ -177,7 +189,7 @@ export async function writeChannels(
   for (const validation of edit.validations) {
     const channelId = validation.channel.id;
     const row = kept.get(channelId);
-    const own = ownOf(channelId);
+    const own = { ...ownOf(channelId), defaults: validation.channel.options };
     const warning = channelWarning(validation);
     const { status } = edit;
     const position = order.indexOf(channelId);
@@ -192,5 +204,5 @@ export async function writeChannels(
       Object.assign(row, { ...own, warning, ...waitingRow(status), tries: 0 });
     }
   }
-  return ownBytes([...kept.values()]) + ownBytes(added) - before;
+  return keptBytes([...kept.values(), ...added]) - before;
 }

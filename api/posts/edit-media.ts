@@ -35,6 +35,15 @@ export type EditedMedia = {
   readonly changedParts: ReadonlySet<number>;
 };
 
+export type OptionFiles = {
+  /** Those of the sent options. */
+  readonly sent: readonly NamedIds[];
+  /** Those of the defaults that the post takes over. */
+  readonly inDefaults: readonly NamedIds[];
+  /** All values of options that the post has by now, files or not: a file that none of them names is not kept. */
+  readonly values: ReadonlySet<unknown>;
+};
+
 /**
  * The post's files after an edit, attached to it. `media_ids` replaces those of the first part that came by id,
  * `media_urls` those that came by URL, and `thread` those of the later parts; what is not sent stays. So do the alt
@@ -49,17 +58,25 @@ export async function editMedia(
     readonly request: EditPostBody;
     readonly downloaded: MediaToInsert;
     readonly quotas: Quotas;
-    /** Files that the sent options name. */
-    readonly inOptions: readonly NamedIds[];
+    /** Files that options and defaults of the edited post name. */
+    readonly inOptions: OptionFiles;
   },
   now: Date,
 ): Promise<EditedMedia> {
   const { request, downloaded, quotas, inOptions } = edit;
   const rows = await lockPostMedia(em, { workspaceId, postId });
   const given = givenFiles(request);
-  const kept = rows.filter((row) => isKept(row, given[0], request));
+  const kept = rows.filter((row) =>
+    row.part < 0 ? isStillNamed(row, inOptions) : isKept(row, given[0], request),
+  );
   const ids = kept.flatMap(({ mediaId, isDeleted }) => (isDeleted ? [] : [mediaId]));
-  const named = [...idsOfParts(given), ...inOptions, { ids, path: '/media_ids' }];
+  const newInDefaults = withoutKept(inOptions.inDefaults, kept);
+  const named = [
+    ...idsOfParts(given),
+    ...inOptions.sent,
+    ...newInDefaults,
+    { ids, path: '/media_ids' },
+  ];
   const found = await chooseMedia(em, workspaceId, named);
   const inserted = await insertMedia(em, { workspaceId, quotas }, downloaded, now);
   for (const file of inserted) {
@@ -68,8 +85,9 @@ export async function editMedia(
 
   const placed = [
     ...placedAfter(rows, kept, given, downloadedFiles(inserted)),
+    ...optionFiles(inOptions.sent),
     ...kept.filter(({ part }) => part < 0).map(placeOf),
-    ...optionFiles(inOptions),
+    ...optionFiles(newInDefaults),
   ];
   assertOwnAltTexts(given, placed);
   const before = rows.map(placeOf);
@@ -92,15 +110,22 @@ export async function editMedia(
   };
 }
 
+/** One that was deleted meanwhile is no fault of the request: the post says that it is gone. */
+const withoutKept = (named: readonly NamedIds[], kept: readonly PostFile[]): NamedIds[] =>
+  named.map(({ ids, path }) => ({
+    path,
+    ids: ids.filter((id) => !kept.some(({ part, mediaId }) => part < 0 && mediaId === id)),
+  }));
+
+/** Those that the request names itself are placed anew. */
+const isStillNamed = ({ mediaId }: PostFile, { sent, values }: OptionFiles): boolean =>
+  values.has(mediaId) && !sent.some(({ ids }) => ids.includes(mediaId));
+
 function isKept(
   { part, fromUrl }: PostFile,
   first: GivenFiles,
-  { thread, media_urls: urls, channel_options: options }: EditPostBody,
+  { thread, media_urls: urls }: EditPostBody,
 ): boolean {
-  if (part < 0) {
-    return options === undefined;
-  }
-
   if (part > 0) {
     return thread === undefined;
   }

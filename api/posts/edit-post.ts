@@ -12,7 +12,7 @@ import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
 import { takeQuota, withRecount } from '../quotas/post-quota.ts';
 import { chooseChannels } from './choose-channels.ts';
-import { editChannels, endWithout, writeChannels } from './edit-channels.ts';
+import { editChannels, endWithout, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { lockPost, postNotFound } from './lock-post.ts';
 import {
   assertNotEmpty,
@@ -21,7 +21,7 @@ import {
   textBytes,
   type PostContent,
 } from './post-content.ts';
-import { assertOptionsOf } from './channel-options.ts';
+import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
 import { assertNoneDeleted, editMedia } from './edit-media.ts';
 import type { EditPostBody } from './schemas.ts';
 import { warningFor } from './validate-content.ts';
@@ -95,12 +95,14 @@ async function applyEdit(
   }
 
   const channels = await editChannels(em, post, request);
-  const inOptions = await assertOptionsOf(deps.rules, request.channel_options, (ids) =>
+  const sent = await assertOptionsOf(deps.rules, request.channel_options, (ids) =>
     chooseChannels(em, workspaceId, ids),
   );
   const { body, thread, video } = post;
   const before = { body, thread, video, overrides: channels.overrides, options: channels.options };
   const content = editedContent(before, request);
+  const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
+  const inOptions = { sent, inDefaults, values: valuesOf(channels, content) };
   const media = await editMedia(em, post, { ...edit, inOptions }, deps.now());
   const changes = media.isChanged || !isDeepStrictEqual(content, before);
   if (dueAt === null && post.status === 'draft' && changes) {
@@ -123,6 +125,20 @@ async function applyEdit(
   await endWithout(em, post, channels, { ...deps, now: deps.now() });
   const isUnfinished = status === 'draft' && channels.sending.length > 0;
   return timeChanged ? { ...toSync(post), networks, isUnfinished } : null;
+}
+
+/** All that a post's options and the defaults that it keeps say, on whichever channel. */
+function valuesOf({ kept, open }: EditedChannels, content: PostContent): ReadonlySet<unknown> {
+  const defaults = new Map([...kept].map(([id, row]) => [id, row.defaults]));
+  for (const { id, options } of open) {
+    defaults.set(id, options);
+  }
+
+  return new Set(
+    [...defaults].flatMap(([id, ofChannel]) =>
+      Object.values({ ...ofChannel, ...content.options[id] }),
+    ),
+  );
 }
 
 type Change = {

@@ -11,6 +11,7 @@ import {
   withRecount,
   type QuotaOwner,
 } from '../quotas/post-quota.ts';
+import { bytesOfOptions } from './channel-options.ts';
 import type { ChosenChannel } from './choose-channels.ts';
 import { claimKey, KeyTakenError } from './idempotency.ts';
 import { textBytes, type PostContent } from './post-content.ts';
@@ -131,7 +132,7 @@ async function insertPost(
   const change = {
     scheduled: post.dueAt ? 1 : 0,
     drafts: post.dueAt ? 0 : 1,
-    text_bytes: textBytes(post.content) + altBytes,
+    text_bytes: textBytes(post.content) + bytesOfDefaults(validations) + altBytes,
   };
   if (recounts) {
     await divideAnew(em, owner, post.id, change);
@@ -146,6 +147,10 @@ async function insertPost(
     throw new ShareIsShort();
   }
 }
+
+/** What a post keeps of its channels' defaults counts as its own. */
+const bytesOfDefaults = (validations: readonly ChannelValidation[]): number =>
+  validations.reduce((sum, { channel }) => sum + bytesOfOptions(channel.options), 0);
 
 /** The first revision of a post. A new draft is synced to it: no workflow has to be started. */
 const firstRevision = 1;
@@ -171,13 +176,14 @@ function channelRows({ content }: NewPost, validations: readonly ChannelValidati
     position,
     body: content.overrides[validation.channel.id] ?? null,
     options: content.options[validation.channel.id] ?? null,
+    defaults: validation.channel.options,
     warning: channelWarning(validation),
   }));
   return sql`
-    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, options, status, warning)
-    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, c.options, p.status, c.warning
+    insert into post_channels (id, workspace_id, post_id, channel_id, position, body, options, defaults, status, warning)
+    select c.id, p.workspace_id, p.id, c.channel_id, c.position, c.body, c.options, c.defaults, p.status, c.warning
     from post p, jsonb_to_recordset(${JSON.stringify(channels)}::jsonb)
-      as c(id uuid, channel_id uuid, position int, body text, options jsonb, warning text)`;
+      as c(id uuid, channel_id uuid, position int, body text, options jsonb, defaults jsonb, warning text)`;
 }
 
 const json = (value: object | null): string | null =>

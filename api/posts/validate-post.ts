@@ -4,7 +4,7 @@ import type { ApiDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import { assertMediaQuota } from '../quotas/media-quota.ts';
 import type { QuotaOwner } from '../quotas/post-quota.ts';
-import { assertForChosen } from './channel-options.ts';
+import { assertForChosen, filesInDefaults } from './channel-options.ts';
 import { chooseChannels } from './choose-channels.ts';
 import { countNamed, givenFiles } from './given-files.ts';
 import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
@@ -34,7 +34,10 @@ export async function validatePost(
   dueTime(request, deps.now());
   const em = deps.orm.em.fork();
   const channels = await chooseChannels(em, workspaceId, request.channel_ids ?? []);
-  const inOptions = await assertForChosen(deps.rules, channels, request);
+  const inOptions = [
+    ...(await assertForChosen(deps.rules, channels, request)),
+    ...filesInDefaults(deps.rules, channels, content.options),
+  ];
   const named = [...idsOfParts(given), ...inOptions];
   const found = new Map<string, MediaFacts>(await chooseMedia(em, workspaceId, named));
   const downloaded = await downloadMedia(deps, owner, mediaUrls, signal);

@@ -51,6 +51,11 @@ export const PostChannelSchema = defineEntity({
       .json<Options | null>()
       .nullable()
       .onCreate(() => null),
+    /** The channel's defaults as the post was judged with them: what becomes of those later is for other posts. */
+    defaults: p
+      .json<Options | null>()
+      .nullable()
+      .onCreate(() => null),
     status: p.text().$type<ChannelStatus>(),
     url: p.text().strictNullable(),
     error: p.text().strictNullable(),

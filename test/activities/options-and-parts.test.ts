@@ -38,7 +38,7 @@ async function thread(t: ExecutionContext) {
 test('every part goes out with the options of the post over the defaults of its channel', async (t) => {
   const { handed, post, channelId, sql } = await thread(t);
   await sql(
-    'update channels set options = ? where id = ?',
+    'update post_channels set defaults = ? where channel_id = ?',
     '{"note":"default","cover":"x"}',
     channelId,
   );
@@ -55,12 +55,11 @@ test('every part goes out with the options of the post over the defaults of its 
   );
 });
 
-for (const table of ['channels', 'post_channels'] as const) {
-  test(`a file that an option in ${table} names is handed to the network, with its bytes`, async (t) => {
+for (const column of ['defaults', 'options'] as const) {
+  test(`a file that one of a post's ${column} names is handed to the network, with its bytes`, async (t) => {
     const { handed, post, channelId, sql, store } = await thread(t);
     const options = JSON.stringify({ cover: await store('cover.png') });
-    const id = table === 'channels' ? 'id' : 'channel_id';
-    await sql(`update ${table} set options = ? where ${id} = ?`, options, channelId);
+    await sql(`update post_channels set ${column} = ? where channel_id = ?`, options, channelId);
     t.like(await post.attempt(), { kind: 'done', status: 'published' });
     const cover = handed[0]?.optionFiles?.['cover'];
     t.like(cover, { name: 'cover.png', type: 'image/png' });

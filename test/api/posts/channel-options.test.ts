@@ -77,6 +77,13 @@ test('options count in the texts of a workspace by the byte, when they come and 
   t.is(await used(), 'Hello'.length + '{"language": "fr"}'.length);
   await client.patch(`/posts/${id}`, { channel_options: null });
   t.is(await used(), 'Hello'.length);
+
+  await client.patch(`/channels/${mastodon}`, { options: { language: 'de' } });
+  t.is(await used(), 'Hello'.length, 'a post has the defaults from its next edit on');
+  await client.patch(`/posts/${id}`, {});
+  t.is(await used(), 'Hello'.length + '{"language": "de"}'.length);
+  await create({});
+  t.is(await used(), 2 * ('Hello'.length + '{"language": "de"}'.length));
 });
 
 type Refused = readonly [title: string, options: unknown, path: string, message: RegExp];
