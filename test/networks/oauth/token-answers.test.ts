@@ -1,0 +1,241 @@
+import test, { type ExecutionContext } from 'ava';
+import { NetworkError } from '../../../networks/network.ts';
+import { OauthError, type Grant, type Oauth, type OauthContext } from '../../../networks/oauth.ts';
+import { codeFlowOauth } from '../../../networks/oauth/code-flow.ts';
+import { asking } from '../../support/patient-egress.ts';
+import { beginning, contextFor, redirectUri, state } from './context.ts';
+import { startScriptedServer, type Answer, type Asked } from './scripted-server.ts';
+
+/** Whatever goes out, so that a test can look for it in what is said. */
+const secrets = {
+  clientSecret: 'planted-client-secret+1',
+  code: 'planted-code/2',
+  accessToken: 'planted-access-token-3',
+  refreshToken: 'planted-refresh-token/4',
+};
+
+const grant: Grant = {
+  accessToken: secrets.accessToken,
+  accessEndsAtMs: 1,
+  refreshToken: secrets.refreshToken,
+  endsAtMs: null,
+};
+
+const flowTo = (url: string): Oauth =>
+  codeFlowOauth({
+    serverFor: () => ({
+      name: 'The network',
+      app: { clientId: 'app', clientSecret: secrets.clientSecret },
+      appAdvice: 'Whoever runs this service has to check its settings.',
+      authorizeUrl: `${url}/authorize`,
+      tokenUrl: `${url}/token`,
+      secretIn: 'form',
+      usesPkce: true,
+      scopes: ['write'],
+    }),
+    accountsOf: async () => [],
+  });
+
+async function attempts(url: string, context: OauthContext) {
+  const oauth = flowTo(url);
+  const { kept } = await oauth.begin(beginning(context));
+  const answer = new URLSearchParams({ state, code: secrets.code });
+  return {
+    finish: () => oauth.finish({ ...context, answer, redirectUri, kept }),
+    refresh: () => oauth.refresh({ ...context, baseUrl: url, remoteId: '1', grant }),
+  };
+}
+
+/** What an answer of the token endpoint does to a connection, and to a refresh. */
+const outcomes = (t: ExecutionContext, answer: Answer, timeoutMs?: number) =>
+  outcomesOf(t, () => answer, timeoutMs);
+
+async function outcomesOf(
+  t: ExecutionContext,
+  answerTo: (asked: Asked) => Answer,
+  timeoutMs = 30_000,
+) {
+  const server = await startScriptedServer(t, answerTo);
+  const plain = contextFor(t, [server.url]);
+  const context = { ...plain, http: asking(plain.http, () => ({ timeoutMs })) };
+  const { finish, refresh } = await attempts(server.url, context);
+  const errors = {
+    finish: (await t.throwsAsync(finish(), { instanceOf: OauthError })) as OauthError,
+    refresh: (await t.throwsAsync(refresh(), { instanceOf: NetworkError })) as NetworkError,
+  };
+  for (const error of Object.values(errors)) {
+    holdsNoSecret(t, error);
+  }
+  return { ...errors, server };
+}
+
+/** Nor in what a logger would write of it. */
+function holdsNoSecret(t: ExecutionContext, error: Error | undefined): void {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    const written = `${at.stack} ${JSON.stringify(at)}`;
+    for (const secret of Object.values(secrets)) {
+      t.false(written.includes(secret), written);
+      t.false(written.includes(encodeURIComponent(secret)), written);
+    }
+  }
+}
+
+test('a network’s bad hour ends no access, and is told to the person as what passes', async (t) => {
+  const invalidGrant = { error: 'invalid_grant' };
+  const raw = (status: number, body: string, headers: Record<string, string> = {}): Answer => {
+    return (response) => void response.writeHead(status, headers).end(body);
+  };
+  const answers: Readonly<Record<string, Answer>> = {
+    'a server error': { status: 500, json: { error: 'server_error' } },
+    'a server error in the words of an end': { status: 503, json: invalidGrant },
+    'a page of a proxy': raw(502, '<html>Bad gateway</html>', { 'content-type': 'text/html' }),
+    'a page that says yes': raw(200, '<html>Welcome</html>', { 'content-type': 'text/html' }),
+    nothing: raw(200, ''),
+    'no content': raw(204, ''),
+    'half of an answer': raw(200, '{"access_token":"planted-access-token-3","token_ty'),
+    'no object': { json: [secrets.accessToken] },
+    'no token': { json: { token_type: 'bearer', refresh_token: secrets.refreshToken } },
+    'a token that is none': { json: { token_type: 'bearer', access_token: 'a\r\nb' } },
+    'a token of another kind': { json: { token_type: 'mac', access_token: 'a' } },
+    'a bare refusal': { status: 400, json: {} },
+    'a redirect': raw(302, '', { location: 'https://elsewhere.example/token' }),
+    'a redirect in the words of an end': { status: 307, json: invalidGrant },
+    'nothing at this address': { status: 404, json: { message: 'Not found' } },
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    const { finish, refresh, server } = await outcomes(t, answer);
+    t.is(finish.code, 'unavailable', name);
+    t.like(refresh, { code: 'network_unavailable', taken: 'no', server: 'answered' }, name);
+    t.deepEqual(
+      server.asked.map(({ path }) => path),
+      ['/token', '/token'],
+      name,
+    );
+  }
+});
+
+test('an answer without an end is given up', async (t) => {
+  const endless = await outcomes(t, (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const more = () => {
+      while (!response.destroyed && response.write(' '.repeat(65_536)));
+    };
+    response.on('drain', more);
+    more();
+  });
+  t.like(endless.refresh, { code: 'network_unavailable' });
+  t.is(endless.finish.code, 'unavailable');
+
+  const silent = await outcomes(t, () => undefined, 300);
+  t.like(silent.refresh, { code: 'network_unavailable', server: 'unreachable' });
+  t.is(silent.finish.code, 'unavailable');
+  t.is(silent.finish.message, 'The network did not answer in time.');
+
+  const slow = await outcomes(
+    t,
+    (response) => void response.writeHead(200).write('{"access_token":"x"'),
+    300,
+  );
+  t.like(slow.refresh, { code: 'network_unavailable' });
+});
+
+test('an address that is closed to this service, or has no server, is told as such', async (t) => {
+  const context = contextFor(t, ['http://127.0.0.1:9']);
+  for (const [url, message] of [
+    ['http://127.0.0.1:9', 'The network refused the connection.'],
+    ['http://127.0.0.1:10', 'The network has an address that this service may not reach.'],
+    ['http://network.example', 'The network has an address that this service may not reach.'],
+  ] as const) {
+    const { finish, refresh } = await attempts(url, context);
+    t.like(await t.throwsAsync(finish()), { code: 'unavailable', message });
+    t.like(await t.throwsAsync(refresh()), { code: 'network_unavailable', message });
+  }
+});
+
+test('a limit is told with the time at which it ends', async (t) => {
+  const headers = { 'retry-after': '120' };
+  const { finish, refresh } = await outcomes(t, { status: 429, headers, json: {} });
+  t.is(finish.code, 'unavailable');
+  t.is(refresh.code, 'rate_limited');
+  const waitMs = (refresh.retryAtMs ?? 0) - Date.now();
+  t.true(waitMs > 60_000 && waitMs <= 120_000, String(waitMs));
+});
+
+test('only a refusal that is known to say so ends the access', async (t) => {
+  const codes: Readonly<Record<string, readonly [string, string]>> = {
+    invalid_grant: ['expired', 'access_lost'],
+    invalid_client: ['misconfigured', 'internal'],
+    unauthorized_client: ['misconfigured', 'internal'],
+    invalid_request: ['misconfigured', 'network_unavailable'],
+    invalid_scope: ['misconfigured', 'network_unavailable'],
+    something_new: ['misconfigured', 'network_unavailable'],
+  };
+  for (const [error, [finishing, refreshing]] of Object.entries(codes)) {
+    for (const status of [400, 401]) {
+      const headers = { 'www-authenticate': 'Basic realm="tokens"' };
+      const given = await outcomes(t, { status, headers, json: { error } });
+      t.deepEqual([given.finish.code, given.refresh.code], [finishing, refreshing], error);
+    }
+  }
+});
+
+test('a server’s words are quoted without what it was sent', async (t) => {
+  const { finish, refresh } = await outcomesOf(t, ({ form, body }) => {
+    const words = `No: ${[...form.values()].join(', ')}, or ${body}`;
+    return { status: 400, json: { error: 'invalid_grant', error_description: words } };
+  });
+  t.regex(finish.message, /\(HTTP 400\): "No: /v);
+  t.regex(refresh.message, /\(HTTP 400\): "No: /v);
+
+  const endless = { error: 'invalid_grant', error_description: 'word\n'.repeat(100_000) };
+  const long = await outcomes(t, { status: 400, json: endless });
+  t.true(long.finish.message.length < 500);
+  t.false(long.finish.message.includes('\n'));
+});
+
+async function refreshed(t: ExecutionContext, json: object, before: Grant, nowMs: number) {
+  const server = await startScriptedServer(t, () => ({ json }));
+  const context = contextFor(t, [server.url], { now: () => new Date(nowMs) });
+  const request = { ...context, baseUrl: server.url, remoteId: '1', grant: before };
+  return flowTo(server.url).refresh(request);
+}
+
+test('a refresh keeps what the answer leaves out', async (t) => {
+  const nowMs = Date.parse('2026-11-23T12:00:00Z');
+  const before = { ...grant, endsAtMs: nowMs + 5_000_000, data: { key: 'kept' } };
+  const kept = { refreshToken: secrets.refreshToken, data: { key: 'kept' } };
+
+  // Neither a new refresh token nor a kind of token.
+  t.deepEqual(await refreshed(t, { access_token: 'new', expires_in: 3600 }, before, nowMs), {
+    ...kept,
+    accessToken: 'new',
+    accessEndsAtMs: nowMs + 3_600_000,
+    endsAtMs: nowMs + 5_000_000,
+  });
+  const withNulls = { access_token: 'new', expires_in: null, refresh_token: null, scope: null };
+  t.like(await refreshed(t, withNulls, before, nowMs), { ...kept, accessEndsAtMs: null });
+  const longer = { access_token: 'new', refresh_token_expires_in: 7200 };
+  t.like(await refreshed(t, longer, before, nowMs), { ...kept, endsAtMs: nowMs + 7_200_000 });
+  // What ended the old refresh token says nothing of the new one.
+  const rotated = { access_token: 'new', refresh_token: 'newer' };
+  t.like(await refreshed(t, rotated, before, nowMs), { refreshToken: 'newer', endsAtMs: null });
+  // More than a date can say.
+  const endless = { access_token: 'new', expires_in: 1e300 };
+  t.like(await refreshed(t, endless, before, nowMs), { accessEndsAtMs: null });
+});
+
+test('a grant that cannot be renewed is over when its access is', async (t) => {
+  const context = contextFor(t, ['http://127.0.0.1:9']);
+  const only = { ...grant, refreshToken: null };
+  const refresh = (accessEndsAtMs: number | null) =>
+    flowTo('http://127.0.0.1:9').refresh({
+      ...context,
+      baseUrl: '',
+      remoteId: '1',
+      grant: { ...only, accessEndsAtMs },
+    });
+  t.like(await t.throwsAsync(refresh(Date.now())), { code: 'access_lost' });
+  const later = Date.now() + 60_000;
+  t.deepEqual(await refresh(later), { ...only, accessEndsAtMs: later });
+  t.deepEqual(await refresh(null), { ...only, accessEndsAtMs: null });
+});
