@@ -1,20 +1,24 @@
-import { AppError } from '../../domain/errors.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader } from '../answer.ts';
+import type { CheckAccount } from '../entry.ts';
 import { NetworkError, type Account } from '../network.ts';
 import { baseUrlOf } from '../send-request.ts';
-import { linkedinWebUrl, type LinkedinSettings } from './settings.ts';
-import { accessWith, answerAs, call, getAs, type Access } from './client.ts';
+import { linkedinSettings, linkedinWebUrl, type LinkedinSettings } from './settings.ts';
+import { accessWith, answerAs, call, type Access } from './client.ts';
+import { organizationOf, organizationsOf, type Named } from './organizations.ts';
 import { refusal } from './refusal.ts';
 
-type LinkedinLogin = {
+type LinkedinToken = {
   /** Of the API: `https://api.linkedin.com`. */
   readonly baseUrl: string;
-  /** With the scopes `openid`, `profile` and `w_member_social`; for an organisation with `w_organization_social`. */
   readonly accessToken: string;
+  /** Of the API. */
+  readonly version: string;
+};
+
+type LinkedinLogin = LinkedinToken & {
   /** The id or the URN of an organisation whose page posts; left out: the member posts. */
   readonly organization?: string | undefined;
-  readonly version: string;
 };
 
 /** Of OpenID Connect: `sub` is the member's id. */
@@ -27,61 +31,74 @@ const readMember = answerReader<{ readonly sub: string; readonly name?: string }
   },
 });
 
-type Role = {
-  readonly role?: string;
-  readonly organization?: string;
-  readonly organizationTarget?: string;
-};
-
-const readRoles = answerReader<{ readonly elements: readonly Role[] }>({
-  type: 'object',
-  required: ['elements'],
-  properties: {
-    elements: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: {
-          role: { type: 'string' },
-          organization: { type: 'string' },
-          organizationTarget: { type: 'string' },
-        },
-      },
-    },
-  },
-});
-
-const readOrganization = answerReader<{ readonly vanityName?: string; localizedName?: string }>({
-  type: 'object',
-  properties: {
-    vanityName: { type: 'string', minLength: 1, maxLength: 255 },
-    localizedName: { type: 'string', minLength: 1, maxLength: 255 },
-  },
-});
-
 /**
  * Asks LinkedIn whose token this is, or whether its member may post for an organisation. Creates nothing.
+ *
+ * A member's token has the scopes `openid`, `profile` and `w_member_social`, an organisation's `w_organization_social`.
  *
  * @throws NetworkError `access_lost` for a token that LinkedIn does not accept, `permission_missing` for one that may not
  *   do this.
  * @throws AppError `invalid_request` for an organisation or an address that is none.
  */
 export async function connectLinkedin(http: Egress, login: LinkedinLogin): Promise<Account> {
-  const baseUrl = baseUrlOf(login.baseUrl);
-  const credentials = { accessToken: login.accessToken.trim() };
-  const access = accessWith({ http, baseUrl }, credentials, login.version, 'prepare');
   const organization = login.organization?.trim() ?? '';
-  const { urn, handle } = organization
-    ? await organizationOf(access, organization)
-    : await memberOf(access);
-  const settings: LinkedinSettings = {
-    isOrganization: organization !== '',
-    webUrl: linkedinWebUrl(baseUrl),
-  };
-  return { baseUrl, remoteId: urn, handle, credentials, session: null, settings };
+  const access = accessBy(http, login);
+  const named = organization ? await organizationOf(access, organization) : await memberOf(access);
+  return accountOf(access, named);
 }
 
-type Named = { readonly urn: string; readonly handle: string };
+/**
+ * All that a token may post as: the member, and organisations. Each of them needs its own scopes, and an app rarely has
+ * both.
+ *
+ * @throws NetworkError `permission_missing` when it is none of them.
+ */
+export async function linkedinAccounts(http: Egress, token: LinkedinToken): Promise<Account[]> {
+  const access = accessBy(http, token);
+  const missing: NetworkError[] = [];
+  const unlessForbidden = (error: unknown): [] => {
+    if (error instanceof NetworkError && error.code === 'permission_missing') {
+      missing.push(error);
+      return [];
+    }
+    throw error;
+  };
+  const member = await memberOf(access).then((named) => [named], unlessForbidden);
+  const organizations = await organizationsOf(access).catch(unlessForbidden);
+  const accounts = [...member, ...organizations].map((named) => accountOf(access, named));
+  const [first] = missing;
+  if (accounts.length === 0 && first) {
+    throw first;
+  }
+
+  return accounts;
+}
+
+/** Whether a member or an organisation can still be entered. */
+export const checkLinkedin = async (
+  { http, baseUrl, credentials, remoteId, settings }: Parameters<CheckAccount>[0],
+  version: string,
+): ReturnType<CheckAccount> => {
+  const access = accessWith({ http, baseUrl }, credentials, version, 'prepare');
+  const { urn, handle } = linkedinSettings(settings).isOrganization
+    ? await organizationOf(access, remoteId)
+    : await memberOf(access);
+  return { remoteId: urn, handle };
+};
+
+function accessBy(http: Egress, { baseUrl, accessToken, version }: LinkedinToken): Access {
+  const server = { http, baseUrl: baseUrlOf(baseUrl) };
+  return accessWith(server, { accessToken: accessToken.trim() }, version, 'prepare');
+}
+
+function accountOf({ server, accessToken }: Access, { urn, handle }: Named): Account {
+  const { baseUrl } = server;
+  const settings: LinkedinSettings = {
+    isOrganization: urn.startsWith('urn:li:organization:'),
+    webUrl: linkedinWebUrl(baseUrl),
+  };
+  return { baseUrl, remoteId: urn, handle, credentials: { accessToken }, session: null, settings };
+}
 
 /** Source: https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
 async function memberOf(access: Access): Promise<Named> {
@@ -93,49 +110,4 @@ async function memberOf(access: Access): Promise<Named> {
 
   const { sub, name } = answerAs(access, response, 'prepare', readMember);
   return { urn: `urn:li:person:${sub}`, handle: name?.trim() || sub };
-}
-
-/** Who may post for an organisation, of all that have a role there. */
-const posting = new Set([
-  'ADMINISTRATOR',
-  'CONTENT_ADMIN',
-  'CONTENT_ADMINISTRATOR',
-  'DIRECT_SPONSORED_CONTENT_POSTER',
-]);
-const mostRoles = 100;
-
-/** Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/organization-access-control-by-role */
-async function organizationOf(access: Access, named: string): Promise<Named> {
-  const id = /^(?:urn:li:organization:)?(?<id>[0-9]{1,20})$/v.exec(named)?.groups?.['id'];
-  if (id === undefined) {
-    throw new AppError(
-      'invalid_request',
-      `An organisation is named by its id or its URN, such as urn:li:organization:1234; not "${named}".`,
-    );
-  }
-
-  const urn = `urn:li:organization:${id}`;
-  const path = `/rest/organizationAcls?q=roleAssignee&state=APPROVED&count=${mostRoles}`;
-  const { elements } = await getAs(access, path, 'prepare', readRoles);
-  const roles = elements
-    .filter(({ organization, organizationTarget }) => (organization ?? organizationTarget) === urn)
-    .flatMap(({ role }) => role ?? []);
-  if (!roles.some((role) => posting.has(role))) {
-    const has = roles.length > 0 ? ` (it is ${roles.join(', ')} there)` : '';
-    throw new NetworkError(
-      'permission_missing',
-      `The member behind this token may not post for ${urn}${has}. An administrator of the page gives that role.`,
-      { taken: 'no' },
-    );
-  }
-
-  return { urn, handle: await nameOf(access, id) };
-}
-
-/** What people call it; its id where the token may not read that. */
-async function nameOf(access: Access, id: string): Promise<string> {
-  const path = `/rest/organizations/${id}`;
-  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
-  const known = response.status === 200 ? readOrganization(jsonOf(response)) : null;
-  return known?.vanityName ?? known?.localizedName ?? `organization ${id}`;
 }

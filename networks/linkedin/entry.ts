@@ -1,5 +1,6 @@
-import { address, text } from '../../runtime/config/read-values.ts';
+import { address, text, type Env } from '../../runtime/config/read-values.ts';
 import type { Entry } from '../entry.ts';
+import { readApp } from '../oauth/app-settings.ts';
 import { linkedinApiUrl } from './settings.ts';
 import { rules } from './rules.ts';
 
@@ -15,6 +16,9 @@ export const linkedin: Entry = (env, problems) => {
     );
   }
 
+  const app = readApp(env, ['PUNCTUAL_LINKEDIN_CLIENT_ID', 'PUNCTUAL_LINKEDIN_CLIENT_SECRET']);
+  const scopes = scopesIn(env, problems);
+  const endpoints = endpointsIn(env, problems);
   return {
     rules,
     adapter: async () => (await import('./adapter.ts')).createLinkedin(version),
@@ -36,5 +40,36 @@ export const linkedin: Entry = (env, problems) => {
       },
       sandbox: (url) => ({ url: `${url}/linkedin`, token: 'demo' }),
     },
+    oauth: {
+      missing: app.missing,
+      fields: {},
+      load: async () => {
+        const { linkedinOauth } = await import('./oauth.ts');
+        return linkedinOauth({ app, endpoints, scopes, apiUrl, version });
+      },
+    },
+    check: async (connection) => (await import('./connect.ts')).checkLinkedin(connection, version),
   };
 };
+
+function scopesIn(env: Env, problems: string[]): readonly string[] {
+  const given = text(env, 'PUNCTUAL_LINKEDIN_SCOPES', 'openid profile w_member_social');
+  const scopes = given.split(/[\s,]+/v).filter((scope) => scope !== '');
+  const wrong = scopes.find((scope) => !/^[a-z0-9_]+$/iv.test(scope));
+  if (wrong !== undefined || scopes.length === 0) {
+    problems.push(
+      `PUNCTUAL_LINKEDIN_SCOPES must be names of scopes with spaces between them, not "${given}".`,
+    );
+  }
+
+  return scopes;
+}
+
+function endpointsIn(env: Env, problems: string[]) {
+  const at = 'https://www.linkedin.com/oauth/v2';
+  const read = (name: string, otherwise: string) => address(env, name, otherwise, problems);
+  return {
+    authorizeUrl: read('PUNCTUAL_LINKEDIN_AUTHORIZE_URL', `${at}/authorization`),
+    tokenUrl: read('PUNCTUAL_LINKEDIN_TOKEN_URL', `${at}/accessToken`),
+  };
+}

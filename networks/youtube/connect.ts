@@ -1,5 +1,7 @@
 import type { Egress } from '../../runtime/egress/egress.ts';
+import type { Access } from '../access-token.ts';
 import { answerReader } from '../answer.ts';
+import type { CheckAccount } from '../entry.ts';
 import { NetworkError, type Account } from '../network.ts';
 import { baseUrlOf } from '../send-request.ts';
 import { accessWith, answerOf, get, idSchema } from './client.ts';
@@ -59,24 +61,50 @@ const readChannels = answerReader<{ readonly items?: readonly Channel[] }>({
  * @throws AppError `invalid_request` for an address that is none.
  */
 export async function connectYoutube(http: Egress, login: YoutubeLogin): Promise<Account> {
+  const [account] = await youtubeAccounts(http, login);
+  return account;
+}
+
+/** All channels that a token opens: one, as a rule. Throws as `connectYoutube` does. */
+export async function youtubeAccounts(
+  http: Egress,
+  login: YoutubeLogin,
+): Promise<[Account, ...Account[]]> {
   const baseUrl = baseUrlOf(login.baseUrl);
   const credentials = { accessToken: login.accessToken.trim() };
   const access = accessWith({ http, baseUrl }, credentials, 'prepare');
-  const query = { part: 'snippet,contentDetails', mine: 'true' };
+  const [first, ...others] = await ownChannels(access, 'snippet,contentDetails');
+  return [accountOf(access, first), ...others.map((channel) => accountOf(access, channel))];
+}
+
+/** Whether a channel can still be entered. Costs 1 unit of the quota. */
+export const checkYoutube: CheckAccount = async ({ http, baseUrl, credentials, remoteId }) => {
+  const access = accessWith({ http, baseUrl }, credentials, 'prepare');
+  const channels = await ownChannels(access, 'snippet');
+  const channel = channels.find(({ id }) => id === remoteId) ?? channels[0];
+  return { remoteId: channel.id, handle: handleOf(channel) };
+};
+
+async function ownChannels(access: Access, part: string): Promise<[Channel, ...Channel[]]> {
+  const query = { part, mine: 'true' };
   const response = await get(access, { path: 'channels', query }, 'prepare');
   const refused = {
     purpose: 'prepare',
     accessToken: access.accessToken,
     about: 'account',
   } as const;
-  const [channel] = answerOf(response, refused, readChannels).items ?? [];
-  if (!channel) {
+  const [first, ...others] = answerOf(response, refused, readChannels).items ?? [];
+  if (!first) {
     throw new NetworkError('permission_missing', 'This Google account has no YouTube channel.', {
       taken: 'no',
     });
   }
 
-  const { customUrl, title } = channel.snippet;
+  return [first, ...others];
+}
+
+function accountOf({ server, accessToken }: Access, channel: Channel): Account {
+  const { baseUrl } = server;
   const uploadsPlaylist = channel.contentDetails?.relatedPlaylists?.uploads;
   const settings: Partial<YoutubeSettings> = {
     webUrl: webUrlOf(baseUrl),
@@ -85,12 +113,14 @@ export async function connectYoutube(http: Egress, login: YoutubeLogin): Promise
   return {
     baseUrl,
     remoteId: channel.id,
-    handle: customUrl || title || channel.id,
-    credentials,
+    handle: handleOf(channel),
+    credentials: { accessToken },
     session: null,
     settings,
   };
 }
+
+const handleOf = ({ id, snippet }: Channel): string => snippet.customUrl || snippet.title || id;
 
 /** A server that is not Google's shows its videos itself. */
 const webUrlOf = (baseUrl: string): string =>

@@ -1,10 +1,20 @@
 import { address } from '../../runtime/config/read-values.ts';
 import type { Entry } from '../entry.ts';
-import { connectYoutube } from './connect.ts';
+import { readApp } from '../oauth/app-settings.ts';
+import { checkYoutube, connectYoutube } from './connect.ts';
 import { rules } from './rules.ts';
 
 export const youtube: Entry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_YOUTUBE_API_URL', 'https://www.googleapis.com', problems);
+  const read = (name: string, otherwise: string) => address(env, name, otherwise, problems);
+  const app = readApp(env, ['PUNCTUAL_YOUTUBE_CLIENT_ID', 'PUNCTUAL_YOUTUBE_CLIENT_SECRET']);
+  const endpoints = {
+    authorizeUrl: read(
+      'PUNCTUAL_YOUTUBE_AUTHORIZE_URL',
+      'https://accounts.google.com/o/oauth2/v2/auth',
+    ),
+    tokenUrl: read('PUNCTUAL_YOUTUBE_TOKEN_URL', 'https://oauth2.googleapis.com/token'),
+  };
   return {
     rules,
     adapter: async () => (await import('./adapter.ts')).youtube,
@@ -16,5 +26,11 @@ export const youtube: Entry = (env, problems) => {
         connectYoutube(http, { baseUrl, accessToken }),
       sandbox: (url) => ({ url: `${url}/youtube`, token: 'demo' }),
     },
+    oauth: {
+      missing: app.missing,
+      fields: {},
+      load: async () => (await import('./oauth.ts')).youtubeOauth({ app, endpoints, apiUrl }),
+    },
+    check: checkYoutube,
   };
 };

@@ -1,0 +1,54 @@
+import type { Oauth } from '../oauth.ts';
+import { appOf } from '../oauth/app-of.ts';
+import type { ConfiguredApp } from '../oauth/app-settings.ts';
+import type { Endpoints } from '../oauth/authorization-server.ts';
+import { codeFlowOauth } from '../oauth/code-flow.ts';
+import { linkedinAccounts } from './connect.ts';
+
+export type LinkedinOauthSettings = {
+  readonly app: ConfiguredApp;
+  readonly endpoints: Endpoints;
+  readonly scopes: readonly string[];
+  readonly apiUrl: string;
+  /** Of the API. */
+  readonly version: string;
+};
+
+/** The sandbox gives what LinkedIn gives to no single app: its demo member posts, and so does an organisation. */
+const sandboxScopes = [
+  'openid',
+  'profile',
+  'w_member_social',
+  'r_organization_social',
+  'w_organization_social',
+  'rw_organization_admin',
+];
+
+/**
+ * Accounts of LinkedIn. Access lasts for 60 days; only apps of approved partners get a refresh token, which lasts for a
+ * year and stays the same.
+ *
+ * Sources: https://learn.microsoft.com/linkedin/shared/authentication/authorization-code-flow,
+ * https://learn.microsoft.com/linkedin/shared/authentication/programmatic-refresh-tokens
+ */
+export const linkedinOauth = (own: LinkedinOauthSettings): Oauth =>
+  codeFlowOauth({
+    serverFor: (context) => ({
+      name: 'LinkedIn',
+      ...appOf(context, own.app, 'LinkedIn'),
+      ...(context.sandboxUrl === null ? own.endpoints : atSandbox(context.sandboxUrl)),
+      secretIn: 'form',
+      usesPkce: false,
+      scopes: context.sandboxUrl === null ? own.scopes : sandboxScopes,
+      denials: ['user_cancelled_login', 'user_cancelled_authorize'],
+    }),
+    accountsOf: ({ http, sandboxUrl }, { accessToken }) => {
+      const baseUrl = sandboxUrl === null ? own.apiUrl : `${sandboxUrl}/linkedin`;
+      return linkedinAccounts(http, { baseUrl, accessToken, version: own.version });
+    },
+  });
+
+const atSandbox = (url: string): Endpoints => ({
+  authorizeUrl: `${url}/linkedin/oauth/v2/authorization`,
+  tokenUrl: `${url}/linkedin/oauth/v2/accessToken`,
+});

@@ -1,0 +1,112 @@
+import { AppError } from '../../domain/errors.ts';
+import { forEachLimit } from '../../runtime/for-each-limit.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import { NetworkError } from '../network.ts';
+import { call, getAs, type Access } from './client.ts';
+
+/** Who posts: a member or an organisation. */
+export type Named = { readonly urn: string; readonly handle: string };
+
+type Role = {
+  readonly role?: string;
+  readonly organization?: string;
+  readonly organizationTarget?: string;
+};
+
+const readRoles = answerReader<{ readonly elements: readonly Role[] }>({
+  type: 'object',
+  required: ['elements'],
+  properties: {
+    elements: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          role: { type: 'string' },
+          organization: { type: 'string' },
+          organizationTarget: { type: 'string' },
+        },
+      },
+    },
+  },
+});
+
+const readOrganization = answerReader<{ readonly vanityName?: string; localizedName?: string }>({
+  type: 'object',
+  properties: {
+    vanityName: { type: 'string', minLength: 1, maxLength: 255 },
+    localizedName: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+});
+
+/** Who may post for an organisation, of all that have a role there. */
+const posting = new Set([
+  'ADMINISTRATOR',
+  'CONTENT_ADMIN',
+  'CONTENT_ADMINISTRATOR',
+  'DIRECT_SPONSORED_CONTENT_POSTER',
+]);
+const mostRoles = 100;
+const namesAtOnce = 5;
+
+const idIn = (urn: string): string | undefined =>
+  /^(?:urn:li:organization:)?(?<id>[0-9]{1,20})$/v.exec(urn)?.groups?.['id'];
+
+/**
+ * An organisation for which the member behind a token may post.
+ *
+ * @param named Its id or its URN.
+ * @throws NetworkError `permission_missing` when the member may not.
+ * @throws AppError `invalid_request` for a name that is none.
+ */
+export async function organizationOf(access: Access, named: string): Promise<Named> {
+  const id = idIn(named);
+  if (id === undefined) {
+    throw new AppError(
+      'invalid_request',
+      `An organisation is named by its id or its URN, such as urn:li:organization:1234; not "${named}".`,
+    );
+  }
+
+  const urn = `urn:li:organization:${id}`;
+  const roles = (await rolesOf(access)).flatMap((held) => (held.urn === urn ? held.role : []));
+  if (!roles.some((role) => posting.has(role))) {
+    const has = roles.length > 0 ? ` (it is ${roles.join(', ')} there)` : '';
+    throw new NetworkError(
+      'permission_missing',
+      `The member behind this token may not post for ${urn}${has}. An administrator of the page gives that role.`,
+      { taken: 'no' },
+    );
+  }
+
+  return { urn, handle: await nameOf(access, id) };
+}
+
+/** All organisations for which the member behind a token may post. */
+export async function organizationsOf(access: Access): Promise<readonly Named[]> {
+  const held = await rolesOf(access);
+  const ids = new Set(held.flatMap(({ urn, role }) => (posting.has(role) && idIn(urn)) || []));
+  const handles = new Map([...ids].map((id) => [id, '']));
+  await forEachLimit([...ids], namesAtOnce, async (id) => {
+    handles.set(id, await nameOf(access, id));
+  });
+  return [...handles].map(([id, handle]) => ({ urn: `urn:li:organization:${id}`, handle }));
+}
+
+/** Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/organization-access-control-by-role */
+async function rolesOf(access: Access) {
+  const path = `/rest/organizationAcls?q=roleAssignee&state=APPROVED&count=${mostRoles}`;
+  const { elements } = await getAs(access, path, 'prepare', readRoles);
+  return elements.map(({ role = '', organization, organizationTarget = '' }) => ({
+    role,
+    urn: organization ?? organizationTarget,
+  }));
+}
+
+/** What people call it; its id where the token may not read that. */
+async function nameOf(access: Access, id: string): Promise<string> {
+  const path = `/rest/organizations/${id}`;
+  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
+  const known = response.status === 200 ? readOrganization(jsonOf(response)) : null;
+  return known?.vanityName ?? known?.localizedName ?? `organization ${id}`;
+}

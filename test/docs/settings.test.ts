@@ -1,0 +1,23 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
+const namesIn = (text: string, pattern: RegExp): readonly string[] =>
+  [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].toSorted();
+
+/** Of a version before this one, and a word in an example of the API. */
+const none = new Set(['PUNCTUAL_EGRESS_ALLOW', 'PUNCTUAL_SECRET']);
+
+test('the page of settings names each setting that the programs read, and no other', (t) => {
+  const folders = 'accounts,activities,api,cli,db,networks,runtime,sandbox,scripts,temporal,worker';
+  const sources = globSync(`{${folders}}/**/*.{ts,mjs}`, { cwd: root }).map(read).join('\n');
+  const known = namesIn(sources, /\b(PUNCTUAL_[A-Z\d_]+)\b(?!_)/gv);
+  const described = namesIn(read('docs/settings.md'), /`(PUNCTUAL_[A-Z\d_]+)`/gv);
+  t.true(known.length > 30);
+  const without = (names: readonly string[], others: readonly string[]) =>
+    names.filter((name) => !none.has(name) && !others.includes(name));
+  t.deepEqual(without(described, known), []);
+  t.deepEqual(without(known, described), []);
+});

@@ -1,0 +1,147 @@
+import test, { type ExecutionContext } from 'ava';
+import { youtube } from '../../../networks/youtube/entry.ts';
+import { openSandbox } from '../../sandbox/open-sandbox.ts';
+import { connectBy, loaded } from '../oauth/connect-by.ts';
+import { contextFor } from '../oauth/context.ts';
+import { startScriptedServer, type Answer } from '../oauth/scripted-server.ts';
+
+const scopes = ['youtube.upload', 'youtube.readonly', 'youtube.force-ssl'].map(
+  (name) => `https://www.googleapis.com/auth/${name}`,
+);
+const tokens = {
+  access_token: 'an-access-token',
+  expires_in: 3599,
+  token_type: 'Bearer',
+  scope: scopes.join(' '),
+  refresh_token: 'a-refresh-token',
+};
+const channel = { id: 'UC1', snippet: { title: 'Alice', customUrl: '@alice' } };
+
+type Told = { readonly token?: object; readonly channels?: readonly object[] };
+
+async function opened(t: ExecutionContext, told: Told = {}) {
+  const server = await startScriptedServer(t, ({ path }): Answer => {
+    const isToken = path === '/token';
+    return { json: isToken ? (told.token ?? tokens) : { items: told.channels ?? [channel] } };
+  });
+  const env = {
+    PUNCTUAL_YOUTUBE_API_URL: server.url,
+    PUNCTUAL_YOUTUBE_AUTHORIZE_URL: `${server.url}/authorize`,
+    PUNCTUAL_YOUTUBE_TOKEN_URL: `${server.url}/token`,
+    PUNCTUAL_YOUTUBE_CLIENT_ID: 'app-1',
+    PUNCTUAL_YOUTUBE_CLIENT_SECRET: 'app-secret',
+  };
+  const oauth = await loaded(t, youtube(env, []).oauth);
+  return { server, oauth, context: contextFor(t, [server.url]) };
+}
+
+test('a channel connects, with access that can be renewed without its owner', async (t) => {
+  const { server, oauth, context } = await opened(t);
+  const { asked, finished } = await connectBy(oauth, context);
+  t.like(Object.fromEntries(asked.searchParams), {
+    access_type: 'offline',
+    prompt: 'consent',
+    scope: scopes.join(' '),
+    code_challenge_method: 'S256',
+  });
+  const { grant, accounts } = await finished;
+  t.like(grant, {
+    accessToken: 'an-access-token',
+    refreshToken: 'a-refresh-token',
+    endsAtMs: null,
+  });
+  t.deepEqual(accounts, [
+    {
+      baseUrl: server.url,
+      remoteId: 'UC1',
+      handle: '@alice',
+      credentials: {},
+      session: null,
+      settings: { webUrl: server.url },
+    },
+  ]);
+  const form = server.asked[0]?.form;
+  t.is(form?.get('client_secret'), 'app-secret');
+  t.regex(form?.get('code_verifier') ?? '', /^[\w\-]{43}$/v);
+});
+
+test('a person chooses where a grant opens several channels', async (t) => {
+  const channels = [channel, { id: 'UC2', snippet: { title: 'A brand' } }];
+  const { oauth, context } = await opened(t, { channels });
+  const { accounts } = await (await connectBy(oauth, context)).finished;
+  t.deepEqual(
+    accounts.map(({ remoteId, handle }) => [remoteId, handle]),
+    [
+      ['UC1', '@alice'],
+      ['UC2', 'A brand'],
+    ],
+  );
+});
+
+test('a person who did not tick all boxes is told which', async (t) => {
+  const token = { ...tokens, scope: scopes.slice(0, 2).join(' ') };
+  const { oauth, context } = await opened(t, { token });
+  const error = await t.throwsAsync((await connectBy(oauth, context)).finished);
+  t.like(error, { name: 'OauthError', code: 'denied' });
+  t.regex(error?.message ?? '', /tick "See, edit, and permanently delete your YouTube videos/v);
+  t.notRegex(error?.message ?? '', /"View your/v);
+});
+
+test('access that could not be renewed is not kept', async (t) => {
+  const { refresh_token: _none, ...token } = tokens;
+  const { oauth, context } = await opened(t, { token });
+  const error = await t.throwsAsync((await connectBy(oauth, context)).finished);
+  t.like(error, { name: 'OauthError', code: 'unavailable' });
+});
+
+test('a Google account without a channel is told so', async (t) => {
+  const { oauth, context } = await opened(t, { channels: [] });
+  const error = await t.throwsAsync((await connectBy(oauth, context)).finished);
+  t.like(error, { code: 'no_account', message: 'This Google account has no YouTube channel.' });
+});
+
+test('Google’s own answers are taken in no other name', async (t) => {
+  const env = { PUNCTUAL_YOUTUBE_CLIENT_ID: 'app-1', PUNCTUAL_YOUTUBE_CLIENT_SECRET: 's' };
+  const oauth = await loaded(t, youtube(env, []).oauth);
+  // No request gets out: what passes the check fails at the connection.
+  const context = contextFor(t, ['http://127.0.0.1:9'], {
+    http: {
+      request: () => Promise.reject(new Error('a request went out')),
+      close: async () => undefined,
+    },
+  });
+  const finished = async (iss: string) =>
+    (await connectBy(oauth, context, { code: 'a-code', iss })).finished;
+  const message = 'a request went out';
+  await t.throwsAsync(
+    finished('https://accounts.google.com'),
+    { message: /given up on/v },
+    message,
+  );
+  const error = await t.throwsAsync(finished('https://accounts.example.com'));
+  t.like(error, { name: 'OauthError', code: 'expired' });
+});
+
+test('a check tells whether a channel can still be entered', async (t) => {
+  const { url } = await openSandbox(t);
+  const { http } = contextFor(t, [url]);
+  const { check } = youtube({}, []);
+  const checked = async (accessToken: string) =>
+    check?.({
+      http,
+      baseUrl: `${url}/youtube`,
+      remoteId: '',
+      session: null,
+      settings: {},
+      credentials: { accessToken },
+    });
+  t.regex((await checked('demo'))?.remoteId ?? '', /^UC/v);
+  t.like(await t.throwsAsync(checked('nobodys')), { code: 'access_lost' });
+});
+
+test('the settings that an app needs are named', (t) => {
+  t.deepEqual(youtube({}, []).oauth?.missing, [
+    'PUNCTUAL_YOUTUBE_CLIENT_ID',
+    'PUNCTUAL_YOUTUBE_CLIENT_SECRET',
+  ]);
+});
