@@ -3,14 +3,16 @@ import { dirname } from 'node:path';
 import { Ajv, type SchemaObject } from 'ajv';
 import { accountNames } from './account-name.ts';
 import { grantSchema, type Grant } from './oauth/grant.ts';
+import { registeredAppSchema, type RegisteredApp } from './oauth/registered-app.ts';
 import { isRefused, type Post } from './post.ts';
 
 export type Saved = {
   /** Signs tokens, so that a session outlives a restart as it does on a real server. */
   readonly secret: string;
   readonly posts: readonly Post[];
-  /** Absent in files of earlier versions. */
+  /** These two are absent in files of earlier versions. */
   readonly grants?: readonly Grant[] | undefined;
+  readonly apps?: readonly RegisteredApp[] | undefined;
 };
 
 const ajv = new Ajv({ allowUnionTypes: true });
@@ -39,6 +41,7 @@ const isSaved = ajv.compile<Saved>({
       },
     },
     grants: { type: 'array', items: grantSchema },
+    apps: { type: 'array', items: registeredAppSchema },
   },
 });
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { createDataFileWriter, readDataFile, type PostSchemas } from './data-file.ts';
+import { createDataFileWriter, readDataFile, type PostSchemas, type Saved } from './data-file.ts';
 import { dropOldest } from './drop-oldest.ts';
 import type { Grant } from './oauth/grant.ts';
-import type { GrantFile } from './oauth/grants.ts';
+import type { RegisteredApp } from './oauth/registered-app.ts';
 import { isRefused, type Post, type RefusedPost } from './post.ts';
+import type { Shelf } from './shelf.ts';
 
 /** How many posts are kept, all networks together. The oldest go first. */
 const maxPosts = 1000;
@@ -12,7 +13,9 @@ export type Store = {
   /** Signs tokens. */
   readonly secret: string;
   /** Where grants survive a restart as posts do. */
-  readonly grants: GrantFile;
+  readonly grants: Shelf<Grant>;
+  /** And the apps that registered themselves at Mastodon. */
+  readonly apps: Shelf<RegisteredApp>;
   /** In the order in which they came. */
   all(): readonly Post[];
   find(network: string, id: string): Post | undefined;
@@ -47,12 +50,12 @@ export async function openStore(
   const saved = dataFile === undefined ? undefined : await readDataFile(dataFile, schemas);
   const secret = saved?.secret ?? randomBytes(32).toString('base64url');
   const posts = new Map((saved?.posts ?? []).map((post) => [keyOf(post), post]));
-  let grants: readonly Grant[] = saved?.grants ?? [];
+  const kept: Kept = { grants: saved?.grants, apps: saved?.apps };
   const listeners: (() => void)[] = [];
   const save =
     dataFile === undefined
       ? () => Promise.resolve()
-      : createDataFileWriter(dataFile, () => ({ secret, posts: [...posts.values()], grants }));
+      : createDataFileWriter(dataFile, () => ({ secret, posts: [...posts.values()], ...kept }));
   await save(); // A path that cannot be written is found at the start, not at the first post.
   const put = (added: readonly Post[]): Promise<void> => {
     for (const post of added) {
@@ -67,13 +70,7 @@ export async function openStore(
 
   return {
     secret,
-    grants: {
-      saved: grants,
-      save(changed) {
-        grants = changed;
-        return save();
-      },
-    },
+    ...shelvesOf(kept, save),
     all: () => [...posts.values()].filter((post) => !isRefused(post)),
     find: (network, id) => posts.get(keyOf({ network, id })),
     timeline: () => [...posts.values()],
@@ -93,6 +90,19 @@ export async function openStore(
       listeners.push(listener);
     },
     settle: save,
+  };
+}
+
+type Kept = Pick<Saved, 'grants' | 'apps'>;
+
+function shelvesOf(kept: Kept, save: () => Promise<void>): Pick<Store, 'grants' | 'apps'> {
+  const keep = (changed: Kept): Promise<void> => {
+    Object.assign(kept, changed);
+    return save();
+  };
+  return {
+    grants: { saved: kept.grants ?? [], save: (grants) => keep({ grants }) },
+    apps: { saved: kept.apps ?? [], save: (apps) => keep({ apps }) },
   };
 }
 

@@ -1,8 +1,10 @@
-import type { Post } from '../post.ts';
+import type { Signer } from '../orders.ts';
+import { isBy, type Post } from '../post.ts';
 import { isStatus, type Status } from './post.ts';
 import { Refusal } from '../refusal.ts';
 import type { Fate } from '../script.ts';
 import type { MastodonDeps } from './deps.ts';
+import { badToken } from './guards.ts';
 import { nextStatusId } from './next-status-id.ts';
 import { countCharacters, countGraphemes, maxCharacters } from './text.ts';
 
@@ -35,10 +37,13 @@ export async function createStatus(
   deps: MastodonDeps,
   fields: Readonly<Record<string, unknown>>,
   key: string | null,
+  by: Signer,
 ): Promise<Created> {
   const { store, attachments, now } = deps;
   const own = statusesOf(store.all());
-  const first = key === null ? undefined : own.findLast((status) => status.key === key);
+  const first = own
+    .filter(isBy(by.account))
+    .findLast((status) => key !== null && status.key === key);
   if (first !== undefined && now() - Date.parse(first.createdAt) < keyLifeMs) {
     return { status: first, answer: 'normal' };
   }
@@ -49,6 +54,7 @@ export async function createStatus(
     network: 'mastodon',
     id: nextStatusId(now(), own.at(-1)?.id),
     createdAt: new Date(now()).toISOString(),
+    account: by.account,
     key,
     media,
     ...content,
@@ -56,7 +62,7 @@ export async function createStatus(
   if (status.replyTo !== null && store.find('mastodon', status.replyTo) === undefined) {
     throw new Refusal(404, 'The status that this one answers does not exist.');
   }
-  const { answer, hiddenUntilMs } = await admit(deps, status);
+  const { answer, hiddenUntilMs } = await admit(deps, status, by);
   attachments.use(media);
   if (hiddenUntilMs !== null) {
     store.hide([status], hiddenUntilMs);
@@ -66,11 +72,12 @@ export async function createStatus(
 }
 
 /** @throws Refusal for what the text breaks, or asks for. */
-async function admit({ store, script }: MastodonDeps, status: Status) {
-  const { network, text, spoilerText = '', createdAt, replyTo, media = [] } = status;
+async function admit({ store, script }: MastodonDeps, status: Status, by: Signer) {
+  const { network, text, spoilerText = '', createdAt, replyTo, account, media = [] } = status;
   try {
     assertFits(text, spoilerText, media.length > 0);
-    const fate = script.fateOf({ network, texts: [text, spoilerText], key: status.key ?? text });
+    const key = status.key ?? text;
+    const fate = script.fateOf({ network, texts: [text, spoilerText], key, by });
     if (fate.kind !== 'take') {
       throw refusalFor(fate);
     }
@@ -82,7 +89,8 @@ async function admit({ store, script }: MastodonDeps, status: Status) {
         type,
         altText: description ?? '',
       }));
-      await store.refuse({ network, text, createdAt, replyTo, refused: error.message, files });
+      const refused = error.message;
+      await store.refuse({ network, text, createdAt, replyTo, account, refused, files });
     }
     throw error;
   }
@@ -98,14 +106,9 @@ function refusalFor(fate: Exclude<Fate, { kind: 'take' }>): Refusal {
     case 'busy':
       return tooManyRequests(fate.resetMs);
     case 'revoked':
-      return revoked();
     case 'ended':
-      return new Refusal(401, 'The access token expired');
+      return badToken(fate.kind);
   }
-}
-
-export function revoked(): Refusal {
-  return new Refusal(401, 'The access token was revoked');
 }
 
 /** The kept statuses in the order of their ids. */

@@ -1,28 +1,26 @@
-import type { AccountName } from '../account-name.ts';
 import { defineNetwork } from '../network.ts';
-import { account, accounts } from './account.ts';
+import { account, accounts, identities } from './account.ts';
 import { statusSchema, type Status } from './post.ts';
 import { mastodonRoutes } from './routes.ts';
 import { segmentsOf } from './text.ts';
 
 const profile = `/mastodon/@${account.username}`;
 
-const identityOf = ({ displayName, username, domain }: (typeof accounts)[AccountName]) => ({
-  displayName,
-  handle: `@${username}@${domain}`,
-});
-
 export const mastodon = defineNetwork<Status>({
   id: 'mastodon',
   label: 'Mastodon',
-  accounts: { demo: identityOf(accounts.demo), second: identityOf(accounts.second) },
-  signIn: (origin) => ({ Server: origin, 'Access token': account.accessToken }),
+  accounts: identities,
+  signIn: (origin) => ({
+    Server: origin,
+    'Web address': `${origin}/mastodon`,
+    'Access token': account.accessToken,
+  }),
   colours: { picture: ['#6d5efc', '#4b3bd6'], label: ['#5140d8', '#a79cff'] },
   apiPaths: ['/api/'],
   profile,
   postSchema: statusSchema,
   routes: mastodonRoutes,
-  pathOf: ({ id }) => `${profile}/${id}`,
+  pathOf: ({ id, account: author = 'demo' }) => `/mastodon/@${accounts[author].username}/${id}`,
   tagPath: (tag) => `/mastodon/tags/${encodeURIComponent(tag.toLowerCase())}`,
   pageAt([first, second, ...rest]) {
     if (rest.length > 0) {
@@ -31,7 +29,8 @@ export const mastodon = defineNetwork<Status>({
     if (first === 'tags' && second !== undefined) {
       return { kind: 'tag', tag: second };
     }
-    const isOwn = first === `@${account.username}`;
+    const names = Object.values(accounts).map(({ username }) => `@${username}`);
+    const isOwn = names.includes(first ?? '');
     return isOwn
       ? second === undefined
         ? { kind: 'profile' }

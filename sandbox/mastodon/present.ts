@@ -1,14 +1,16 @@
 import type { Request } from 'koa';
-import { account as demo } from './account.ts';
+import type { AccountName } from '../account-name.ts';
+import { account as demo, accounts } from './account.ts';
 import { fileTypes, maxFileBytes } from '../files.ts';
 import { originOf } from '../origin.ts';
+import { isBy } from '../post.ts';
 import type { Attachment, Status } from './post.ts';
 import { maxDescription, maxPerStatus } from './attachments.ts';
 import { charactersPerUrl, contentOf, maxCharacters, tagsOf } from './text.ts';
 
-/** The demo account as others see it. @param base The address under which the sandbox speaks Mastodon. */
-export function presentAccount(base: string, statusesCount: number) {
-  const { id, username, displayName, createdAt } = demo;
+/** An account as others see it. @param base The address under which the sandbox speaks Mastodon. */
+export function presentAccount(base: string, name: AccountName, statusesCount: number) {
+  const { id, username, displayName, createdAt } = accounts[name];
   const picture = new URL('/assets/mastodon.svg', base).href;
   return {
     id,
@@ -37,12 +39,11 @@ export function presentAccount(base: string, statusesCount: number) {
   };
 }
 
-/** Returns a function that presents a status of the account. @param statuses All of them, to count answers. */
+/** Returns a function that presents a status. @param statuses All of them, to count answers. */
 export function statusPresenter(base: string, statuses: readonly Status[]) {
-  const account = presentAccount(base, statuses.length);
   return (status: Status) => ({
-    ...presentContent(status, base),
-    account,
+    ...presentContent(status, statuses, base),
+    account: presentAccount(base, authorOf(status), statuses.filter(isBy(authorOf(status))).length),
     replies_count: statuses.filter((other) => other.replyTo === status.id).length,
     reblogs_count: 0,
     favourites_count: 0,
@@ -54,8 +55,11 @@ export function baseOf(request: Pick<Request, 'host'>): string {
   return `${originOf(request)}/mastodon`;
 }
 
-function presentContent(status: Status, base: string) {
-  const url = `${base}/@${demo.username}/${status.id}`;
+const authorOf = ({ account = 'demo' }: Status): AccountName => account;
+
+function presentContent(status: Status, statuses: readonly Status[], base: string) {
+  const url = `${base}/@${accounts[authorOf(status)].username}/${status.id}`;
+  const answered = statuses.find(({ id }) => id === status.replyTo);
   return {
     id: status.id,
     uri: url,
@@ -68,7 +72,8 @@ function presentContent(status: Status, base: string) {
     spoiler_text: status.spoilerText ?? '',
     language: status.language,
     in_reply_to_id: status.replyTo,
-    in_reply_to_account_id: status.replyTo === null ? null : demo.id,
+    in_reply_to_account_id:
+      status.replyTo === null ? null : accounts[authorOf(answered ?? status)].id,
     media_attachments: (status.media ?? []).map((file) => presentAttachment(file, base)),
     mentions: [],
     tags: tagsOf(status.text).map((name) => ({
@@ -128,7 +133,7 @@ export function presentInstance(base: string) {
       },
     },
     registrations: { enabled: false, approval_required: false, message: null },
-    contact: { email: '', account: presentAccount(base, 0) },
+    contact: { email: '', account: presentAccount(base, 'demo', 0) },
     rules: [],
   };
 }

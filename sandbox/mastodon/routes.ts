@@ -1,14 +1,19 @@
 import { Router } from '@koa/router';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
+import { accountNames, type AccountName } from '../account-name.ts';
 import { readBody, readFormFile } from '../body.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import type { SandboxDeps } from '../deps.ts';
+import { accessIn } from '../oauth/access.ts';
+import { isBy } from '../post.ts';
 import { contextOf } from '../threads.ts';
 import { createAttachments } from './attachments.ts';
-import { account as demo } from './account.ts';
-import { createStatus, revoked, statusesOf } from './create-status.ts';
+import { accounts } from './account.ts';
+import { createStatus, statusesOf } from './create-status.ts';
 import type { MastodonDeps } from './deps.ts';
+import { answerErrors, guardsOf, type Guards } from './guards.ts';
 import { listStatuses } from './list-statuses.ts';
+import { mastodonOauthRoutes } from './oauth.ts';
 import { notFound } from './not-found.ts';
 import { isStatus, type Status } from './post.ts';
 import {
@@ -34,7 +39,10 @@ export function mastodonRoutes(shared: SandboxDeps): Router {
   router.all('/{*path}', () => {
     throw notFound();
   });
-  return router;
+  const all = new Router();
+  all.use(mastodonOauthRoutes(shared).routes());
+  all.use(router.routes());
+  return all;
 }
 
 function addAccountRoutes(
@@ -42,32 +50,37 @@ function addAccountRoutes(
   { store }: SandboxDeps,
   { requireToken, requireTokenIfAny, lookUp }: Guards,
 ): void {
-  router.get('/v1/accounts/verify_credentials', requireToken, (ctx) => {
+  const present = (ctx: Context, name: AccountName) =>
+    presentAccount(baseOf(ctx), name, statusesOf(store.all()).filter(isBy(name)).length);
+
+  router.get('/v1/accounts/verify_credentials', requireToken('read:accounts'), (ctx) => {
+    const { account } = accessIn(ctx);
     const source = { note: '', fields: [], privacy: 'public', sensitive: false, language: null };
-    ctx.body = { ...presentAccount(baseOf(ctx), statusesOf(store.all()).length), source };
+    ctx.body = { ...present(ctx, account), source };
   });
 
-  router.get('/v1/accounts/:id', requireTokenIfAny, (ctx) => {
-    assertDemo(ctx.params.id);
-    ctx.body = presentAccount(baseOf(ctx), statusesOf(store.all()).length);
+  router.get('/v1/accounts/:id', requireTokenIfAny('read:accounts'), (ctx) => {
+    ctx.body = present(ctx, accountOf(ctx.params.id));
   });
 
-  router.get('/v1/accounts/:id/statuses', requireTokenIfAny, lookUp, (ctx) => {
-    assertDemo(ctx.params.id);
-    const own = statusesOf(store.all());
+  router.get('/v1/accounts/:id/statuses', requireTokenIfAny('read:statuses'), lookUp, (ctx) => {
+    const own = statusesOf(store.all()).filter(isBy(accountOf(ctx.params.id)));
     const shown = own.filter((status) => !store.isHidden(status));
     const { statuses, link } = listStatuses(shown, new URL(ctx.href));
     if (link !== undefined) {
       ctx.set('link', link);
     }
-    ctx.body = statuses.map(statusPresenter(baseOf(ctx), own));
+    ctx.body = statuses.map(statusPresenter(baseOf(ctx), statusesOf(store.all())));
   });
 }
 
-function assertDemo(id: string | undefined): void {
-  if (id !== demo.id) {
+/** @throws Refusal 404 */
+function accountOf(id: string | undefined): AccountName {
+  const found = accountNames.find((name) => accounts[name].id === id);
+  if (found === undefined) {
     throw notFound();
   }
+  return found;
 }
 
 function addStatusRoutes(
@@ -77,9 +90,10 @@ function addStatusRoutes(
 ): void {
   const { store } = deps;
 
-  router.post('/v1/statuses', requireToken, async (ctx) => {
+  router.post('/v1/statuses', requireToken('write:statuses'), async (ctx) => {
     const key = ctx.get('idempotency-key') || null;
-    const { status, answer } = await createStatus(deps, await readBody(ctx.req), key);
+    const fields = await readBody(ctx.req);
+    const { status, answer } = await createStatus(deps, fields, key, accessIn(ctx));
     if (answer === 'none') {
       cutConnection(ctx);
     } else if (answer === 'error') {
@@ -89,17 +103,21 @@ function addStatusRoutes(
     }
   });
 
-  router.get('/v1/statuses/:id', requireTokenIfAny, lookUp, (ctx) => {
+  router.get('/v1/statuses/:id', requireTokenIfAny('read:statuses'), lookUp, (ctx) => {
     const status = findStatus(deps, ctx.params.id);
     ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()))(status);
   });
 
-  router.get('/v1/statuses/:id/source', requireToken, lookUp, (ctx) => {
-    const { id, text, spoilerText = '' } = findStatus(deps, ctx.params.id);
+  router.get('/v1/statuses/:id/source', requireToken('read:statuses'), lookUp, (ctx) => {
+    const status = findStatus(deps, ctx.params.id);
+    const { id, text, spoilerText = '' } = status;
+    if (!isBy(accessIn(ctx).account)(status)) {
+      throw notFound();
+    }
     ctx.body = { id, text, spoiler_text: spoilerText };
   });
 
-  router.get('/v1/statuses/:id/context', requireTokenIfAny, lookUp, (ctx) => {
+  router.get('/v1/statuses/:id/context', requireTokenIfAny('read:statuses'), lookUp, (ctx) => {
     const statuses = statusesOf(store.all());
     const { ancestors, descendants } = contextOf(statuses, findStatus(deps, ctx.params.id));
     const present = statusPresenter(baseOf(ctx), statuses);
@@ -125,7 +143,7 @@ function addMediaRoutes(
   { requireToken }: Guards,
 ): void {
   for (const version of ['v1', 'v2']) {
-    router.post(`/${version}/media`, requireToken, async (ctx) => {
+    router.post(`/${version}/media`, requireToken('write:media'), async (ctx) => {
       const file = await readFormFile(ctx.req);
       if (file === null) {
         throw new Refusal(422, "Validation failed: File can't be blank");
@@ -137,7 +155,7 @@ function addMediaRoutes(
     });
   }
 
-  router.get('/v1/media/:id', requireToken, (ctx) => {
+  router.get('/v1/media/:id', requireToken('write:media'), (ctx) => {
     const attachment = attachments.find(ctx.params.id ?? '');
     if (attachment === undefined) {
       throw notFound();
@@ -146,56 +164,4 @@ function addMediaRoutes(
     ctx.status = isReady ? 200 : 206;
     ctx.body = presentAttachment(attachment, baseOf(ctx), isReady);
   });
-}
-
-/** Answers in Mastodon's error shape. */
-const answerErrors: Middleware = async (ctx, next) => {
-  try {
-    await next();
-  } catch (error) {
-    const refusal = error instanceof Refusal ? error : new Refusal(500, 'The sandbox broke.');
-    if (refusal !== error) {
-      ctx.app.emit('error', error, ctx);
-    }
-    ctx.status = refusal.status;
-    ctx.set(refusal.headers);
-    ctx.body = { error: refusal.message };
-  }
-};
-
-type Guards = Readonly<Record<'requireToken' | 'requireTokenIfAny' | 'lookUp', Middleware>>;
-
-function guardsOf({ script }: SandboxDeps): Guards {
-  const assertToken = (ctx: Context): void => {
-    if (tokenOf(ctx.get('authorization')) !== demo.accessToken) {
-      throw new Refusal(401, 'The access token is invalid');
-    }
-    if (script.isRevoked('mastodon')) {
-      throw revoked();
-    }
-  };
-  return {
-    /** For calls that only the account may make. */
-    requireToken: (ctx, next) => {
-      assertToken(ctx);
-      return next();
-    },
-    /** For calls that anybody may make: no token is fine, a wrong one is not. */
-    requireTokenIfAny: (ctx, next) => {
-      if (ctx.get('authorization') !== '') {
-        assertToken(ctx);
-      }
-      return next();
-    },
-    lookUp: (_, next) => {
-      if (script.isBlind('mastodon')) {
-        throw new Refusal(503, 'The server is overloaded.');
-      }
-      return next();
-    },
-  };
-}
-
-function tokenOf(header: string): string | undefined {
-  return /^bearer\s+(?<token>\S+)$/iv.exec(header)?.groups?.['token'];
 }

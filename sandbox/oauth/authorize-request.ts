@@ -53,8 +53,9 @@ export function readAuthorizeRequest(flow: CodeFlow, query: URLSearchParams): Au
     const message = 'The response_type must be code.';
     throw new AuthorizeFault('unsupported_response_type', message, returnsTo);
   }
-  const scopes = (query.get('scope') ?? '').split(/[\s,]+/v).filter((scope) => scope !== '');
-  const unknown = scopes.find((scope) => !mayAskFor(flow, app, scope));
+  const scope = query.get('scope') ?? flow.defaultScope ?? '';
+  const scopes = scope.split(/[\s,]+/v).filter((one) => one !== '');
+  const unknown = scopes.find((one) => !mayAskFor(flow, app, one));
   if (unknown !== undefined || scopes.length === 0) {
     const message = `The scope "${unknown ?? ''}" is not authorized for the app.`;
     throw new AuthorizeFault(flow.scopeError, message, returnsTo);

@@ -23,6 +23,8 @@ export type CodeFlow = {
   readonly accounts: Readonly<Record<AccountName, Identity>>;
   /** What apps may ask for, and what it means for a person. */
   readonly scopes: Readonly<Record<string, string>>;
+  /** What an app that names no scope asks for. Without it, it has to name some. */
+  readonly defaultScope?: string;
   /** Paths in the sandbox. */
   readonly authorizePath: string;
   readonly tokenPath: string;
@@ -41,6 +43,11 @@ export type CodeFlow = {
   remember?(query: URLSearchParams): Readonly<Record<string, string>>;
   /** What goes back to the app beside the code and the state. */
   addToCallback?(consent: Consent): Readonly<Record<string, string>>;
+  /**
+   * What becomes of what a person allowed the same app before. `same tokens`: with the same scopes, the app gets the
+   * tokens that it has. `new scopes`: other scopes than now end it.
+   */
+  readonly regranting?: 'same tokens' | 'new scopes';
   policyOf(consent: Consent): TokenPolicy;
   /** The body that hands out tokens. @param isFirst Whether a code was exchanged for them. */
   present(issued: Issued, isFirst: boolean, ctx: Context): object;

@@ -16,7 +16,7 @@ export type Consent = {
 export type Grant = Consent & {
   readonly id: string;
   /** The newest last. */
-  readonly accessTokens: readonly Token[];
+  readonly accessTokens: readonly (Token & { readonly issuedAtMs: number })[];
   /** The newest last. Spent ones stay, so that the reuse of one is noticed. */
   readonly refreshTokens: readonly (Token & { readonly isSpent: boolean })[];
   readonly isRevoked: boolean;
@@ -41,7 +41,12 @@ export type TokenPolicy = {
 const token = {
   type: 'object',
   required: ['value', 'endsAtMs'],
-  properties: { value: { type: 'string' }, endsAtMs: { type: ['number', 'null'] } },
+  properties: {
+    value: { type: 'string' },
+    endsAtMs: { type: ['number', 'null'] },
+    issuedAtMs: { type: 'number' },
+    isSpent: { type: 'boolean' },
+  },
 };
 
 /** Checks the grants in the data file. */
@@ -55,7 +60,10 @@ export const grantSchema = {
     client: { type: 'string' },
     scopes: { type: 'array', items: { type: 'string' } },
     data: { type: 'object', additionalProperties: { type: 'string' } },
-    accessTokens: { type: 'array', items: token },
+    accessTokens: {
+      type: 'array',
+      items: { ...token, required: [...token.required, 'issuedAtMs'] },
+    },
     refreshTokens: { type: 'array', items: token },
     isRevoked: { type: 'boolean' },
   },

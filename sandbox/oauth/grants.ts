@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AccountName } from '../account-name.ts';
+import type { Shelf } from '../shelf.ts';
 import type { Consent, Grant, TokenPolicy } from './grant.ts';
 import { dropOldest } from '../drop-oldest.ts';
 
@@ -12,8 +13,9 @@ const maxTokens = 100;
 export type Issued = {
   readonly grant: Grant;
   readonly accessToken: string;
-  /** null: it has no end. */
+  /** Left of the access token's life; null: it has no end. */
   readonly accessSeconds: number | null;
+  readonly issuedAtMs: number;
   readonly refreshToken: string | null;
   /** Left of the refresh token's life; null: it has no end. */
   readonly refreshSeconds: number | null;
@@ -33,6 +35,8 @@ export type Grants = {
    * awaited: of two requests with the same token, the second finds it spent.
    */
   renew(grant: Grant, policy: TokenPolicy): Promise<Issued>;
+  /** The newest access token of a grant once more. */
+  repeat(grant: Grant): Issued | undefined;
   /** Whose access token this is, at a network. */
   access(network: string, value: string): TokenState;
   /** Whose refresh token this is, at a network. */
@@ -47,16 +51,9 @@ export type Grants = {
   endToken(grant: Grant, accessToken: string): Promise<void>;
 };
 
-/** Where grants are kept. */
-export type GrantFile = {
-  readonly saved: readonly Grant[];
-  /** Keeps them, and resolves when they are on disk. */
-  save(grants: readonly Grant[]): Promise<void>;
-};
-
 /** What apps may do at the networks. @param now Milliseconds since 1970. */
-export function createGrants(file: GrantFile, now: () => number): Grants {
-  const { put, get, find, all } = createShelf(file);
+export function createGrants(shelf: Shelf<Grant>, now: () => number): Grants {
+  const { put, get, find, all } = createKept(shelf);
   const issue = async (grant: Grant, policy: TokenPolicy): Promise<Issued> => {
     const issued = withTokens(grant, policy, now());
     await put([issued.grant]);
@@ -69,6 +66,7 @@ export function createGrants(file: GrantFile, now: () => number): Grants {
       return issue(fresh, policy);
     },
     renew: (grant, policy) => issue(get(grant.id) ?? grant, policy),
+    repeat: (grant) => latestOf(grant, now()),
     access(network, value) {
       const grant = find('accessTokens', network, value);
       const token = grant?.accessTokens.find((one) => one.value === value);
@@ -95,7 +93,7 @@ export function createGrants(file: GrantFile, now: () => number): Grants {
 }
 
 /** The newest grants, in memory and on disk. */
-function createShelf({ saved, save }: GrantFile) {
+function createKept({ saved, save }: Shelf<Grant>) {
   const grants = new Map(saved.map((grant) => [grant.id, grant]));
   return {
     put(changed: readonly Grant[]): Promise<void> {
@@ -115,31 +113,53 @@ function createShelf({ saved, save }: GrantFile) {
 }
 
 function withTokens(grant: Grant, policy: TokenPolicy, nowMs: number): Issued {
-  const { accessSeconds } = policy;
-  const endOf = (seconds: number | null) => (seconds === null ? null : nowMs + seconds * 1000);
-  const accessToken = newToken();
-  const kept = grant.refreshTokens.at(-1);
-  const refresh =
-    policy.refresh === 'none'
-      ? undefined
-      : policy.refresh === 'fixed' && kept !== undefined
-        ? kept
-        : { value: newToken(), endsAtMs: endOf(policy.refreshSeconds), isSpent: false };
-  const before = grant.refreshTokens.filter((token) => token !== refresh);
-  const spent = before.map(asSpent);
+  const refreshTokens = withRefreshToken(grant, policy, nowMs);
+  const refreshEndMs = policy.refresh === 'none' ? null : refreshTokens.at(-1)?.endsAtMs;
+  const endMs = endOf(policy.accessSeconds, nowMs);
+  const accessToken = {
+    value: newToken(),
+    // No access outlives what it is renewed by.
+    endsAtMs: endMs && refreshEndMs ? Math.min(endMs, refreshEndMs) : endMs,
+    issuedAtMs: nowMs,
+  };
+  const accessTokens = [...grant.accessTokens, accessToken].slice(-maxTokens);
+  return issuedBy({ ...grant, accessTokens, refreshTokens }, accessToken, nowMs);
+}
+
+const endOf = (seconds: number | null, nowMs: number): number | null =>
+  seconds === null ? null : nowMs + seconds * 1000;
+
+function withRefreshToken(
+  { refreshTokens }: Grant,
+  { refresh, refreshSeconds }: TokenPolicy,
+  nowMs: number,
+): Grant['refreshTokens'] {
+  if (refresh === 'none' || (refresh === 'fixed' && refreshTokens.length > 0)) {
+    return refreshTokens;
+  }
+  const fresh = { value: newToken(), endsAtMs: endOf(refreshSeconds, nowMs), isSpent: false };
+  return [...refreshTokens.map(asSpent), fresh].slice(-maxTokens);
+}
+
+/** The newest access token, if it is still good. */
+function latestOf(grant: Grant, nowMs: number): Issued | undefined {
+  const token = grant.accessTokens.at(-1);
+  return token && stateOf(grant, token, nowMs).kind === 'live'
+    ? issuedBy(grant, token, nowMs)
+    : undefined;
+}
+
+function issuedBy(grant: Grant, access: Grant['accessTokens'][number], nowMs: number): Issued {
+  const secondsTo = (endMs: number | null | undefined): number | null =>
+    endMs ? Math.floor((endMs - nowMs) / 1000) : null;
+  const refresh = grant.refreshTokens.at(-1);
   return {
-    grant: {
-      ...grant,
-      accessTokens: [
-        ...grant.accessTokens,
-        { value: accessToken, endsAtMs: endOf(accessSeconds) },
-      ].slice(-maxTokens),
-      refreshTokens: refresh ? [...spent, refresh].slice(-maxTokens) : grant.refreshTokens,
-    },
-    accessToken,
-    accessSeconds,
+    grant,
+    accessToken: access.value,
+    accessSeconds: secondsTo(access.endsAtMs),
+    issuedAtMs: access.issuedAtMs,
     refreshToken: refresh?.value ?? null,
-    refreshSeconds: refresh?.endsAtMs ? Math.floor((refresh.endsAtMs - nowMs) / 1000) : null,
+    refreshSeconds: secondsTo(refresh?.endsAtMs),
   };
 }
 
@@ -149,7 +169,7 @@ const newToken = (): string => randomBytes(32).toString('base64url');
 
 function stateOf(
   grant: Grant | undefined,
-  token: Grant['accessTokens'][number] | undefined,
+  token: Grant['accessTokens'][number] | Grant['refreshTokens'][number] | undefined,
   nowMs: number,
 ): TokenState {
   if (grant === undefined || token === undefined) {

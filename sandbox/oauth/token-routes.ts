@@ -73,10 +73,22 @@ async function redeem(
   }
   const { network, account, client, scopes, data } = request;
   const consent = { network, account, client, scopes, data };
+  const before = grants.of(network, account).filter((grant) => grant.client === client);
+  const same = before.findLast((grant) => scopesOf(grant) === scopesOf(consent));
+  const again = flow.regranting === 'same tokens' && same ? grants.repeat(same) : undefined;
+  if (again !== undefined) {
+    codes.use(value, again.grant.id);
+    return again;
+  }
+  if (flow.regranting === 'new scopes') {
+    await grants.revoke(before.filter((grant) => scopesOf(grant) !== scopesOf(consent)));
+  }
   const grantId = randomUUID();
   codes.use(value, grantId);
   return grants.begin(consent, policyOf(deps, flow, consent), grantId);
 }
+
+const scopesOf = ({ scopes }: Consent): string => scopes.toSorted().join(' ');
 
 async function refresh(
   ctx: Context,

@@ -1,0 +1,71 @@
+import type { Context, Middleware } from 'koa';
+import type { SandboxDeps } from '../deps.ts';
+import { accessOf, admit, bearerIn, hasScope } from '../oauth/access.ts';
+import { Refusal } from '../refusal.ts';
+import { account } from './account.ts';
+
+/** Who may make a call. A scope opens it, and so does the wider one before its colon. */
+export type Guards = {
+  /** For calls that only an account may make. */
+  readonly requireToken: (scope: string) => Middleware;
+  /** For calls that anybody may make: no token is fine, a wrong one is not. */
+  readonly requireTokenIfAny: (scope: string) => Middleware;
+  readonly lookUp: Middleware;
+};
+
+const statics = [{ value: account.accessToken, scopes: null }];
+
+const refusals = {
+  unknown: 'The access token is invalid',
+  ended: 'The access token expired',
+  revoked: 'The access token was revoked',
+} as const;
+
+/** A token that is not good, in Mastodon's words. */
+export const badToken = (why: keyof typeof refusals): Refusal => new Refusal(401, refusals[why]);
+
+export function guardsOf(deps: SandboxDeps): Guards {
+  const assertToken = (ctx: Context, scope: string): void => {
+    const access = accessOf(deps, 'mastodon', bearerIn(ctx), statics);
+    if (typeof access === 'string') {
+      throw badToken(access);
+    }
+    admit(ctx, access);
+    if (!hasScope(ctx, scope, scope.split(':')[0] ?? '')) {
+      throw new Refusal(403, 'This action is outside the authorized scopes');
+    }
+  };
+  return {
+    requireToken: (scope) => (ctx, next) => {
+      assertToken(ctx, scope);
+      return next();
+    },
+    requireTokenIfAny: (scope) => (ctx, next) => {
+      if (ctx.get('authorization') !== '') {
+        assertToken(ctx, scope);
+      }
+      return next();
+    },
+    lookUp: (_, next) => {
+      if (deps.script.isBlind('mastodon')) {
+        throw new Refusal(503, 'The server is overloaded.');
+      }
+      return next();
+    },
+  };
+}
+
+/** Answers in Mastodon's error shape. */
+export const answerErrors: Middleware = async (ctx, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : new Refusal(500, 'The sandbox broke.');
+    if (refusal !== error) {
+      ctx.app.emit('error', error, ctx);
+    }
+    ctx.status = refusal.status;
+    ctx.set(refusal.headers);
+    ctx.body = { error: refusal.message };
+  }
+};
