@@ -1,0 +1,87 @@
+import test, { type ExecutionContext } from 'ava';
+import { checkChannel } from '../../accounts/check-channel.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { freshDatabase } from '../support/database.ts';
+import { granted } from './granted.ts';
+
+const database = beforeTests(test, freshDatabase);
+const hourMs = 3_600_000;
+
+const refused = new NetworkError('access_lost', 'They do not know this token.', { taken: 'no' });
+const away = new NetworkError('network_unavailable', 'They are away.', { taken: 'no' });
+
+/** @param answers What the network says, in order: an error, or whose account it is. */
+async function checkable(t: ExecutionContext, forMs = 10 * hourMs) {
+  const world = await granted(t, database().url, { forMs });
+  const { steps, channel } = world;
+  const answers: (NetworkError | string)[] = [];
+  const checks = {
+    a: async () => {
+      const answer = answers.shift() ?? 'me';
+      if (answer instanceof NetworkError) {
+        throw answer;
+      }
+
+      return { remoteId: answer, handle: '@me' };
+    },
+  };
+  const key = { workspaceId: steps.workspaceId, channelId: channel.id };
+  return { ...world, answers, key, check: () => checkChannel({ ...steps.deps, checks }, key) };
+}
+
+test('a check that the network answers leaves a channel connected, and one of another workspace finds none', async (t) => {
+  const { check, state, steps, channel } = await checkable(t);
+  t.deepEqual(await check(), { access: 'connected' });
+  t.like(await state(), { state: 'connected' });
+  const other = { workspaceId: crypto.randomUUID(), channelId: channel.id };
+  t.is(await checkChannel({ ...steps.deps, checks: {} }, other), null);
+});
+
+test('an access token that is refused is replaced, and the check made again', async (t) => {
+  const { check, answers, tokens, state } = await checkable(t);
+  answers.push(refused);
+  t.deepEqual(await check(), { access: 'connected' });
+  t.is(tokens.spent.length, 1);
+  t.like(await state(), { state: 'connected' });
+});
+
+test('an access that was taken back is told of once, however often it is checked', async (t) => {
+  const { check, answers, tokens, state, told } = await checkable(t);
+  answers.push(refused, refused);
+  tokens.isOver = true;
+  t.like(await check(), { access: 'needs_reconnect' });
+  t.like(await check(), { access: 'needs_reconnect' });
+  t.like(await state(), { state: 'needs_reconnect' });
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
+});
+
+test('a network that is away, or refuses what it just handed out, proves nothing', async (t) => {
+  const { check, answers, tokens, state, told } = await checkable(t);
+  answers.push(away);
+  t.like(await check(), { access: 'unknown', reason: 'They are away.' });
+  answers.push(refused, refused);
+  t.like(await check(), { access: 'unknown' });
+  answers.push(refused);
+  tokens.away = away;
+  t.like(await check(), { access: 'unknown' });
+  t.like(await state(), { state: 'connected' });
+  t.deepEqual(await told(), []);
+});
+
+test('a token that opens another account by now is no access', async (t) => {
+  const { check, answers, state } = await checkable(t);
+  answers.push('somebody');
+  t.like(await check(), { access: 'needs_reconnect' });
+  t.like(await state(), { state: 'needs_reconnect' });
+});
+
+test('a channel that was believed lost and works is connected again', async (t) => {
+  const { check, steps, state, channel } = await checkable(t);
+  const em = steps.deps.orm.em.fork();
+  await em.execute(`update channels set state = 'needs_reconnect', error = 'Gone.' where id = ?`, [
+    channel.id,
+  ]);
+  t.deepEqual(await check(), { access: 'connected' });
+  t.like(await state(), { state: 'connected', error: null });
+});
