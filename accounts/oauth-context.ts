@@ -12,6 +12,7 @@ export const oauthContext = (
   publicUrl: deps.publicUrl,
   sandboxUrl: isAtSandbox ? deps.sandboxUrl : null,
   apps: registeredApps(deps, platform),
+  derive: deps.sealer.derive,
   now: deps.now,
 });
 

@@ -34,6 +34,8 @@ export type OauthContext = {
   /** Of the sandbox, for an account of the sandbox; null for one of the network itself. */
   readonly sandboxUrl: string | null;
   readonly apps: RegisteredApps;
+  /** Bytes for a key of this installation's own, the same in all its processes: `Sealer.derive`. */
+  readonly derive: (purpose: string, lengthBytes: number) => Uint8Array;
   readonly now: () => Date;
   readonly signal?: AbortSignal;
 };

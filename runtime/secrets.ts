@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  hkdfSync,
+  randomBytes,
+  randomInt,
+} from 'node:crypto';
 
 /** Seals secrets for the database. What was sealed for one purpose cannot be opened for another. */
 export type Sealer = {
@@ -8,6 +15,8 @@ export type Sealer = {
   seal(plain: string, purpose: string): string;
   /** @throws Error when the text was sealed under another key or purpose, or was tampered with. */
   open(sealed: string, purpose: string): string;
+  /** Bytes for a key of this installation's own: always the same for a purpose, and no way back to the key (HKDF, RFC 5869). */
+  derive(purpose: string, lengthBytes: number): Uint8Array;
 };
 
 /** @param keyHex 32 bytes in hex: AES-256-GCM. */
@@ -46,6 +55,8 @@ export function createSealer(keyHex: string): Sealer {
         decipher.update(Buffer.from(data, 'base64url'), undefined, 'utf8') + decipher.final('utf8')
       );
     },
+    derive: (purpose, lengthBytes) =>
+      new Uint8Array(hkdfSync('sha256', key, '', `punctual/${purpose}`, lengthBytes)),
   };
 }
 

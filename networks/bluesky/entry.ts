@@ -1,9 +1,21 @@
+import { address } from '../../runtime/config/read-values.ts';
 import type { Entry } from '../entry.ts';
+import type { OauthEntry } from '../oauth.ts';
+import type { Directories } from './oauth/open-client.ts';
 import { rules } from './rules.ts';
 
-export const bluesky: Entry = () => ({
+export const bluesky: Entry = (env, problems) => ({
   rules,
   adapter: async () => (await import('./adapter.ts')).bluesky,
+  oauth: oauthEntry({
+    plcUrl: address(env, 'PUNCTUAL_BLUESKY_PLC_URL', 'https://plc.directory', problems),
+    resolverUrl: address(
+      env,
+      'PUNCTUAL_BLUESKY_RESOLVER_URL',
+      'https://public.api.bsky.app',
+      problems,
+    ),
+  }),
   connector: {
     summary: 'Connects a Bluesky account with an app password.',
     options: {
@@ -26,4 +38,18 @@ export const bluesky: Entry = () => ({
       'web-url': `${url}/bluesky`,
     }),
   },
+});
+
+const oauthEntry = (directories: Directories): OauthEntry => ({
+  // Servers know this service by a document that it serves itself.
+  missing: [],
+  fields: {
+    handle: {
+      label: 'Your handle, or the address of your server',
+      placeholder: 'me.bsky.social',
+      required: true,
+    },
+  },
+  takesSecret: true,
+  load: async () => (await import('./oauth/oauth.ts')).blueskyOauth(directories),
 });

@@ -1,7 +1,6 @@
 import { AppBskyRichtextFacet, RichText, type Facet } from '@atproto/api';
-import { answerReader, jsonOf } from '../answer.ts';
 import type { ServerAccess } from '../send-request.ts';
-import { didSchema, query, refusal } from './client.ts';
+import { resolveHandle } from './resolve-handle.ts';
 
 type Feature = Facet['features'][number];
 
@@ -62,21 +61,4 @@ export function handleResolver(server: ServerAccess): ResolveHandle {
 
     return did;
   };
-}
-
-/** Of `com.atproto.identity.resolveHandle`. */
-const readDid = answerReader<{ readonly did: string }>({
-  type: 'object',
-  required: ['did'],
-  properties: { did: didSchema },
-});
-
-async function resolveHandle(server: ServerAccess, handle: string): Promise<string | null> {
-  const method = 'com.atproto.identity.resolveHandle';
-  const response = await query(server, method, { handle }, 'prepare');
-  if (response.status === 429 || response.status >= 500) {
-    throw refusal(response, 'prepare', []);
-  }
-
-  return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
 }

@@ -34,6 +34,17 @@ test('another key opens nothing, and the message names neither key nor secret', 
   t.false([key, other, 'my-token'].some((word) => error?.message.includes(word)));
 });
 
+test('a derived key is the same in every process, and another one for each purpose and installation', (t) => {
+  const hex = (sealer: ReturnType<typeof createSealer>, of: string) =>
+    Buffer.from(sealer.derive(of, 48)).toString('hex');
+  const first = hex(createSealer(key), 'a');
+  t.is(first.length, 96);
+  t.is(hex(createSealer(key.toUpperCase()), 'a'), first);
+  t.not(hex(createSealer(key), 'b'), first);
+  t.not(hex(createSealer(randomBytes(32).toString('hex')), 'a'), first);
+  t.false(first.includes(key));
+});
+
 test('a secret of one row cannot be opened as another row’s', (t) => {
   const sealer = createSealer(key);
   const sealed = sealer.seal('my-token', purpose);

@@ -13,6 +13,8 @@ export type BlueskyTestAccount = {
   readonly baseUrl: string;
   readonly did: string;
   readonly handle: string;
+  /** The account's own: its owner signs in with it in a browser. */
+  readonly password: string;
   readonly appPassword: string;
   /** An unrelated client of the same account, to read back with. */
   readonly agent: AtpAgent;
@@ -25,7 +27,7 @@ export type BlueskyTestAccount = {
 /** Takes an account with an app password on the running PDS that no other test has. */
 export async function blueskyAccount(): Promise<BlueskyTestAccount> {
   const baseUrl = env('PUNCTUAL_TEST_PDS_URL');
-  const { did, handle, appPassword, session } = await takePdsAccount();
+  const { did, handle, password, appPassword, session } = await takePdsAccount();
   const agent = new AtpAgent({ service: baseUrl });
   agent.sessionManager.session = session;
   const { server } = agent.com.atproto;
@@ -33,6 +35,7 @@ export async function blueskyAccount(): Promise<BlueskyTestAccount> {
     baseUrl,
     did,
     handle,
+    password,
     appPassword,
     agent,
     revokeAppPassword: async () => {

@@ -11,6 +11,8 @@ const stock = 3;
 export type PdsAccount = {
   readonly did: string;
   readonly handle: string;
+  /** The account's own: its owner signs in with it in a browser. */
+  readonly password: string;
   readonly appPassword: string;
   /** That the account was made with. */
   readonly session: AtpSessionData;
@@ -66,5 +68,6 @@ async function makeAccount(): Promise<FreeAccount> {
   await agent.createAccount({ handle, email: `${name}@example.com`, password });
   const { data } = await agent.com.atproto.server.createAppPassword({ name: 'punctual' });
   const { assertDid: did, session } = agent;
-  return { name, details: JSON.stringify({ did, handle, appPassword: data.password, session }) };
+  const account = { did, handle, password, appPassword: data.password, session };
+  return { name, details: JSON.stringify(account) };
 }

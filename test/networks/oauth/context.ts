@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { OauthApp, OauthContext, RegisteredApps } from '../../../networks/oauth.ts';
+import { createSealer } from '../../../runtime/secrets.ts';
 import { egressTo } from '../connection.ts';
 
 export const redirectUri = 'http://localhost:9/connect/callback/key';
@@ -30,6 +31,7 @@ export const contextFor = (
   publicUrl: 'https://punctual.example',
   sandboxUrl: null,
   apps: registeredApps(),
+  derive: createSealer('a1'.repeat(32)).derive,
   now: () => new Date(),
   ...differently,
 });

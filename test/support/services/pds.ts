@@ -34,6 +34,7 @@ export async function startPds(): Promise<TestService> {
     env: {
       PUNCTUAL_TEST_PDS_URL: `http://127.0.0.1:${port}`,
       PUNCTUAL_TEST_PDS_ADMIN_PASSWORD: adminPassword,
+      PUNCTUAL_TEST_PLC_URL: `http://127.0.0.1:${plcPort}`,
     },
     stop: async () => {
       await pds.destroy();

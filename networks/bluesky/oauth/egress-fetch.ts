@@ -1,0 +1,39 @@
+import type { EgressRequest, Egress } from '../../../runtime/egress/egress.ts';
+
+/** Over a whole request. */
+const timeoutMs = 20_000;
+
+/** Documents and tokens are a few kilobytes. */
+const maxBytes = 256 * 1024;
+
+type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/**
+ * What the library sends its requests with. It follows no redirect, and plain http goes where the operator allows it.
+ *
+ * @param signal Ends what only reads. A request for tokens is never broken off: its answer may hold the only refresh
+ *   token that there is.
+ */
+export const egressFetch =
+  (http: Egress, signal?: AbortSignal): Fetch =>
+  async (input, init) => {
+    const request = new Request(input, init);
+    const reads = request.method === 'GET';
+    const signals = [request.signal, ...(signal ? [signal] : [])];
+    const response = await http.request({
+      method: request.method as EgressRequest['method'],
+      url: request.url,
+      headers: { ...Object.fromEntries(request.headers), 'user-agent': 'Punctual' },
+      ...(request.body && { body: await request.text() }),
+      timeoutMs,
+      maxBytes,
+      ...(reads && { signal: AbortSignal.any(signals) }),
+    });
+    const { status, headers, body, truncated } = response;
+    if (truncated || status > 599) {
+      throw new TypeError('The answer does not read as one.');
+    }
+
+    const isBare = [204, 205, 304].includes(status);
+    return new Response(isBare ? null : new Uint8Array(body), { status, headers });
+  };

@@ -1,0 +1,122 @@
+import {
+  FetchResponseError,
+  OAuthResolverError,
+  OAuthResponseError,
+} from '@atproto/oauth-client-node';
+import { EgressError } from '../../../runtime/egress/egress-error.ts';
+import type { EgressResponse } from '../../../runtime/egress/egress.ts';
+import { quote, retryAtMs } from '../../answer.ts';
+import { NetworkError } from '../../network.ts';
+import { OauthError } from '../../oauth.ts';
+
+/** Among an error and all that led to it. */
+function find<T>(error: unknown, type: abstract new (...args: never) => T): T | undefined {
+  for (let next = error; next instanceof Error; next = next.cause) {
+    if (next instanceof type) {
+      return next;
+    }
+  }
+
+  return undefined;
+}
+
+/** What the authorization server said, where that is what failed. */
+const refusalIn = (error: unknown): OAuthResponseError | undefined =>
+  find(error, OAuthResponseError);
+
+/** Whether a server did not answer, or answered that it cannot at the moment. */
+export function isAway(error: unknown): boolean {
+  const status = refusalIn(error)?.status ?? find(error, FetchResponseError)?.response.status ?? 0;
+  const noAnswer = find(error, EgressError) ?? find(error, NetworkError);
+  return noAnswer !== undefined || status === 429 || status >= 500;
+}
+
+/** What the server calls a registration, or a signature, that it does not take. */
+const aboutUs: ReadonlySet<unknown> = new Set([
+  'invalid_client',
+  'invalid_client_id',
+  'invalid_client_metadata',
+  'invalid_redirect_uri',
+  'invalid_scope',
+  'unauthorized_client',
+]);
+
+/** The server's own words, in quotation marks and after a colon; empty when it has none. */
+function wordsOf(refusal: OAuthResponseError | undefined): string {
+  const words = quote(refusal?.errorDescription ?? refusal?.error, []);
+  return words && `: ${words}`;
+}
+
+/** Why a connection came to nothing, for the person at the browser. */
+export function connectionError(error: unknown): OauthError {
+  if (error instanceof OauthError) {
+    return error;
+  }
+
+  const refusal = refusalIn(error);
+  if (find(error, EgressError)?.code === 'blocked_destination') {
+    const message = 'This Bluesky server cannot be asked: its address is not one of public https.';
+    return new OauthError('unsupported', message, { cause: error });
+  }
+  if (isAway(error)) {
+    const message = 'The Bluesky server does not answer at the moment. Try again in some minutes.';
+    return new OauthError('unavailable', message, { cause: error });
+  }
+  if (refusal?.error === 'invalid_grant') {
+    const message = 'The answer of the Bluesky server came too late, or was used before.';
+    return new OauthError('expired', message, { cause: error });
+  }
+  if (refusal && aboutUs.has(refusal.error)) {
+    const message = `The Bluesky server does not take this service's registration${wordsOf(refusal)}.`;
+    return new OauthError('misconfigured', message, { cause: error });
+  }
+  if (find(error, OAuthResolverError)) {
+    const message =
+      'This Bluesky server does not let accounts be connected in a browser. Connect it with an app password.';
+    return new OauthError('unsupported', message, { cause: error });
+  }
+
+  const message = `The Bluesky server did not answer as one${wordsOf(refusal)}.`;
+  return new OauthError('unavailable', message, { cause: error });
+}
+
+/** What a refresh that failed means for the channel. */
+export function refreshError(error: unknown): NetworkError {
+  const refusal = refusalIn(error);
+  const words = wordsOf(refusal);
+  const options = { taken: 'no', cause: error } as const;
+  if (refusal?.status === 400 && refusal.error === 'invalid_grant') {
+    return new NetworkError('access_lost', `The Bluesky server ended the access${words}.`, options);
+  }
+  if (error instanceof TypeError && error.message === 'Issuer mismatch') {
+    const message = 'The account has moved to another Bluesky server, which knows of no access.';
+    return new NetworkError('access_lost', message, options);
+  }
+  if (refusal?.status === 429) {
+    return new NetworkError('rate_limited', 'The Bluesky server takes no more requests for now.', {
+      ...options,
+      retryAtMs: retryAtMs(answerOf(refusal), Date.now()),
+      limit: 'server',
+      server: 'answered',
+    });
+  }
+  if (refusal && aboutUs.has(refusal.error)) {
+    const message = `The Bluesky server does not take this service's registration${words}.`;
+    return new NetworkError('internal', message, options);
+  }
+
+  const message = refusal
+    ? `The Bluesky server did not renew the access (HTTP ${refusal.status})${words}.`
+    : 'The Bluesky server, or the directory of accounts, did not answer when the access was renewed.';
+  return new NetworkError('network_unavailable', message, {
+    ...options,
+    ...(refusal && { server: 'answered' }),
+  });
+}
+
+const answerOf = ({ status, headers }: OAuthResponseError): EgressResponse => ({
+  status,
+  headers: Object.fromEntries(headers),
+  body: Buffer.alloc(0),
+  truncated: false,
+});

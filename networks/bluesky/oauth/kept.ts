@@ -1,0 +1,124 @@
+import type { Jwk, NodeSavedSession, NodeSavedState } from '@atproto/oauth-client-node';
+import { answerReader } from '../../answer.ts';
+import type { Grant } from '../../oauth.ts';
+import { didSchema } from '../client.ts';
+
+/** A private key of the curve P-256: proves by DPoP that a token is ours (RFC 9449). */
+type DpopJwk = {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  readonly d: string;
+};
+
+const text = { type: 'string', minLength: 1, maxLength: 4096 };
+
+const dpopJwk = {
+  type: 'object',
+  required: ['kty', 'crv', 'x', 'y', 'd'],
+  properties: {
+    kty: { type: 'string', const: 'EC' },
+    crv: { type: 'string', const: 'P-256' },
+    x: text,
+    y: text,
+    d: text,
+  },
+};
+
+const authMethod = {
+  type: 'object',
+  required: ['method'],
+  properties: { method: { type: 'string', enum: ['none', 'private_key_jwt'] }, kid: text },
+};
+
+/** Of a connection that is under way: the library's own state record, and whose account it should become. */
+export type KeptFlow = {
+  readonly state: string;
+  readonly record: NodeSavedState;
+  /** Null when only a server was named. */
+  readonly did: string | null;
+};
+
+export const readFlow = answerReader<KeptFlow>({
+  type: 'object',
+  required: ['state', 'record', 'did'],
+  properties: {
+    state: text,
+    did: { anyOf: [didSchema, { type: 'null' }] },
+    record: {
+      type: 'object',
+      required: ['iss', 'dpopJwk', 'authMethod', 'verifier'],
+      properties: { iss: text, dpopJwk, authMethod, verifier: text },
+    },
+  },
+});
+
+/** `Grant.data` of Bluesky: the library's session record without its tokens, and the client that it was given to. */
+export type GrantData = {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** The authorization server. */
+  readonly issuer: string;
+  /** The account's server, where the tokens open it. */
+  readonly audience: string;
+  readonly scope: string;
+  readonly authMethod: { readonly method: 'none' | 'private_key_jwt'; readonly kid?: string };
+  readonly dpopJwk: DpopJwk;
+};
+
+export const readGrantData = answerReader<GrantData>({
+  type: 'object',
+  required: ['clientId', 'redirectUri', 'issuer', 'audience', 'scope', 'authMethod', 'dpopJwk'],
+  properties: {
+    clientId: text,
+    redirectUri: text,
+    issuer: text,
+    audience: text,
+    scope: text,
+    authMethod,
+    dpopJwk,
+  },
+});
+
+/** @param endsAtMs When its owner has to come back. */
+export function grantOf(
+  { tokenSet, dpopJwk: jwk, authMethod: how }: NodeSavedSession,
+  client: Pick<GrantData, 'clientId' | 'redirectUri'>,
+  endsAtMs: number | null,
+): Grant {
+  const { access_token: accessToken, refresh_token: refreshToken = null } = tokenSet;
+  const { kty, crv, x, y, d } = jwk as DpopJwk;
+  return {
+    accessToken,
+    accessEndsAtMs: tokenSet.expires_at === undefined ? null : Date.parse(tokenSet.expires_at),
+    refreshToken,
+    endsAtMs,
+    data: {
+      clientId: client.clientId,
+      redirectUri: client.redirectUri,
+      issuer: tokenSet.iss,
+      audience: tokenSet.aud,
+      scope: tokenSet.scope,
+      authMethod: { ...how },
+      dpopJwk: { kty, crv, x, y, d },
+    },
+  };
+}
+
+/** The record as the library wrote it. */
+export function sessionOf(grant: Grant, did: string, data: GrantData): NodeSavedSession {
+  return {
+    dpopJwk: data.dpopJwk as Jwk,
+    authMethod: data.authMethod as NodeSavedSession['authMethod'],
+    tokenSet: {
+      iss: data.issuer,
+      sub: did as `did:plc:${string}`,
+      aud: data.audience as NodeSavedSession['tokenSet']['aud'],
+      scope: data.scope as NodeSavedSession['tokenSet']['scope'],
+      token_type: 'DPoP',
+      access_token: grant.accessToken,
+      ...(grant.refreshToken !== null && { refresh_token: grant.refreshToken }),
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import type { NodeOAuthClient } from '@atproto/oauth-client-node';
+import { AppError } from '../../../domain/errors.ts';
+import { answerReader } from '../../answer.ts';
+import { NetworkError, type Account } from '../../network.ts';
+import {
+  OauthError,
+  type Authorized,
+  type Begin,
+  type Begun,
+  type Finish,
+  type Grant,
+  type Oauth,
+  type Refresh,
+} from '../../oauth.ts';
+import { baseUrlOf } from '../../send-request.ts';
+import type { BlueskySettings } from '../rules.ts';
+import { oauthClient, oauthClientOf, type OauthClient } from './client-metadata.ts';
+import { connectionError, isAway, refreshError } from './failures.ts';
+import { grantOf, readFlow, readGrantData, sessionOf, type KeptFlow } from './kept.ts';
+import { openClient, type Directories } from './open-client.ts';
+
+const dayMs = 24 * 60 * 60_000;
+
+/** How long a session lasts, whatever is refreshed. Source: `oauth-constants.js` of @atproto/oauth-provider. */
+const sessionMs = { public: 14 * dayMs, confidential: 2 * 365 * dayMs };
+
+/** Bluesky accounts, connected by OAuth as atproto has it: PAR, PKCE, DPoP, single-use refresh tokens. */
+export const blueskyOauth = (directories: Directories): Oauth => ({
+  begin: (request) => begin(request, directories),
+  finish: (request) => finish(request, directories),
+  refresh: (request) => refresh(request, directories),
+});
+
+async function begin(request: Begin, directories: Directories): Promise<Begun> {
+  const account = accountIn(request.values['handle'] ?? '');
+  // All servers share one, as it has to stand in our client metadata. Their answers carry `iss` instead, against mix-up.
+  const redirectUri = request.redirectUriFor();
+  const { client, states } = await openClient(
+    request,
+    clientFor(request, redirectUri),
+    directories,
+  );
+  const did = isAddress(account) ? null : await didOf(client, account);
+  const url = await client.authorize(did ?? account).catch((error: unknown) => {
+    throw connectionError(error);
+  });
+  const [[state, record] = noState()] = states;
+  const kept: KeptFlow = { state, record, did };
+  return { url: url.href, state, redirectUri, kept: JSON.parse(JSON.stringify(kept)) };
+}
+
+async function finish(request: Finish, directories: Directories): Promise<Authorized> {
+  const { answer, redirectUri, now } = request;
+  const kept = readFlow(request.kept);
+  if (!kept) {
+    throw new OauthError('expired', 'This connection was begun by another version. Begin anew.');
+  }
+
+  refuseErrors(answer);
+  const oauth = clientFor(request, redirectUri);
+  const { client, states, sessions } = await openClient(request, oauth, directories);
+  states.set(kept.state, kept.record);
+  const given = await client
+    .callback(answer, { redirect_uri: redirectUri as `https://${string}` })
+    .catch((error: unknown) => {
+      throw connectionError(error);
+    });
+  const { session } = given;
+  const record = sessions.get(session.did) ?? noState();
+  try {
+    const account = await accountOf(request, session, record.tokenSet.aud);
+    refuseOther(kept, account);
+    const clientId = oauth.metadata.client_id ?? '';
+    const endsAtMs = now().getTime() + sessionMs[oauth.key ? 'confidential' : 'public'];
+    return { grant: grantOf(record, { clientId, redirectUri }, endsAtMs), accounts: [account] };
+  } catch (error) {
+    await session.signOut().catch(() => undefined);
+    throw connectionError(error);
+  }
+}
+
+async function refresh(request: Refresh, directories: Directories): Promise<Grant> {
+  const { grant, remoteId, derive } = request;
+  const data = readGrantData(grant.data);
+  const oauth = data && oauthClientOf(data.clientId, data.redirectUri, derive);
+  if (!data || !oauth || grant.refreshToken === null) {
+    const message = 'Nothing is kept by which the access to this Bluesky account can be renewed.';
+    throw new NetworkError('access_lost', message, { taken: 'no' });
+  }
+
+  try {
+    const { client, sessions } = await openClient(request, oauth, directories);
+    sessions.set(remoteId, sessionOf(grant, remoteId, data));
+    await client.restore(remoteId, true);
+    return grantOf(sessions.get(remoteId) ?? noState(), data, grant.endsAtMs);
+  } catch (error) {
+    throw refreshError(error);
+  }
+}
+
+/** The library keeps a record for each call that succeeds. */
+function noState(): never {
+  throw new Error('The library kept no record.');
+}
+
+/** @throws OauthError `misconfigured` where no server could know this service. */
+function clientFor({ publicUrl, derive }: Begin | Finish, redirectUri: string): OauthClient {
+  const client = oauthClient(publicUrl, redirectUri, derive);
+  if (!client) {
+    const message =
+      'Bluesky accounts can be connected where this service has an https address or a loopback address with a number (http://127.0.0.1:3000): PUNCTUAL_PUBLIC_URL.';
+    throw new OauthError('misconfigured', message);
+  }
+
+  return client;
+}
+
+const isAddress = (account: string): boolean => /^https?:\/\//iv.test(account);
+
+/**
+ * A handle, a DID or the address of a server, from what a person typed.
+ *
+ * @throws AppError `invalid_request`
+ */
+function accountIn(given: string): string {
+  const account = given.trim().replace(/^@/v, '');
+  if (isAddress(account)) {
+    return new URL(baseUrlOf(account)).origin;
+  }
+  if (/^did:[a-z]+:\S+$/v.test(account) || /^[\w\-]+(?:\.[\w\-]+)+$/v.test(account)) {
+    return account;
+  }
+
+  throw new AppError(
+    'invalid_request',
+    'Not a Bluesky handle such as me.bsky.social, a DID, or the address of a server such as https://bsky.social.',
+  );
+}
+
+/** @throws AppError `invalid_request` when there is no such account; OauthError when nobody could be asked. */
+async function didOf(client: NodeOAuthClient, account: string): Promise<string> {
+  try {
+    return (await client.identityResolver.resolve(account)).did;
+  } catch (error) {
+    if (isAway(error)) {
+      throw connectionError(error);
+    }
+
+    const message = `There is no Bluesky account "${account}".`;
+    throw new AppError('invalid_request', message, { cause: error });
+  }
+}
+
+/** @throws OauthError for an answer that holds no code. */
+function refuseErrors(answer: URLSearchParams): void {
+  const error = answer.get('error');
+  if (error === null) {
+    return;
+  }
+  if (['server_error', 'temporarily_unavailable'].includes(error)) {
+    throw new OauthError('unavailable', 'The Bluesky server could not do it at the moment.');
+  }
+
+  throw new OauthError('denied', 'Access to the Bluesky account was not given.');
+}
+
+type Profile = { readonly did: string; readonly handle: string; readonly active?: boolean };
+
+/** Of `com.atproto.server.getSession`. */
+const readProfile = answerReader<Profile>({
+  type: 'object',
+  required: ['did', 'handle'],
+  properties: {
+    did: { type: 'string' },
+    handle: { type: 'string', minLength: 1, maxLength: 253 },
+    active: { type: 'boolean' },
+  },
+});
+
+type Session = Awaited<ReturnType<NodeOAuthClient['restore']>>;
+
+/** @param server Where the account lives. */
+async function accountOf(
+  { sandboxUrl }: Finish,
+  session: Session,
+  server: string,
+): Promise<Account> {
+  const response = await session.fetchHandler('/xrpc/com.atproto.server.getSession');
+  const profile = response.ok ? readProfile(await response.json()) : null;
+  if (profile?.did !== session.did) {
+    throw new OauthError('unavailable', 'The Bluesky server does not say whose account this is.');
+  }
+  if (profile.active === false) {
+    const message = 'The Bluesky account is deactivated. Activate it, and connect it then.';
+    throw new OauthError('no_account', message);
+  }
+
+  const settings: Partial<BlueskySettings> = sandboxUrl ? { webUrl: `${sandboxUrl}/bluesky` } : {};
+  const { did: remoteId, handle } = profile;
+  const nothing = { credentials: null, session: null };
+  return { baseUrl: baseUrlOf(server), remoteId, handle, ...nothing, settings };
+}
+
+/**
+ * atproto wants it compared: a person who named one account must not find another one connected.
+ *
+ * @throws OauthError `no_account`
+ */
+function refuseOther({ did }: KeptFlow, { remoteId, handle }: Account): void {
+  if (did !== null && did !== remoteId) {
+    const message = `You allowed the account @${handle}, and named another one before. Begin anew with the right one.`;
+    throw new OauthError('no_account', message);
+  }
+}

@@ -1,0 +1,25 @@
+import { answerReader, jsonOf } from '../answer.ts';
+import type { ServerAccess } from '../send-request.ts';
+import { didSchema, query, refusal } from './client.ts';
+
+/** Of `com.atproto.identity.resolveHandle`. */
+const readDid = answerReader<{ readonly did: string }>({
+  type: 'object',
+  required: ['did'],
+  properties: { did: didSchema },
+});
+
+/**
+ * Asks a server for the DID behind a handle; null when there is none.
+ *
+ * @throws NetworkError when the server cannot resolve now.
+ */
+export async function resolveHandle(server: ServerAccess, handle: string): Promise<string | null> {
+  const method = 'com.atproto.identity.resolveHandle';
+  const response = await query(server, method, { handle }, 'prepare');
+  if (response.status === 429 || response.status >= 500) {
+    throw refusal(response, 'prepare', []);
+  }
+
+  return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
+}

@@ -1,0 +1,148 @@
+import { blueskyAccount } from '../../../support/accounts.ts';
+import { needs } from '../../../support/needs.ts';
+import { authorizeAtPds } from '../../../support/pds-browser.ts';
+import { beginning } from '../../oauth/context.ts';
+import { answering, begin, connectedByOauth, contextOf, finish, oauthOfTests } from './bench.ts';
+
+const test = needs('pds');
+
+test('an account is connected in a browser by its handle', async (t) => {
+  const { person, accounts, grant } = await connectedByOauth(t);
+  const { did: remoteId, handle } = person;
+  const { port } = new URL(person.baseUrl);
+
+  t.like(accounts, [{ baseUrl: `http://localhost:${port}`, remoteId, handle }]);
+  t.is(accounts.length, 1);
+  t.is(typeof grant.refreshToken, 'string');
+});
+
+test('what is granted says when it ends, and survives a round trip through the database', async (t) => {
+  const beganAtMs = Date.now();
+  const { grant } = await connectedByOauth(t);
+
+  const hours = ((grant.accessEndsAtMs ?? 0) - beganAtMs) / 3_600_000;
+  t.true(hours > 0.9 && hours < 1.1, `${hours} h`);
+  const days = ((grant.endsAtMs ?? 0) - beganAtMs) / 86_400_000;
+  t.true(days >= 14 && days < 14.01, `${days} days`);
+  t.deepEqual(JSON.parse(JSON.stringify(grant)), grant);
+});
+
+test('an account is connected by its DID, with an @, and by the address of its server', async (t) => {
+  const person = await blueskyAccount();
+  const context = contextOf(t);
+  const server = `http://localhost:${new URL(person.baseUrl).port}/`;
+  const named = [person.did, ` @${person.handle.toUpperCase()} `, server];
+  for (const name of named) {
+    const begun = await begin(context, name);
+    const back = await authorizeAtPds(begun.url, person);
+    t.is(back.searchParams.get('state'), begun.state);
+    const { accounts } = await finish(context, begun, back);
+    t.is(accounts[0]?.remoteId, person.did);
+  }
+});
+
+test('the address that a browser is sent to says nothing of what is asked for', async (t) => {
+  const { handle } = await blueskyAccount();
+  const { url } = await begin(contextOf(t), handle);
+
+  t.deepEqual([...new URL(url).searchParams.keys()], ['client_id', 'request_uri']);
+});
+
+test('who says no connects nothing, and reads that', async (t) => {
+  const person = await blueskyAccount();
+  const context = contextOf(t);
+  const begun = await begin(context, person.handle);
+  const back = await authorizeAtPds(begun.url, person, 'no');
+
+  const error = await t.throwsAsync(finish(context, begun, back));
+  t.like(error, { name: 'OauthError', code: 'denied' });
+});
+
+test('who names one account and signs in to another connects neither', async (t) => {
+  const [named, other] = [await blueskyAccount(), await blueskyAccount()];
+  const context = contextOf(t);
+  const begun = await begin(context, named.handle);
+  const back = await authorizeAtPds(begun.url, other);
+
+  const error = await t.throwsAsync(finish(context, begun, back));
+  t.like(error, { name: 'OauthError', code: 'no_account' });
+  t.true(error?.message.includes(other.handle));
+});
+
+test('an answer connects once', async (t) => {
+  const person = await blueskyAccount();
+  const context = contextOf(t);
+  const begun = await begin(context, person.handle);
+  const back = await authorizeAtPds(begun.url, person);
+  await finish(context, begun, back);
+
+  t.like(await t.throwsAsync(finish(context, begun, back)), { code: 'expired' });
+});
+
+test('an answer of another server, or one without its name, connects nothing', async (t) => {
+  const person = await blueskyAccount();
+  const context = contextOf(t);
+  const begun = await begin(context, person.handle);
+  const back = await authorizeAtPds(begun.url, person);
+  for (const issuer of ['https://evil.example', null]) {
+    const forged = new URL(back);
+    forged.searchParams.delete('iss');
+    if (issuer !== null) {
+      forged.searchParams.set('iss', issuer);
+    }
+
+    const error = await t.throwsAsync(finish(context, begun, forged));
+    t.like(error, { name: 'OauthError', code: 'unavailable' });
+  }
+});
+
+test('a handle of nobody, and what is no handle, are told before any browser goes anywhere', async (t) => {
+  const wrong = ['nobody-has-this.test', 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa', 'not a handle', ''];
+  for (const name of [...wrong, 'javascript:alert(1)', 'me@example.com', 'did:key:z6Mk']) {
+    const error = await t.throwsAsync(begin(contextOf(t), name));
+    t.like(error, { name: 'AppError', code: 'invalid_request' }, name);
+  }
+});
+
+test('while a server or a directory does not answer, that is what is told', async (t) => {
+  const { handle } = await blueskyAccount();
+  const { http } = contextOf(t);
+  for (const path of [/resolveHandle/v, /did:plc|did%3A/v, /well-known\/oauth/v, /oauth\/par/v]) {
+    for (const answer of ['nothing', { status: 503 }] as const) {
+      const away = answering(http, ({ url }) => path.test(url), answer);
+      const error = await t.throwsAsync(begin(contextOf(t, { http: away }), handle));
+      t.like(error, { name: 'OauthError', code: 'unavailable' }, String(path));
+    }
+  }
+});
+
+test('a server without OAuth is told apart, so that its accounts connect by app password', async (t) => {
+  const { handle } = await blueskyAccount();
+  const { http } = contextOf(t);
+  const old = answering(http, ({ url }) => url.includes('well-known/oauth'), { status: 404 });
+
+  const error = await t.throwsAsync(begin(contextOf(t, { http: old }), handle));
+  t.like(error, { name: 'OauthError', code: 'unsupported' });
+  t.regex(error?.message ?? '', /app password/);
+});
+
+test('an address that the operator did not open is not asked', async (t) => {
+  for (const address of ['http://127.0.0.1:9', 'https://10.0.0.1', 'http://169.254.169.254']) {
+    const error = await t.throwsAsync(begin(contextOf(t), address));
+    t.like(error, { name: 'OauthError', code: 'unsupported' });
+    t.regex(error?.message ?? '', /cannot be asked/);
+  }
+});
+
+test('where no server could know this service, the operator reads which setting to mend', async (t) => {
+  const { handle } = await blueskyAccount();
+  for (const publicUrl of ['http://punctual.example', 'http://localhost:3000']) {
+    const attempt = oauthOfTests().begin({
+      ...beginning(contextOf(t, { publicUrl }), { handle }),
+      redirectUriFor: () => `${publicUrl}/connect/callback/bluesky`,
+    });
+    const error = await t.throwsAsync(attempt);
+    t.like(error, { name: 'OauthError', code: 'misconfigured' });
+    t.regex(error?.message ?? '', /PUNCTUAL_PUBLIC_URL/);
+  }
+});
