@@ -14,6 +14,8 @@ import { storeGrant } from './grants.ts';
 export type ConnectOptions = {
   /** What the network handed out in a browser; null or left out where the account's own credentials open it. */
   readonly grant?: Grant | null;
+  /** Its server is no part of who the account is, as its network proved: its channel follows it to another one. */
+  readonly moves?: boolean;
   /** How many channels the settings let a workspace have; any number when left out. */
   readonly most?: number;
 };
@@ -30,12 +32,15 @@ export async function connectChannel(
   workspaceId: string,
   platform: string,
   account: Account,
-  { grant = null, most = Number.POSITIVE_INFINITY }: ConnectOptions = {},
+  { grant = null, moves = false, most = Number.POSITIVE_INFINITY }: ConnectOptions = {},
 ): Promise<Channel> {
   const { baseUrl, remoteId, handle, settings } = account;
   return em.transactional(async (tx) => {
     // Locked: its access may be lost at this moment, and what is written here must come after that.
-    const find = () => tx.findOne(Channel, { workspaceId, platform, baseUrl, remoteId }, locked);
+    const own = { workspaceId, platform, remoteId };
+    const find = async () =>
+      (await tx.findOne(Channel, { ...own, baseUrl }, locked)) ??
+      (moves ? await tx.findOne(Channel, own, locked) : null);
     let known = await find();
     if (!known) {
       await lockWorkspace(tx, workspaceId);
@@ -48,6 +53,7 @@ export async function connectChannel(
 
     const id = known?.id ?? newId();
     const fresh = {
+      baseUrl,
       handle,
       settings,
       sealedCredentials: sealer.seal(JSON.stringify(account.credentials), credentialsPurpose(id)),
@@ -59,9 +65,7 @@ export async function connectChannel(
       error: null,
       parkedUntil: null,
     };
-    const channel = known
-      ? tx.assign(known, fresh)
-      : tx.create(Channel, { id, workspaceId, platform, baseUrl, remoteId, ...fresh });
+    const channel = known ? tx.assign(known, fresh) : tx.create(Channel, { id, ...own, ...fresh });
     await tx.flush();
     await storeGrant(tx, sealer, { workspaceId, channelId: id }, grant);
     return channel;
@@ -74,7 +78,8 @@ const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
 const lockWorkspace = (em: Em, workspaceId: string): Promise<unknown> =>
   query(em, sql`select id from workspaces where id = ${workspaceId} for no key update`);
 
-async function assertChannelQuota(em: Em, workspaceId: string, most: number): Promise<void> {
+/** @throws AppError `quota_exceeded` where a workspace has as many channels as it may. */
+export async function assertChannelQuota(em: Em, workspaceId: string, most: number): Promise<void> {
   const [own] = await query(
     em,
     sql<{ channels: number | null }>`

@@ -17,5 +17,8 @@ export const oauthContext = (
 });
 
 /** Whether a channel's account is one of the sandbox. */
-export const isAtSandbox = ({ sandboxUrl }: AccountDeps, baseUrl: string): boolean =>
+export const isAtSandbox = (
+  { sandboxUrl }: Pick<AccountDeps, 'sandboxUrl'>,
+  baseUrl: string,
+): boolean =>
   sandboxUrl !== null && (baseUrl === sandboxUrl || baseUrl.startsWith(`${sandboxUrl}/`));

@@ -2,6 +2,8 @@ import Koa, { type Middleware } from 'koa';
 import { AppError } from '../domain/errors.ts';
 import { analyticsRoutes } from './analytics/routes.ts';
 import { channelRoutes } from './channels/routes.ts';
+import { connectPages } from './connect/pages/router.ts';
+import { connectRoutes } from './connect/routes.ts';
 import type { ApiDeps } from './deps.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
@@ -23,6 +25,7 @@ import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 export const allRoutes = (deps: ApiDeps): Route[] => [
   ...meRoutes(deps),
   ...channelRoutes(deps),
+  ...connectRoutes(deps),
   ...networkRoutes(deps),
   ...postRoutes(deps),
   ...mediaRoutes(deps),
@@ -38,6 +41,7 @@ export function createApp(deps: ApiDeps): Koa {
   const routers = [
     mount(routes, deps),
     filesRouter(deps),
+    connectPages(deps),
     healthRouter(deps),
     openapiRouter(routes),
     docsRouter(),

@@ -1,5 +1,8 @@
+import type { AccountDeps } from '../accounts/deps.ts';
 import type { Orm } from '../db/orm.ts';
+import type { Quotas } from '../domain/quotas.ts';
 import type { Rules } from '../networks/content-rules.ts';
+import type { Networks } from '../networks/registry.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
@@ -21,6 +24,8 @@ export type ApiDeps = {
   readonly sealer: Sealer;
   /** What each network accepts, by platform. */
   readonly rules: Readonly<Record<string, Rules>>;
+  /** How accounts of each network are connected and checked. */
+  readonly networks: Pick<Networks, 'oauth' | 'connectors' | 'checks'>;
   /** Where browsers reach the API, without a slash at the end. */
   readonly publicUrl: string;
   readonly media: MediaDeps;
@@ -30,6 +35,14 @@ export type ApiDeps = {
   readonly syncPost: (post: PostToSync) => void;
   /** The same for a webhook delivery that was replayed. */
   readonly syncDelivery: (delivery: DeliveryToSync) => void;
+  /** The way out to networks. */
+  readonly networkEgress: Egress;
+  /** Of the sandbox, without a slash at the end; null where there is none. */
+  readonly sandboxUrl: string | null;
+  /** Where browsers may be sent back to after an account was connected. */
+  readonly returnUrls: readonly URL[];
+  /** What a workspace may have, where nothing else was set for it. */
+  readonly quotas: Quotas;
   /** The way out to webhook endpoints. */
   readonly egress: Egress;
   /** Why a webhook may not be sent to this address, in a sentence; null when it may. */
@@ -64,3 +77,15 @@ export type MediaDeps = {
   /** How long the sender of a file may send nothing, in milliseconds. */
   readonly stallMs: number;
 };
+
+/** What the use cases of connected accounts work with. */
+export const accountDeps = (deps: ApiDeps): AccountDeps => ({
+  orm: deps.orm,
+  sealer: deps.sealer,
+  oauth: deps.networks.oauth,
+  egress: deps.networkEgress,
+  publicUrl: deps.publicUrl,
+  sandboxUrl: deps.sandboxUrl,
+  log: deps.log,
+  now: deps.now,
+});

@@ -23,7 +23,7 @@ import { surviveRejections, untilStopped } from '../runtime/process.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
-import type { ApiDeps } from './deps.ts';
+import type { ApiDeps, MediaDeps } from './deps.ts';
 import { createDatabaseGate, readiness } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
 import { keepSwept } from './media/sweep-media.ts';
@@ -94,25 +94,21 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     ownUrl: config.publicUrl,
   };
   const egress = createEgress(forWebhooks);
+  const networkEgress = createEgress({ allow: parseAllowList(config.egressAllow.networks), nat64 });
   const pool = createPool(config.databaseUrl, log);
   const gate = createDatabaseGate();
+  const networks = openNetworks(process.env);
   const allowances = { mostAtATime: config.callerLimits.perKey, quotas: config.quotas };
-  const media = {
-    storage: createStorage(config.media),
-    staging,
-    downloader,
-    inspector: createInspector(),
-    refuseUrl: (url: string) => checkUrl(url, forDownloads),
-    assertDiskSpace: diskGuard(config.media.mediaDir, config.media.leastFree),
-    underWay: new Map<string, number>(),
-    keepUnusedDays: config.retentionDays.unusedMedia,
-    stallMs: 30_000,
-  };
+  const media = openMedia(config, { staging, downloader, reach: forDownloads });
   const deps: ApiDeps = {
     gate,
     orm,
-    rules: openNetworks(process.env).rules,
+    rules: networks.rules,
+    networks,
     publicUrl: config.publicUrl,
+    sandboxUrl: config.sandboxUrl,
+    returnUrls: config.returnUrls,
+    quotas: config.quotas,
     media,
     log,
     sealer: createSealer(config.secretKey),
@@ -120,6 +116,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     syncPost: sync.syncPost,
     syncDelivery: sync.syncDelivery,
     egress,
+    networkEgress,
     refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),
     readiness: () => readiness(orm, temporal, gate),
     admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
@@ -132,11 +129,28 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     media.inspector.close();
     await sync.drain();
     media.storage.close();
-    await Promise.all([egress.close(), downloader.close()]);
+    await Promise.all([egress.close(), downloader.close(), networkEgress.close()]);
     await Promise.all([temporal.close(), pool.end(), orm.close()]);
   };
   return { deps, clock, temporal, close };
 }
+
+type Library = Pick<MediaDeps, 'staging' | 'downloader'> & {
+  /** Where files may be downloaded from. */
+  readonly reach: Parameters<typeof checkUrl>[1];
+};
+
+const openMedia = ({ media, retentionDays }: Config, { staging, downloader, reach }: Library) => ({
+  storage: createStorage(media),
+  staging,
+  downloader,
+  inspector: createInspector(),
+  refuseUrl: (url: string) => checkUrl(url, reach),
+  assertDiskSpace: diskGuard(media.mediaDir, media.leastFree),
+  underWay: new Map<string, number>(),
+  keepUnusedDays: retentionDays.unusedMedia,
+  stallMs: 30_000,
+});
 
 async function stagingOrExit({ media }: Config, log: Logger): Promise<Staging> {
   try {

@@ -23,6 +23,7 @@ export const errorCodes = [
   'post_not_cancellable',
   'nothing_to_retry',
   'media_in_use',
+  'network_not_configured',
   'nothing_to_settle',
   'delivery_not_final',
   'webhook_disabled',

@@ -109,6 +109,10 @@ export type Oauth = {
 
 /** What a network's entry says of it, without loading any of it. */
 export type OauthEntry = {
+  /** What people call it. Left out: its platform, with a capital letter. */
+  readonly name?: string;
+  /** An account that moved to another server has the same id there, and `finish` proves whose id it is. */
+  readonly moves?: boolean;
   /** Settings that are missing for accounts of the network itself; empty when all are there. */
   readonly missing: readonly string[];
   /** What has to be known before the browser goes anywhere, by name in `POST /channels/connect`. */

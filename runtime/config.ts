@@ -11,6 +11,7 @@ import {
   type RateLimits,
   trustedProxies,
 } from './config/limits.ts';
+import { returnUrls } from './config/return-urls.ts';
 import { ConfigError, text, wholeNumber, type Env } from './config/read-values.ts';
 import type { StorageSettings } from './storage/create-storage.ts';
 
@@ -36,6 +37,8 @@ export type Config = {
   readonly temporalUiUrl: string | null;
   /** Where a sandbox plays the networks, without a slash at the end; null when no setting says so. */
   readonly sandboxUrl: string | null;
+  /** Where browsers may be sent back to after an account was connected. */
+  readonly returnUrls: readonly URL[];
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
   readonly trustedProxies: number;
 };
@@ -59,6 +62,7 @@ export function readConfig(env: Env = process.env): Config {
     retentionDays: retentionDays(env, problems),
     temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', '').replace(/\/+$/v, '') || null,
     sandboxUrl: text(env, 'PUNCTUAL_SANDBOX_URL', '').replace(/\/+$/v, '') || null,
+    returnUrls: returnUrls(env, problems),
     trustedProxies: trustedProxies(env, problems),
   };
   if (problems.length > 0) {

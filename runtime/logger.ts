@@ -2,9 +2,9 @@ import { pino, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
-/** The token in a file's link (`domain/links.ts`) is a credential, whatever message quotes the link. */
+/** The token in a link to a file, or in one that connects an account, is a credential, whatever message quotes the link. */
 const withoutLinks = (line: string): string =>
-  line.replaceAll(/\/files\/[0-9A-Za-z]{32}(?![0-9A-Za-z])/gv, '/files/…');
+  line.replaceAll(/\/(?<kind>files|connect)\/[0-9A-Za-z]{32}(?![0-9A-Za-z])/gv, '/$<kind>/…');
 
 /**
  * One JSON line per entry on standard output. Log ids, codes and times; never a request's body, a header or

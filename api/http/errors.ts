@@ -29,6 +29,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   post_not_cancellable: 409,
   nothing_to_retry: 409,
   media_in_use: 409,
+  network_not_configured: 409,
   nothing_to_settle: 409,
   delivery_not_final: 409,
   webhook_disabled: 409,
@@ -85,7 +86,7 @@ function unrouted(ctx: Context): AppError {
 }
 
 /** 500s say nothing of the inside; the log does, under the same request id. */
-function named(error: unknown): AppError {
+export function named(error: unknown): AppError {
   if (error instanceof AppError) {
     return error;
   }
@@ -97,8 +98,9 @@ function named(error: unknown): AppError {
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');
 }
 
-/** A path as a log may have it: a link to a file opens it without a key. The query is not in it. */
-const shown = (path: string): string => path.replace(/^\/files\/.*/sv, '/files/…');
+/** A path as a log may have it: links to files, and those that connect accounts, need no key. The query is not in it. */
+const shown = (path: string): string =>
+  path.replace(/^\/(?<kind>files|connect)\/.*/sv, '/$<kind>/…');
 
 function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
   const { code, message, details } = error;
@@ -112,7 +114,12 @@ function answer(ctx: Context, error: AppError, cause: unknown, log: Logger) {
     ctx.set('Retry-After', String(error.retryAfter ?? retryAfter));
   }
 
-  if (ctx.status >= 500) {
+  logFailure(ctx, error, cause, log);
+}
+
+/** Logs an answer that says of a failure of ours. */
+export function logFailure(ctx: Context, { code }: AppError, cause: unknown, log: Logger): void {
+  if (statusOf[code] >= 500) {
     const request = { id: ctx.state['requestId'], method: ctx.method, path: shown(ctx.path) };
     log.error({ request, error: describeError(cause) }, code);
   }

@@ -124,14 +124,19 @@ const unpackers: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unp
  * Reads a request's body as text, unpacked where it is packed.
  *
  * @param withinMs How long it may take to come, in milliseconds: a client that stalls holds its connection no longer.
- * @throws AppError `payload_too_large` over 1 MB, `unsupported_media_type` for another encoding, and
+ * @param most Of its bytes, unpacked.
+ * @throws AppError `payload_too_large` over that, `unsupported_media_type` for another encoding, and
  * `invalid_request` for a body that does not come in time, does not unpack or breaks off, and for bytes that are not
  * UTF-8: with U+FFFD in their place a post would go out with another text.
  */
-async function readText(ctx: Context, withinMs: number): Promise<string> {
+export async function readText(
+  ctx: Context,
+  withinMs: number,
+  most: number = maxBytes,
+): Promise<string> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(tooSlow(withinMs)), withinMs);
-  const bytes = await Promise.race([readBytes(ctx), late.promise])
+  const bytes = await Promise.race([readBytes(ctx, most), late.promise])
     .finally(() => clearTimeout(timer))
     .catch((error: unknown) => {
       ctx.req.resume(); // Read and drop the rest, or the client never reads the answer.
@@ -144,15 +149,15 @@ async function readText(ctx: Context, withinMs: number): Promise<string> {
   }
 }
 
-async function readBytes(ctx: Context): Promise<Buffer> {
+async function readBytes(ctx: Context, most: number): Promise<Buffer> {
   const { req } = ctx;
   const encoding = ctx.get('content-encoding').toLowerCase();
   if (encoding === '' || encoding === 'identity') {
-    if ((ctx.request.length ?? 0) > maxBytes) {
-      throw tooLarge();
+    if ((ctx.request.length ?? 0) > most) {
+      throw tooLarge(most);
     }
 
-    return collect(req, req);
+    return collect(req, req, most);
   }
 
   const unpacker = unpackers.get(encoding)?.();
@@ -164,7 +169,7 @@ async function readBytes(ctx: Context): Promise<Buffer> {
   const isBomb = (size: number): boolean =>
     size > alwaysBytes && size > mostTimes * unpacker.bytesWritten;
   try {
-    return await collect(req.pipe(unpacker), req, isBomb);
+    return await collect(req.pipe(unpacker), req, most, isBomb);
   } finally {
     req.unpipe(unpacker);
     unpacker.destroy();
@@ -175,6 +180,7 @@ async function readBytes(ctx: Context): Promise<Buffer> {
 function collect(
   from: Readable,
   request: Context['req'],
+  most: number,
   isBomb: (size: number) => boolean = () => false,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -183,10 +189,10 @@ function collect(
     const take = (chunk: Buffer): void => {
       size += chunk.length;
       chunks.push(chunk);
-      if (size > maxBytes || isBomb(size)) {
+      if (size > most || isBomb(size)) {
         chunks.length = 0;
         from.off('data', take);
-        reject(size > maxBytes ? tooLarge() : unpacksTooMuch());
+        reject(size > most ? tooLarge(most) : unpacksTooMuch());
       }
     };
     const breakOff = (): void => {
@@ -206,8 +212,11 @@ function collect(
 const tooSlow = (withinMs: number): AppError =>
   new AppError('invalid_request', `The request body did not come within ${withinMs / 1000} s.`);
 
-const tooLarge = (): AppError =>
-  new AppError('payload_too_large', 'The request body is larger than 1 MB.');
+const tooLarge = (most: number): AppError =>
+  new AppError(
+    'payload_too_large',
+    `The request body is larger than ${most === maxBytes ? '1 MB' : `${most / 1024} kB`}.`,
+  );
 
 const unpacksTooMuch = (): AppError =>
   new AppError(

@@ -204,6 +204,13 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
       error: 'Post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d, which is scheduled, uses this file.',
     },
   },
+  network_not_configured: {
+    when: 'The operator has not yet set what the network needs for accounts to be connected; the message names the settings.',
+    example: {
+      error:
+        'Accounts of x cannot be connected yet: the operator has to set PUNCTUAL_X_CLIENT_ID and PUNCTUAL_X_CLIENT_SECRET.',
+    },
+  },
   nothing_to_settle: {
     when: 'The channel is not unconfirmed, so that nothing is open about it; or the network was asked a moment ago and may still be writing what is said not to be there; or the address is that of another post.',
     example: { error: 'The channel is published; only an unconfirmed one can be settled.' },

@@ -29,8 +29,9 @@ export const ConnectLinkSchema = defineEntity({
     platform: p.text(),
     /** SHA-256 of the secret in the link, in hex. */
     tokenHash: p.text().unique(),
-    /** The channel whose account has to be the one that is connected; null for any account. */
-    channelId: () => p.manyToOne(Channel).mapToPk().name('channel_id').strictNullable(),
+    /** The channel whose account has to be the one that is connected; null for any account. The link goes with it. */
+    channelId: () =>
+      p.manyToOne(Channel).mapToPk().name('channel_id').deleteRule('cascade').strictNullable(),
     /** What the caller said beforehand: a server, a handle. */
     values: p.json<Readonly<Record<string, string>>>(),
     atSandbox: p.boolean(),
@@ -44,8 +45,10 @@ export const ConnectLinkSchema = defineEntity({
     /** What the next step needs: the code verifier, or the grant with its accounts while a person chooses. */
     sealedFlow: p.text().strictNullable(),
     connectedId: () => p.manyToOne(Channel).mapToPk().name('connected_id').strictNullable(),
-    /** Why it failed, for the person. */
+    /** Why it failed, or the last try did, for the person. */
     error: p.text().strictNullable(),
+    /** The same for programs. */
+    errorCode: p.text().strictNullable(),
     expiresAt: instant().index(),
     createdAt: createdAt(),
   },

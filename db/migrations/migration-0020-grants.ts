@@ -46,6 +46,7 @@ export class Migration0020Grants extends Migration {
       "sealed_flow" text null,
       "connected_id" uuid null,
       "error" text null,
+      "error_code" text null,
       "expires_at" timestamptz(3) not null,
       "created_at" timestamptz(3) not null)`);
     for (const unique of ['token_hash', 'state_hash']) {
@@ -56,9 +57,12 @@ export class Migration0020Grants extends Migration {
     this.addSql(
       `alter table "connect_links" add constraint "connect_links_workspace_id_foreign" foreign key ("workspace_id") references "workspaces" ("id")`,
     );
-    for (const channel of ['channel_id', 'connected_id']) {
+    for (const [channel, then] of [
+      ['channel_id', 'cascade'],
+      ['connected_id', 'set null'],
+    ]) {
       this.addSql(
-        `alter table "connect_links" add constraint "connect_links_${channel}_foreign" foreign key ("${channel}") references "channels" ("id") on delete set null`,
+        `alter table "connect_links" add constraint "connect_links_${channel}_foreign" foreign key ("${channel}") references "channels" ("id") on delete ${then}`,
       );
     }
     for (const index of ['workspace_id', 'expires_at']) {

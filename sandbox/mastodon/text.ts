@@ -1,5 +1,5 @@
 import { account as demo } from './account.ts';
-import { html, type Html } from '../html.ts';
+import { html, type Html } from '../../runtime/html.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
 
 export const maxCharacters = 500;

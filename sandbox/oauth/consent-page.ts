@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { accountNames, type AccountName, type Identity } from '../account-name.ts';
-import { html, type Html } from '../html.ts';
+import { html, type Html } from '../../runtime/html.ts';
 
 /** What a person is asked. */
 export type ConsentPage = {

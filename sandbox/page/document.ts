@@ -1,5 +1,5 @@
 import { directives, signInDirectives } from '../directives.ts';
-import { html, type Html } from '../html.ts';
+import { html, type Html } from '../../runtime/html.ts';
 import { networks } from '../registry.ts';
 
 export type Page = {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { html, type Html } from '../html.ts';
+import { html, type Html } from '../../runtime/html.ts';
 import type { Card, Shown } from '../network.ts';
 import { isRefused, type Post, type PostFile, type RefusedPost } from '../post.ts';
 import { networkOf } from '../registry.ts';

@@ -101,6 +101,11 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
   'patch /channels/{id} {id}': inPath('channel', 'PATCH', (id) => `/channels/${id}`, {
     options: { language: 'en' },
   }),
+  'post /channels/connect /channel_id': refused('channel', (id) => ({
+    method: 'POST',
+    path: '/channels/connect',
+    body: { platform: 'mastodon', channel_id: id },
+  })),
   'get /networks ?channel_id': {
     kind: 'channel',
     status: 400,

@@ -7,12 +7,14 @@ import type { Client, Reply } from '../support/client.ts';
 import { sharedApi } from '../support/kit.ts';
 import { cursorCases, isolationCases, type Ask } from './isolation-cases.ts';
 import { ownedBy, silentPort } from './owned.ts';
+import { pretendOauth } from '../support/pretend-oauth.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
 import { storeMedia } from '../support/seed-media.ts';
 import { storeChannel } from '../support/seed.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
-const api = sharedApi(test, { allowPorts: [silentPort] });
+const connecting = { oauth: { mastodon: pretendOauth().entry } };
+const api = sharedApi(test, { allowPorts: [silentPort], connecting });
 
 /** Two workspaces, each with one of everything. */
 const twoWorkspaces = async () => ({

@@ -10,6 +10,7 @@ import { newClient, type Client, type Reply } from '../support/client.ts';
 import { Contract } from '../support/contract.ts';
 import { beforeTests } from '../support/kit.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
+import { pretendOauth } from '../support/pretend-oauth.ts';
 import { rawCall } from '../support/raw-call.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { storeChannel } from '../support/seed.ts';
@@ -29,7 +30,8 @@ const shared = beforeTests(test, async (scope) => {
 
 test('every answer that the document describes occurs, and each is as described', async (t) => {
   // An API of its own, since one of the answers needs a column that is not there.
-  const punctual = await startApi(t, { allowPorts: [silentPort] });
+  const oauth = { mastodon: pretendOauth().entry, x: pretendOauth({ missing: ['A'] }).entry };
+  const punctual = await startApi(t, { allowPorts: [silentPort], connecting: { oauth } });
   const contract = await Contract.of(punctual.url);
   const seen = new Set<string>();
   const look: Look = (call, reply) => {

@@ -80,6 +80,11 @@ export type ApiOptions = Patience & {
   readonly mostPerKey?: number;
   /** How slowly an answer may be taken, where the test is about that. */
   readonly readers?: ApiDeps['readers'];
+  /** How accounts are connected, of networks other than the real ones. */
+  readonly connecting?: Partial<ApiDeps['networks']>;
+  readonly sandboxUrl?: string;
+  /** Where browsers may be sent back to. */
+  readonly returnUrls?: readonly string[];
   /** Where the service is reached from outside. */
   readonly publicUrl?: string;
   /** The clock of the API and the workers; the machine's otherwise. */
@@ -138,18 +143,28 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     syncPost: sync.syncPost,
     syncDelivery: sync.syncDelivery,
     egress,
+    networkEgress: egress,
+    ...chosen(options),
     refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
     readiness: () => readiness(orm, temporal, gate),
     admit: admission(t, databaseUrl, options.rateLimits, options),
-    readers: options.readers ?? { bytesPerSecond: 0, windowMs: 60_000 },
     mostPerAddress,
-    bodyMs: options.bodyMs ?? 100_000,
     trustedProxies,
   });
   t.teardown(() => sync.drain());
   const url = await listen(t, app, { most: mostPerAddress, trustedProxies, log: testLog });
   return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url, mediaDir };
 }
+
+/** What a test may choose, or what is usual. */
+const chosen = (options: ApiOptions) => ({
+  networks: { ...openNetworks({}), ...options.connecting },
+  sandboxUrl: options.sandboxUrl ?? null,
+  returnUrls: (options.returnUrls ?? []).map((one) => new URL(one)),
+  quotas: { ...usualQuotas, ...options.quotas },
+  readers: options.readers ?? { bytesPerSecond: 0, windowMs: 60_000 },
+  bodyMs: options.bodyMs ?? 100_000,
+});
 
 /** @returns where it listens. */
 async function listen(

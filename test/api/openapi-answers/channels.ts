@@ -18,6 +18,12 @@ export async function channels(punctual: Punctual, { client, channel }: Owned, l
   await edit(video, { thumbnail: unknown });
   await edit(unknown, null);
   await edit(channel, null);
+  const connect = async (body: object) =>
+    look('post /channels/connect', await client.post('/channels/connect', body));
+  await connect({ platform: 'mastodon' });
+  await connect({ platform: 'nowhere' });
+  await connect({ platform: 'mastodon', channel_id: unknown });
+  await connect({ platform: 'x' });
   look('get /networks', await client.get('/networks'));
   look('get /networks', await client.get(`/networks?channel_id=${channel}`));
   look('get /networks', await client.get(`/networks?channel_id=${unknown}`));

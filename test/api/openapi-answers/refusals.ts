@@ -68,11 +68,19 @@ export async function withoutPlan({ orm }: Punctual, client: Client, look: Look)
 export async function whenFull(punctual: Punctual, client: Client, look: Look): Promise<void> {
   const draft = (await client.post('/posts', { body: 'Hello.' })).body.post.id;
   const file = await storeMedia(punctual, client.workspaceId);
-  await limit(punctual, client, { drafts: 0, text_bytes: 0, files: 0, media_bytes: 0 });
+  await limit(punctual, client, {
+    channels: 0,
+    drafts: 0,
+    text_bytes: 0,
+    files: 0,
+    media_bytes: 0,
+  });
   const withFile = { body: 'Hello.', media_urls: ['https://8.8.8.8/cat.png'] };
   look('post /posts', await client.post('/posts', { body: 'Hello.' }));
   look('post /posts/validate', await client.post('/posts/validate', withFile));
   look('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Hello there.' }));
+  const connecting = { platform: 'mastodon' };
+  look('post /channels/connect', await client.post('/channels/connect', connecting));
   look('post /media', await upload(punctual, client, { bytes: Buffer.from('not read') }));
   look('patch /media/{id}', await client.patch(`/media/${file}`, { alt_text: 'A cat.' }));
 }

@@ -1,0 +1,38 @@
+import { AppError } from '../../domain/errors.ts';
+import { mayReturnTo } from '../../runtime/config/return-urls.ts';
+
+/**
+ * Checks where a caller wants the browser to go in the end.
+ *
+ * Both addresses are compared as they were parsed, and paths by whole segments: a comparison of texts would take
+ * `https://app.example.evil.example` or `/accounts-of-mallory` for what the operator allowed.
+ *
+ * @param allowed What the operator lists: an origin, and the path at which what is allowed begins.
+ * @throws AppError `invalid_request`
+ */
+export function checkReturnUrl(given: string, allowed: readonly URL[]): string {
+  const url = URL.parse(given);
+  if (!url || !mayReturnTo(url)) {
+    throw refusal(
+      'must be an https address (http only of this machine), without a user or a fragment',
+    );
+  }
+
+  if (!allowed.some((one) => one.origin === url.origin && isBelow(url.pathname, one.pathname))) {
+    throw refusal(
+      'is not among the addresses that the operator allows (PUNCTUAL_CONNECT_RETURN_URLS)',
+    );
+  }
+
+  return url.href;
+}
+
+function isBelow(path: string, root: string): boolean {
+  const above = root.replace(/\/+$/v, '');
+  return path === above || path.startsWith(`${above}/`);
+}
+
+const refusal = (message: string): AppError =>
+  new AppError('invalid_request', `return_url ${message}.`, {
+    details: [{ path: '/return_url', message }],
+  });

@@ -1,0 +1,42 @@
+import { AppError } from '../../domain/errors.ts';
+import type { OauthEntry } from '../../networks/oauth.ts';
+
+/** In UTF-16 code units: longer than any address of a server or handle. */
+const longestValue = 500;
+
+/**
+ * Checks what a caller, or the person at the browser, said beforehand. Whether a server is there and can be used is asked
+ * when the person goes on.
+ *
+ * @returns the values without the spaces around them; empty ones are left out.
+ * @throws AppError `invalid_request`
+ */
+export function checkValues(
+  platform: string,
+  { fields }: Pick<OauthEntry, 'fields'>,
+  values: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const checked: Record<string, string> = {};
+  for (const [name, given] of Object.entries(values)) {
+    const value = given.trim();
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (!field) {
+      throw wrong(name, `is not taken for an account of ${platform}`);
+    }
+
+    if (value.length > longestValue || /[\p{Cc}\p{Zs}]/v.test(value)) {
+      throw wrong(name, `must be such as ${field.placeholder}, without spaces`);
+    }
+
+    if (value !== '') {
+      checked[name] = value;
+    }
+  }
+
+  return checked;
+}
+
+const wrong = (name: string, message: string): AppError =>
+  new AppError('invalid_request', `${name} ${message}.`, {
+    details: [{ path: `/${name}`, message }],
+  });

@@ -1,0 +1,103 @@
+import { ConnectLink, type ConnectStatus } from '../../db/entities/connect-link.ts';
+import type { Em, Orm } from '../../db/orm.ts';
+import { db, query } from '../../db/query.ts';
+import { connectFlowPurpose } from '../../db/sealing-purposes.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { Account } from '../../networks/network.ts';
+import type { Grant } from '../../networks/oauth.ts';
+import { sha256Hex, type Sealer } from '../../runtime/secrets.ts';
+import { Problem, unknownLink } from './problem.ts';
+
+/** What a link keeps sealed between its steps. */
+export type Flow = {
+  /** Of the link: the browser is sent back to its page, so that code and state are not left in the address bar. */
+  readonly token: string;
+  /** Of `Begun`, while a browser is at the network. */
+  readonly kept?: Json;
+  /** What the person chooses from. */
+  readonly choice?: { readonly grant: Grant; readonly accounts: readonly Account[] };
+};
+
+/** @throws Problem `unknown_link`, `expired` */
+export async function findLink(orm: Orm, token: string, now: Date): Promise<ConnectLink> {
+  const isToken = /^[0-9A-Za-z]{32}$/v.test(token);
+  const link = isToken
+    ? await orm.em.fork().findOne(ConnectLink, { tokenHash: sha256Hex(token) })
+    : null;
+  if (!link) {
+    throw unknownLink();
+  }
+
+  assertLives(link, now);
+  return link;
+}
+
+/** @throws Problem `expired` */
+export function assertLives({ expiresAt, status }: ConnectLink, now: Date): void {
+  if (expiresAt <= now && status !== 'connected' && status !== 'failed') {
+    throw new Problem('expired', 'This link has expired. Ask for a new one.');
+  }
+}
+
+type Changes = {
+  readonly status: ConnectStatus;
+  readonly state_hash?: string | null;
+  readonly browser_hash?: string | null;
+  readonly redirect_uri?: string | null;
+  readonly sealed_flow?: string | null;
+  readonly connected_id?: string | null;
+  readonly error?: string | null;
+  readonly error_code?: string | null;
+};
+
+/** The step that a link is at, as it was read: any other request may have gone on with it since. */
+export type At = {
+  readonly link: Pick<ConnectLink, 'id' | 'workspaceId'>;
+  readonly from: readonly ConnectStatus[];
+  /** Of the authorization that is gone on with, where there may be several. */
+  readonly stateHash?: string;
+};
+
+/** Moves a link on from where it is. @returns false where it is not there any more, or has expired. */
+export async function moveLink(
+  em: Em,
+  { link, from, stateHash }: At,
+  now: Date,
+  changes: Changes,
+): Promise<boolean> {
+  let statement = db
+    .updateTable('connect_links')
+    .set(changes)
+    .where('id', '=', link.id)
+    .where('workspace_id', '=', link.workspaceId)
+    .where('status', 'in', from)
+    .where('expires_at', '>', now);
+  if (stateHash !== undefined) {
+    statement = statement.where('state_hash', '=', stateHash);
+  }
+
+  const moved = await query(em, statement.returning('id'));
+  return moved.length === 1;
+}
+
+/** What an end, or a new beginning, leaves of the step before. */
+export const nothingOpen = {
+  state_hash: null,
+  redirect_uri: null,
+  sealed_flow: null,
+} as const;
+
+export const sealFlow = (sealer: Sealer, { id }: Pick<ConnectLink, 'id'>, flow: Flow): string =>
+  sealer.seal(JSON.stringify(flow), connectFlowPurpose(id));
+
+/** @throws Error where there is none: its status says otherwise. */
+export function openFlow(
+  sealer: Sealer,
+  { id, sealedFlow }: Pick<ConnectLink, 'id' | 'sealedFlow'>,
+): Flow {
+  if (sealedFlow === null) {
+    throw new Error(`The connect link ${id} keeps nothing.`);
+  }
+
+  return JSON.parse(sealer.open(sealedFlow, connectFlowPurpose(id))) as Flow;
+}

@@ -1,0 +1,43 @@
+import { oauthContext } from '../../accounts/oauth-context.ts';
+import type { ConnectLink } from '../../db/entities/connect-link.ts';
+import type { OauthContext, OauthEntry } from '../../networks/oauth.ts';
+import { sha256Hex } from '../../runtime/secrets.ts';
+import { accountDeps, type ApiDeps } from '../deps.ts';
+import { Problem } from './problem.ts';
+
+/** For all requests of one step together, in milliseconds. */
+const stepMs = 30_000;
+
+/** @throws Problem `network_not_configured` where the settings have changed since the link was made. */
+export function oauthEntryOf(
+  { networks, sandboxUrl }: Pick<ApiDeps, 'networks' | 'sandboxUrl'>,
+  { platform, atSandbox }: Pick<ConnectLink, 'platform' | 'atSandbox'>,
+): OauthEntry {
+  const entry = networks.oauth[platform];
+  if (!entry || (atSandbox ? sandboxUrl === null : entry.missing.length > 0)) {
+    throw new Problem(
+      'network_not_configured',
+      'This network is not set up here for accounts to be connected. Tell those who sent you the link.',
+    );
+  }
+
+  return entry;
+}
+
+/** What a step works with at the network of a link. */
+export const contextOf = (
+  deps: ApiDeps,
+  { platform, atSandbox }: Pick<ConnectLink, 'platform' | 'atSandbox'>,
+): OauthContext => ({
+  ...oauthContext(accountDeps(deps), platform, atSandbox),
+  signal: AbortSignal.timeout(stepMs),
+});
+
+/**
+ * Where the browser comes back to: one address for each authorization server, so that the answer of one is never taken for
+ * another's (RFC 9700, section 4.4).
+ *
+ * @param server Its base URL, of a network that has many.
+ */
+export const redirectUri = (publicUrl: string, platform: string, server?: string): string =>
+  `${publicUrl}/connect/callback/${platform}${server === undefined ? '' : `-${sha256Hex(server).slice(0, 16)}`}`;

@@ -1,0 +1,150 @@
+import type { ConnectLink } from '../../../db/entities/connect-link.ts';
+import type { ConnectField, OauthEntry } from '../../../networks/oauth.ts';
+import type { Account, Connector } from '../../../networks/network.ts';
+import { html, type Html } from '../../../runtime/html.ts';
+import { alert, type Page } from './document.ts';
+
+/** What the forms of a page carry. */
+type Form = { readonly action: string; readonly key: string };
+
+export type LinkView = {
+  readonly link: ConnectLink;
+  readonly networkName: string;
+  readonly workspaceName: string;
+  /** Of the channel that is to be connected again; null for any account. */
+  readonly handle: string | null;
+  readonly entry: OauthEntry;
+  readonly connector: Connector | null;
+  readonly form: Form;
+  /** What the last try said. */
+  readonly error: string | null;
+  /** What was typed at the last try. */
+  readonly typed: Readonly<Record<string, string>>;
+};
+
+/** What will be connected to what, and the button that begins it. */
+export function linkPage(view: LinkView): Page {
+  const { link, networkName, workspaceName, handle, entry, connector, form, error } = view;
+  const what = handle === null ? `a ${networkName} account` : `${handle} on ${networkName}`;
+  const again = handle === null ? '' : ' again';
+  const place = link.atSandbox ? ' at the sandbox, where nothing is published' : '';
+  return {
+    title: `Connect ${what}${again}`,
+    content: html`
+      ${error === null ? [] : [alert(error)]}
+      <p>
+        This connects ${what}${place} to <strong>${workspaceName}</strong>, whose posts then go out
+        there. ${networkName} asks you to allow it; your password stays with ${networkName}.
+      </p>
+      ${formOf(form, 'begin', html`${fieldsOf(view)}<button>Continue to ${networkName}</button>`)}
+      ${connector ? [secretForm(view, connector, entry)] : []}
+      <p class="quiet">
+        Did you not ask for this? Close the page, and nothing happens. The link can be used once.
+      </p>
+    `,
+  };
+}
+
+const formOf = ({ action, key }: Form, step: string, content: Html): Html =>
+  html`<form method="post" action="${action}">
+    <input type="hidden" name="key" value="${key}" />
+    <input type="hidden" name="step" value="${step}" />
+    ${content}
+  </form>`;
+
+function fieldsOf({ link, entry, typed }: LinkView): Html[] {
+  const fields = link.atSandbox ? [] : Object.entries(entry.fields);
+  return fields.map(([name, field]) =>
+    textField(name, `field-${name}`, field, typed[name] ?? link.values[name] ?? ''),
+  );
+}
+
+const textField = (
+  name: string,
+  id: string,
+  { label, placeholder, required }: ConnectField,
+  value: string,
+): Html =>
+  html`<label for="${id}">${label}</label>
+    <input
+      type="text"
+      id="${id}"
+      name="${name}"
+      value="${value}"
+      placeholder="${placeholder}"
+      autocapitalize="none"
+      autocomplete="off"
+      spellcheck="false"
+      maxlength="500"
+      ${required ? [html`required`] : []}
+    />`;
+
+const labels: Readonly<Record<string, string>> = {
+  url: 'Your server',
+  handle: 'Your handle',
+};
+
+/** For networks whose accounts can be connected with a secret too, such as an app password. */
+function secretForm(
+  { link, networkName, form, typed }: LinkView,
+  connector: Connector,
+  { fields }: OauthEntry,
+): Html {
+  const { secret, options } = connector;
+  const secretName = secret.replaceAll('-', ' ');
+  const asked = Object.entries(options).filter(
+    ([name, { required }]) => required && !(link.atSandbox && name === 'url'),
+  );
+  const inputs = asked.map(([name, { placeholder }]) => {
+    const label = fields[name]?.label ?? labels[name] ?? name;
+    const usual = name === 'url' ? placeholder : '';
+    const value = typed[name] ?? link.values[name] ?? usual;
+    return textField(name, `secret-${name}`, { label, placeholder, required: true }, value);
+  });
+  return html`<details ${typed['step'] === 'secret' ? [html`open`] : []}>
+    <summary>Use an ${secretName} instead</summary>
+    <p class="quiet">You make one in the settings of ${networkName}. It is kept encrypted.</p>
+    ${formOf(
+      form,
+      'secret',
+      html`${inputs}
+        <label for="secret">Your ${secretName}</label>
+        <input
+          type="password"
+          id="secret"
+          name="secret"
+          autocomplete="off"
+          maxlength="500"
+          required
+        />
+        <button>Connect</button>`,
+    )}
+  </details>`;
+}
+
+/** Which of several accounts it is. */
+export const choicePage = (
+  { networkName, workspaceName, form, error }: LinkView,
+  accounts: readonly Account[],
+): Page => ({
+  title: `Choose an account of ${networkName}`,
+  content: html`
+    ${error === null ? [] : [alert(error)]}
+    <p>Which account is to be connected to <strong>${workspaceName}</strong>?</p>
+    ${formOf(
+      form,
+      'choose',
+      html`<fieldset>
+          <legend class="quiet">You may publish for these.</legend>
+          ${accounts.map(
+            ({ handle }, index) =>
+              html`<label>
+                <input type="radio" name="account" value="${index}" required />
+                <span>${handle}</span>
+              </label>`,
+          )}
+        </fieldset>
+        <button>Connect</button>`,
+    )}
+  `,
+});

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { Router, type RouterContext } from '@koa/router';
+import { createKeyedSemaphore } from '../../../runtime/keyed-semaphore.ts';
+import type { ApiDeps } from '../../deps.ts';
+import { serveFile, staticFile } from '../../docs/static-file.ts';
+import { logFailure, named, statusOf } from '../../http/errors.ts';
+import { clientSignalOf } from '../../http/mount.ts';
+import { clientAddress } from '../../rate-limits/crowd.ts';
+import { finishConnecting } from '../finish.ts';
+import { Problem } from '../problem.ts';
+import { basePath, browserOf } from './browser.ts';
+import { showPage } from './document.ts';
+import { problemPage } from './end-pages.ts';
+import { goOn, sendForm, showLink } from './steps.ts';
+
+/** How many requests of one client address are worked on at the same time. None needs a key. */
+const mostPerAddress = 4;
+
+const statusOfProblem: Readonly<Partial<Record<Problem['code'], number>>> = {
+  unknown_link: 404,
+  used: 410,
+  expired: 410,
+  other_browser: 403,
+  network_not_configured: 503,
+};
+
+/** What people see who connect an account. Needs no key: the token in the link is one. */
+export function connectPages(deps: ApiDeps): Router {
+  const places = createKeyedSemaphore(mostPerAddress);
+  const style = staticFile(
+    'text/css; charset=utf-8',
+    readFileSync(new URL('style.css', import.meta.url)),
+  );
+
+  /** Answers with a page whatever happens: people read it. */
+  const shown =
+    (handle: (ctx: RouterContext) => Promise<void>) =>
+    async (ctx: RouterContext): Promise<void> => {
+      try {
+        deps.gate.assertOpen();
+        const done = await places(clientAddress(ctx.ip), clientSignalOf(ctx.res));
+        await handle(ctx).finally(done);
+      } catch (error) {
+        showFailure(deps, ctx, error);
+      }
+    };
+
+  return new Router({ sensitive: true, strict: true })
+    .get('/connect/style.css', (ctx) => serveFile(ctx, style))
+    .get(
+      '/connect/callback/:key',
+      shown((ctx) => comeBack(deps, ctx)),
+    )
+    .get(
+      '/connect/:token',
+      shown((ctx) => showLink(deps, ctx)),
+    )
+    .post(
+      '/connect/:token',
+      shown((ctx) => sendForm(deps, ctx)),
+    );
+}
+
+/** The browser is back from the network. */
+async function comeBack(deps: ApiDeps, ctx: RouterContext): Promise<void> {
+  if (ctx.method !== 'GET') {
+    ctx.status = 204; // What only looks at an address redeems nothing.
+    return;
+  }
+
+  const outcome = await finishConnecting(deps, {
+    key: ctx.params['key'] ?? '',
+    answer: ctx.URL.searchParams,
+    browser: browserOf(ctx, deps.publicUrl),
+  });
+  await goOn(deps, ctx, outcome);
+}
+
+function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): void {
+  const base = basePath(deps.publicUrl);
+  if (error instanceof Problem) {
+    showPage(ctx, statusOfProblem[error.code] ?? 400, problemPage(error.message), base);
+    return;
+  }
+
+  const failure = named(error);
+  const status = statusOf[failure.code];
+  if (status === 503 || status === 429) {
+    ctx.set('Retry-After', '2');
+  }
+
+  showPage(ctx, status, problemPage(failure.message), base);
+  logFailure(ctx, failure, error, deps.log);
+}

@@ -1,0 +1,136 @@
+import type { RouterContext } from '@koa/router';
+import type { ApiDeps } from '../../deps.ts';
+import { beginConnecting, type Step } from '../begin.ts';
+import { chooseAccount, openChoice } from '../choose.ts';
+import { findLink } from '../links.ts';
+import type { Outcome } from '../outcome.ts';
+import { Problem, problemOf } from '../problem.ts';
+import { connectWithSecret } from '../use-secret.ts';
+import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.ts';
+import { showPage } from './document.ts';
+import { connectedPage, leavePage, problemPage, waitPage } from './end-pages.ts';
+import { choicePage, linkPage } from './link-page.ts';
+import { readForm } from './read-form.ts';
+import { connectedTo, networkNameOf, returnAddress, viewOf } from './view.ts';
+
+type Shown = {
+  readonly error?: string;
+  /** What was typed, where a form is shown again. */
+  readonly typed?: Readonly<Record<string, string>>;
+};
+
+/** Shows where a link is. It uses nothing up, however often and by whomever it is asked for. */
+export async function showLink(deps: ApiDeps, ctx: RouterContext): Promise<void> {
+  const token = ctx.params['token'] ?? '';
+  const link = await findLink(deps.orm, token, deps.now());
+  const browser = markBrowser(ctx, deps.publicUrl);
+  await show(deps, ctx, { link, token, browser }, {});
+}
+
+async function show(
+  deps: ApiDeps,
+  ctx: RouterContext,
+  step: Step,
+  { error, typed = {} }: Shown,
+): Promise<void> {
+  const { link, token, browser } = step;
+  const base = basePath(deps.publicUrl);
+  const own = `${base}/connect/${token}`;
+  if (link.status === 'connected') {
+    showPage(ctx, 200, connectedPage(await connectedTo(deps, step)), base);
+  } else if (link.status === 'failed') {
+    const back = returnAddress(link, { error: link.errorCode ?? 'failed' });
+    showPage(ctx, 200, problemPage(link.error ?? 'This link was used.', back), base);
+  } else if (link.status === 'redeeming') {
+    showPage(ctx, 200, waitPage(own), base);
+  } else {
+    const form = { action: own, key: formKey(browser, token) };
+    const told = error ?? link.error;
+    const view = await viewOf(deps, link, { form, error: told, typed });
+    const page =
+      link.status === 'choosing'
+        ? choicePage(view, openChoice(deps, step).accounts)
+        : linkPage(view);
+    showPage(ctx, error === undefined ? 200 : 400, page, base);
+  }
+}
+
+/** Takes a form of the link's page. */
+export async function sendForm(deps: ApiDeps, ctx: RouterContext): Promise<void> {
+  const token = ctx.params['token'] ?? '';
+  const fields = Object.fromEntries(await readForm(ctx, deps.bodyMs));
+  const { key = '', step: kind = '', account, ...values } = fields;
+  const link = await findLink(deps.orm, token, deps.now());
+  const browser = browserOf(ctx, deps.publicUrl);
+  if (browser === null || !isFormKey(key, browser, token)) {
+    const fresh = { link, token, browser: markBrowser(ctx, deps.publicUrl) };
+    const error =
+      'Your browser did not send back the cookie of this page. Allow cookies here, and try again.';
+    await show(deps, ctx, fresh, { error });
+    return;
+  }
+
+  const step = { link, token, browser };
+  try {
+    await take(deps, ctx, step, { kind, account, values });
+  } catch (error) {
+    const problem = problemOf(error);
+    if (!problem || problem.code === 'used') {
+      throw error;
+    }
+
+    const now = await findLink(deps.orm, token, deps.now());
+    const { [secretName(deps, link.platform)]: _secret, ...typed } = values;
+    await show(
+      deps,
+      ctx,
+      { ...step, link: now },
+      {
+        error: problem.message,
+        typed: { ...typed, step: kind },
+      },
+    );
+  }
+}
+
+const secretName = ({ networks }: ApiDeps, platform: string): string => {
+  const connectors: Readonly<Record<string, { readonly secret: string }>> = networks.connectors;
+  return connectors[platform]?.secret ?? 'secret';
+};
+
+type Sent = {
+  readonly kind: string;
+  readonly account: string | undefined;
+  readonly values: Readonly<Record<string, string>>;
+};
+
+async function take(
+  deps: ApiDeps,
+  ctx: RouterContext,
+  step: Step,
+  { kind, account, values }: Sent,
+): Promise<void> {
+  if (kind === 'begin') {
+    const url = await beginConnecting(deps, step, values);
+    const page = leavePage(networkNameOf(deps, step.link), url);
+    showPage(ctx, 200, page, basePath(deps.publicUrl));
+  } else if (kind === 'choose') {
+    const index = /^\d{1,4}$/v.test(account ?? '') ? Number(account) : -1;
+    await goOn(deps, ctx, await chooseAccount(deps, step, index));
+  } else if (kind === 'secret') {
+    await goOn(deps, ctx, await connectWithSecret(deps, step, values));
+  } else {
+    throw new Problem('invalid', 'Press one of the buttons of this page.');
+  }
+}
+
+/** Leads the browser on: to where the caller wants it, or to the link's page, which tells what became of it. */
+export async function goOn(deps: ApiDeps, ctx: RouterContext, outcome: Outcome): Promise<void> {
+  const { token } = outcome;
+  const link = await findLink(deps.orm, token, deps.now());
+  const back =
+    outcome.kind === 'connected' ? returnAddress(link, { connected: outcome.channelId }) : null;
+  ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+  ctx.redirect(back ?? `${basePath(deps.publicUrl)}/connect/${token}`);
+  ctx.status = 303;
+}

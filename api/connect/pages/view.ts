@@ -1,0 +1,81 @@
+import { Channel } from '../../../db/entities/channel.ts';
+import type { ConnectLink } from '../../../db/entities/connect-link.ts';
+import { Workspace } from '../../../db/entities/workspace.ts';
+import { sha256Hex } from '../../../runtime/secrets.ts';
+import type { ApiDeps } from '../../deps.ts';
+import { oauthEntryOf } from '../oauth-of.ts';
+import { Problem } from '../problem.ts';
+import { connectorOf } from '../use-secret.ts';
+import type { Connected } from './end-pages.ts';
+import type { LinkView } from './link-page.ts';
+
+/** What a link's page shows. @throws Problem `network_not_configured` */
+export async function viewOf(
+  deps: ApiDeps,
+  link: ConnectLink,
+  shown: Pick<LinkView, 'form' | 'error' | 'typed'>,
+): Promise<LinkView> {
+  const entry = oauthEntryOf(deps, link);
+  const { workspaceId, channelId } = link;
+  const em = deps.orm.em.fork();
+  const channel =
+    channelId === null ? null : await em.findOne(Channel, { id: channelId, workspaceId });
+  return {
+    ...shown,
+    link,
+    entry,
+    networkName: networkNameOf(deps, link),
+    workspaceName: await workspaceNameOf(deps, link),
+    handle: channel?.handle ?? null,
+    connector: connectorOf(deps, link),
+  };
+}
+
+/** What was connected, for the browser in which it was. @throws Problem `used` */
+export async function connectedTo(
+  deps: ApiDeps,
+  { link, browser }: { readonly link: ConnectLink; readonly browser: string },
+): Promise<Connected> {
+  const { connectedId, workspaceId } = link;
+  const isOwn = sha256Hex(browser) === link.browserHash;
+  const channel =
+    isOwn && connectedId !== null
+      ? await deps.orm.em.fork().findOne(Channel, { id: connectedId, workspaceId })
+      : null;
+  if (!channel) {
+    throw new Problem('used', 'This link was used already. Connecting again takes a new one.');
+  }
+
+  return {
+    networkName: networkNameOf(deps, link),
+    workspaceName: await workspaceNameOf(deps, link),
+    handle: channel.handle,
+  };
+}
+
+export const networkNameOf = ({ networks }: ApiDeps, { platform }: ConnectLink): string =>
+  networks.oauth[platform]?.name ?? `${platform.charAt(0).toUpperCase()}${platform.slice(1)}`;
+
+async function workspaceNameOf({ orm }: ApiDeps, { workspaceId }: ConnectLink): Promise<string> {
+  const workspace = await orm.em.fork().findOne(Workspace, { id: workspaceId });
+  return workspace?.name ?? 'this workspace';
+}
+
+/** Where the caller wants the browser in the end, with what became of it. */
+export function returnAddress(
+  { returnUrl }: ConnectLink,
+  told: Readonly<Record<string, string>>,
+): string | null {
+  if (returnUrl === null) {
+    return null;
+  }
+
+  const url = new URL(returnUrl);
+  url.searchParams.delete('connected');
+  url.searchParams.delete('error');
+  for (const [name, value] of Object.entries(told)) {
+    url.searchParams.set(name, value);
+  }
+
+  return url.href;
+}

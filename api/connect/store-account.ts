@@ -1,0 +1,93 @@
+import { connectChannel } from '../../accounts/connect-channel.ts';
+import { Channel } from '../../db/entities/channel.ts';
+import type { ConnectLink } from '../../db/entities/connect-link.ts';
+import type { Account } from '../../networks/network.ts';
+import type { Grant } from '../../networks/oauth.ts';
+import type { ApiDeps } from '../deps.ts';
+import { moveLink, type Flow } from './links.ts';
+import type { Outcome } from './outcome.ts';
+import { Problem } from './problem.ts';
+
+/**
+ * Which of some accounts a link may connect.
+ *
+ * @param how.isProved Whose accounts they are, the network's authorization server said, and not just the server that a
+ *   person named.
+ * @throws Problem `wrong_account`, `no_account`
+ */
+export async function fitting(
+  deps: Pick<ApiDeps, 'orm' | 'networks'>,
+  link: ConnectLink,
+  accounts: readonly Account[],
+  { isProved }: { readonly isProved: boolean },
+): Promise<readonly Account[]> {
+  const { channelId, workspaceId } = link;
+  const [first] = accounts;
+  if (!first) {
+    throw new Problem('no_account', 'The network named no account that could be connected.');
+  }
+
+  if (channelId === null) {
+    return accounts;
+  }
+
+  const channel = await deps.orm.em.fork().findOne(Channel, { id: channelId, workspaceId });
+  const moves = isProved && follows(deps, link);
+  const same = accounts.filter(
+    ({ remoteId, baseUrl }) =>
+      remoteId === channel?.remoteId && (moves || baseUrl === channel.baseUrl),
+  );
+  if (!channel || same.length === 0) {
+    throw wrongAccount(first.handle, channel?.handle);
+  }
+
+  return same;
+}
+
+const wrongAccount = (came: string, wanted = 'another account'): Problem =>
+  new Problem(
+    'wrong_account',
+    `The network let you in as ${came}, and this link is for ${wanted}. Nothing was changed. Sign in there with the other account, and ask for a new link.`,
+  );
+
+/** At the sandbox nothing proves that an account of another server is the same. */
+const follows = ({ networks }: Pick<ApiDeps, 'networks'>, link: ConnectLink): boolean =>
+  !link.atSandbox && networks.oauth[link.platform]?.moves === true;
+
+/**
+ * Stores an account, and ends its link, in one transaction.
+ *
+ * @param grant Null: its own credentials open it.
+ * @throws Problem `wrong_account`, AppError `quota_exceeded`. Nothing has changed then.
+ */
+export async function storeAccount(
+  deps: ApiDeps,
+  link: ConnectLink,
+  { token }: Pick<Flow, 'token'>,
+  { account, grant }: { readonly account: Account; readonly grant: Grant | null },
+): Promise<Outcome> {
+  const { workspaceId, platform, channelId } = link;
+  return deps.orm.em.fork().transactional(async (em) => {
+    const { id, handle } = await connectChannel(em, deps.sealer, workspaceId, platform, account, {
+      grant,
+      moves: grant !== null && follows(deps, link),
+      most: deps.quotas.channels,
+    });
+    if (channelId !== null && id !== channelId) {
+      throw wrongAccount(handle);
+    }
+
+    const isMine = await moveLink(em, { link, from: ['redeeming'] }, deps.now(), {
+      status: 'connected',
+      sealed_flow: null,
+      connected_id: id,
+      error: null,
+      error_code: null,
+    });
+    if (!isMine) {
+      throw new Problem('expired', 'This link has expired. Ask for a new one.');
+    }
+
+    return { kind: 'connected', token, channelId: id };
+  });
+}

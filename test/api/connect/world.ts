@@ -1,0 +1,65 @@
+import type { TestFn } from 'ava';
+import { openBrowser, refreshOf, type Browser, type Seen } from './person.ts';
+import type { Client } from '../../support/client.ts';
+import { sharedApi, type SharedApi } from '../../support/kit.ts';
+import { accountNamed, pretendOauth, type PretendOauth } from '../../support/pretend-oauth.ts';
+import type { ApiOptions } from '../../support/punctual.ts';
+
+export const server = {
+  label: 'Your server',
+  placeholder: 'https://social.example',
+  required: true,
+};
+
+export type World = {
+  readonly api: SharedApi;
+  /** One server, and nothing to say beforehand. */
+  readonly fake: PretendOauth;
+  /** One of many servers, whose address has to be said. */
+  readonly many: PretendOauth;
+};
+
+/** An API with two networks that a test plays; of a third the settings are missing. */
+export function connectWorld(test: TestFn, options: ApiOptions = {}): World {
+  const fake = pretendOauth();
+  const many = pretendOauth({ fields: { url: server } });
+  const missing = ['PUNCTUAL_BARE_CLIENT_ID', 'PUNCTUAL_BARE_CLIENT_SECRET'];
+  const bare = pretendOauth({ missing });
+  const oauth = { fake: fake.entry, many: many.entry, bare: bare.entry };
+  const api = sharedApi(test, { connecting: { oauth }, ...options });
+  return { api, fake, many };
+}
+
+/** Makes a link. @returns it. */
+export async function linkFor(client: Client, body: object = {}): Promise<string> {
+  const made = await client.post('/channels/connect', { platform: 'fake', ...body });
+  return String(made.body.link);
+}
+
+/** Opens a link and goes on from it. @returns the address at the network. */
+export async function leaveFrom(browser: Browser, link: string): Promise<URL> {
+  const page = await browser.get(link);
+  return new URL(refreshOf(await browser.submit(page, 'begin')));
+}
+
+/** The address at which the network sends the browser back. */
+export function answerTo(at: URL, answer: Record<string, string>): string {
+  const { redirect_uri: back = '', state = '' } = Object.fromEntries(at.searchParams);
+  return `${back}?${new URLSearchParams({ state, ...answer })}`;
+}
+
+/** Goes all the way, and comes back with this code. */
+export async function walk(browser: Browser, link: string, code: string): Promise<Seen> {
+  return browser.get(answerTo(await leaveFrom(browser, link), { code }));
+}
+
+/** A workspace, a browser, and a code that opens an account which no other test has. */
+export async function stage({ api, fake }: World, { handle = '@ana' } = {}) {
+  const client = await api.newClient('Ana & Co');
+  const code = crypto.randomUUID();
+  const remoteId = crypto.randomUUID();
+  fake.codes.set(code, [accountNamed(handle, remoteId)]);
+  const browser = openBrowser(api.punctual.url);
+  const channels = async () => (await client.get('/channels')).body.channels;
+  return { client, browser, code, remoteId, channels };
+}
