@@ -1,4 +1,7 @@
-import { MediaFile } from '../../db/entities/media-file.ts';
+import { sql } from 'kysely';
+import type { MediaFile } from '../../db/entities/media-file.ts';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import { lockLibrary } from '../../db/quota-use.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
@@ -9,14 +12,15 @@ import { altTextFault } from './alt-text.ts';
 import { fileName } from './file-name.ts';
 import { loadMedia } from './library.ts';
 import type { EditMediaBody } from './schemas.ts';
+import { assertFitsWaitingPosts } from './waiting-posts.ts';
 
 /**
  * Changes what is said of a file: its name, its alt text.
  *
- * @throws AppError `not_found`, `invalid_request`, `quota_exceeded`
+ * @throws AppError `not_found`, `invalid_request`, `invalid_content`, `quota_exceeded`
  */
 export async function editMedia(
-  { orm }: Pick<ApiDeps, 'orm'>,
+  { orm, rules }: Pick<ApiDeps, 'orm' | 'rules'>,
   owner: QuotaOwner,
   id: string,
   { alt_text: altText, name }: EditMediaBody,
@@ -24,9 +28,12 @@ export async function editMedia(
   refuse('alt_text', altText === '' ? 'must not be blank' : altTextFault(altText ?? ''));
   refuse('name', name === undefined || isText(name) ? null : 'must be text');
   return orm.em.fork().transactional(async (em) => {
+    // The file before the library, as posts lock them.
+    await lockFile(em, owner.workspaceId, id);
     await lockLibrary(em, owner.workspaceId);
     const file = await loadMedia(em, owner.workspaceId, id);
     if (altText !== undefined) {
+      await assertFitsWaitingPosts(em, rules, file, altText);
       await reserveAltText(em, owner, file.altText, altText);
       file.altText = altText;
     }
@@ -38,6 +45,13 @@ export async function editMedia(
     return file;
   });
 }
+
+/** Posts that are scheduled with it meanwhile come before this, or read it as it is after. */
+const lockFile = (em: Em, workspaceId: string, id: string): Promise<unknown> =>
+  query(
+    em,
+    sql`select from media_files where id = ${id} and workspace_id = ${workspaceId} for no key update`,
+  );
 
 /** @throws AppError `invalid_request` */
 function refuse(field: string, fault: string | null): void {

@@ -108,7 +108,7 @@ const editCall = (deps: ApiDeps): Route =>
     tag: 'Media',
     summary: 'Change the alt text or the name of a file',
     description:
-      'Only the fields that are sent change. The link changes with the name; the old one goes on working.',
+      'Only the fields that are sent change. The link changes with the name; the old one goes on working. An alt text that posts which wait with the file could not go out with is refused.',
     body: editMediaSchema,
     bodyExamples: described,
     answers: {
@@ -118,7 +118,7 @@ const editCall = (deps: ApiDeps): Route =>
         examples: one,
       },
     },
-    errors: ['invalid_request', 'quota_exceeded', 'not_found'],
+    errors: ['invalid_request', 'invalid_content', 'quota_exceeded', 'not_found'],
     handle: async ({ caller, params: { id = '' }, body }) => {
       const file = await editMedia(deps, caller, id, body);
       return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };

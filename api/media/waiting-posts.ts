@@ -1,0 +1,83 @@
+import { sql } from 'kysely';
+import { isOpenChannel } from '../../db/channel-status.ts';
+import type { MediaFile } from '../../db/entities/media-file.ts';
+import type { Em } from '../../db/orm.ts';
+import { queryPlanned } from '../../db/query.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { Json } from '../../domain/json-schema.ts';
+import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
+
+const mostNamed = 5;
+
+/** Accounts of one network with the same limits, and the posts that wait to go there with a file's own alt text. */
+type Destination = {
+  readonly platform: string;
+  readonly settings: Json;
+  readonly posts: number;
+  /** Some of them. */
+  readonly ids: readonly string[];
+};
+
+/**
+ * Refuses an alt text that posts which wait with the file, or are being sent, could not go out with. However many there
+ * are, it is judged once for each network, or for each server with limits of its own.
+ *
+ * Whoever schedules a post with the file holds a lock on its row meanwhile, so the caller locks it before this.
+ *
+ * @throws AppError `invalid_content` that names a few of the posts.
+ */
+export async function assertFitsWaitingPosts(
+  em: Em,
+  rules: RulesByPlatform,
+  file: MediaFile,
+  altText: string | null,
+): Promise<void> {
+  const destinations = await destinationsOf(em, file);
+  const faults = destinations.flatMap(({ platform, settings, posts, ids }) => {
+    const network = rules[platform];
+    const errors = network ? newErrors(network, settings, file, altText) : [];
+    return errors.map((error) => `${error} ${waiting(posts, ids)}.`);
+  });
+  if (faults.length > 0) {
+    const advice = 'Shorten it, or give those posts one of their own first (alt_texts).';
+    throw new AppError('invalid_content', `${faults.join(' ')} ${advice}`, {
+      details: faults.map((message) => ({ path: '/alt_text', message })),
+    });
+  }
+}
+
+function destinationsOf(em: Em, { id, workspaceId }: MediaFile): Promise<Destination[]> {
+  return queryPlanned(
+    em,
+    sql<Destination>`
+      select c.platform, c.settings, count(distinct pc.post_id)::int as posts,
+        (array_agg(distinct pc.post_id::text))[1:${sql.lit(mostNamed)}] as ids
+      from post_media pm
+      join post_channels pc on pc.post_id = pm.post_id and pc.workspace_id = pm.workspace_id and ${isOpenChannel}
+      join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      where pm.media_id = ${id} and pm.workspace_id = ${workspaceId} and pm.part >= 0 and pm.alt_text is null
+      group by c.platform, c.settings order by c.platform`,
+  );
+}
+
+/** What a network says of the file with this alt text, and not of the file as it is. */
+function newErrors(
+  network: Rules,
+  settings: Json,
+  file: MediaFile,
+  altText: string | null,
+): readonly string[] {
+  const { name, type, sizeBytes, width, height, durationMs } = file;
+  const facts = { name, type, sizeBytes, width, height, durationMs };
+  const errorsWith = (text: string | null): readonly string[] => {
+    const media = [[{ ...facts, altText: text }]];
+    return network.validate({ texts: ['x'], media, video: null, options: {} }, settings).errors;
+  };
+  const known = new Set(errorsWith(file.altText));
+  return errorsWith(altText).filter((error) => !known.has(error));
+}
+
+function waiting(posts: number, ids: readonly string[]): string {
+  const more = posts > ids.length ? ` and ${posts - ids.length} more` : '';
+  return `${posts === 1 ? '1 post waits' : `${posts} posts wait`} with it: ${ids.join(', ')}${more}`;
+}
