@@ -4,9 +4,9 @@ import { credentialsPurpose, sessionPurpose } from '../db/sealing-purposes.ts';
 import type { Json } from '../domain/json-schema.ts';
 import { NetworkError } from '../networks/network.ts';
 import type { Networks } from '../networks/registry.ts';
-import { currentGrant, type Current } from './current-grant.ts';
+import { currentGrant } from './current-grant.ts';
 import type { AccountDeps } from './deps.ts';
-import { credentialsOf, endsSoon, openGrant, type ChannelKey } from './grants.ts';
+import { credentialsOf, endsSoon, openGrant, type ChannelKey, type Current } from './grants.ts';
 import { loseAccess } from './lose-access.ts';
 
 export type CheckDeps = AccountDeps & { readonly checks: Networks['checks'] };

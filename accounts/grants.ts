@@ -8,12 +8,32 @@ import type { Sealer } from '../runtime/secrets.ts';
 
 export type ChannelKey = { readonly workspaceId: string; readonly channelId: string };
 
+/** A channel that was connected in a browser. */
+export type GrantedChannel = ChannelKey & {
+  readonly platform: string;
+  readonly baseUrl: string;
+  readonly remoteId: string;
+};
+
+export type Current = {
+  readonly grant: Grant;
+  /** When the network handed it out in place of another one; null while it is the first. */
+  readonly refreshedAt: Date | null;
+};
+
 /** An access token that ends sooner than this is replaced before it is used, in milliseconds: a try takes four minutes. */
 const earlyMs = 10 * 60_000;
 
 /** Whether the access token has to be replaced before it is used. One whose end the network does not tell is tried. */
 export const endsSoon = ({ accessEndsAtMs }: Grant, nowMs: number): boolean =>
   accessEndsAtMs !== null && accessEndsAtMs - earlyMs <= nowMs;
+
+/** Shorter than this, a token could end on its way, in milliseconds. */
+const shortestMs = 60_000;
+
+/** Whether the access token can still be used for a while, though it is to be replaced. */
+export const lasts = ({ accessEndsAtMs }: Grant, nowMs: number): boolean =>
+  accessEndsAtMs === null || accessEndsAtMs - shortestMs > nowMs;
 
 /** What an adapter opens the account with. */
 export const credentialsOf = ({ accessToken, data }: Grant): Json => ({
@@ -46,7 +66,7 @@ export async function storeGrant(
       values (${channelId}, ${workspaceId}, ${sealed}, ${accessEndsAt}, ${endsAt}, clock_timestamp())
       on conflict (channel_id) do update set sealed_grant = excluded.sealed_grant,
         access_ends_at = excluded.access_ends_at, ends_at = excluded.ends_at, warned_of = null,
-        failing_since = null, refreshed_at = null, created_at = excluded.created_at`,
+        failing_since = null, refreshed_at = null, refreshing_until = null, created_at = excluded.created_at`,
   );
 }
 
@@ -66,7 +86,7 @@ export async function replaceGrant(
   const replaced = await query(
     em,
     sql`update channel_grants set sealed_grant = ${sealed}, access_ends_at = ${accessEndsAt},
-        ends_at = ${endsAt}, failing_since = null, refreshed_at = ${at}
+        ends_at = ${endsAt}, failing_since = null, refreshed_at = ${at}, refreshing_until = null
       where channel_id = ${channelId} and workspace_id = ${workspaceId} and sealed_grant = ${before}
       returning channel_id`,
   );

@@ -4,9 +4,9 @@ import { recordEvent } from '../db/record-event.ts';
 import { warnBeforeMs } from '../domain/access.ts';
 import { NetworkError } from '../networks/network.ts';
 import { describeError } from '../runtime/logger.ts';
-import { currentGrant, type GrantedChannel } from './current-grant.ts';
+import { currentGrant } from './current-grant.ts';
 import type { AccountDeps } from './deps.ts';
-import { openGrant } from './grants.ts';
+import { openGrant, type GrantedChannel } from './grants.ts';
 import { loseAccess } from './lose-access.ts';
 
 /** What a sweep of grants did. */

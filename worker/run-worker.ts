@@ -1,4 +1,5 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
+import { untilRefreshed } from '../accounts/current-grant.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import {
@@ -84,6 +85,7 @@ export async function runWorker(
   }
 
   await Promise.all([running, stopRelay(), stopLimits(), stopSchedule(), stopSearchable()]);
+  await untilRefreshed(orm);
   stopMeasuring();
   stopLooking();
   storage.close();

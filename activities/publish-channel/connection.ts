@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { currentGrant, type Current } from '../../accounts/current-grant.ts';
-import { credentialsOf, endsSoon, openGrant } from '../../accounts/grants.ts';
+import { currentGrantOr } from '../../accounts/current-grant.ts';
+import { credentialsOf, openGrant, type Current } from '../../accounts/grants.ts';
 import { query } from '../../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
@@ -27,9 +27,7 @@ export async function openedGrant(deps: ActivityDeps, job: PublishJob): Promise<
 
   const { sealed, refreshedAt } = account.grant;
   const grant = openGrant(deps.sealer, channelId, sealed);
-  return endsSoon(grant, deps.now().getTime())
-    ? currentGrant(deps, grantedChannel(job))
-    : { grant, refreshedAt };
+  return currentGrantOr(deps, grantedChannel(job), { grant, refreshedAt });
 }
 
 type Means = {

@@ -1,4 +1,4 @@
-import type { GrantedChannel } from '../../accounts/current-grant.ts';
+import type { GrantedChannel } from '../../accounts/grants.ts';
 import type { Entry } from '../../db/ledger/entries.ts';
 import type { NetworkLimit } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';

@@ -1,4 +1,5 @@
-import { currentGrant, type Current } from '../../accounts/current-grant.ts';
+import { currentGrant } from '../../accounts/current-grant.ts';
+import type { Current } from '../../accounts/grants.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { grantedChannel, type PublishJob } from './job.ts';

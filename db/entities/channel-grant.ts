@@ -25,13 +25,15 @@ export const ChannelGrantSchema = defineEntity({
     /** Since when refreshes fail for want of an answer; null while they work. */
     failingSince: instant().strictNullable(),
     refreshedAt: instant().strictNullable(),
+    /** Until when no other process refreshes it: whoever does so renews this, so that a dead one is noticed soon. */
+    refreshingUntil: instant().strictNullable(),
     createdAt: createdAt(),
   },
 });
 
 /**
- * What a network handed out for a channel that was connected in a browser. It is apart from the channel so that a refresh,
- * which holds its row's lock while it waits for the network, holds up nothing else.
+ * What a network handed out for a channel that was connected in a browser. It is apart from the channel so that refreshes
+ * and posts do not wait for each other's locks.
  */
 export class ChannelGrant extends ChannelGrantSchema.class {}
 ChannelGrantSchema.setClass(ChannelGrant);

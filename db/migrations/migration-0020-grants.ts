@@ -12,6 +12,7 @@ export class Migration0020Grants extends Migration {
       "warned_of" timestamptz(3) null,
       "failing_since" timestamptz(3) null,
       "refreshed_at" timestamptz(3) null,
+      "refreshing_until" timestamptz(3) null,
       "created_at" timestamptz(3) not null)`);
     this.addSql(
       `create index "channel_grants_ending" on "channel_grants" ("ends_at") where "ends_at" is not null`,

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { isDatabaseAway } from '../db/is-away.ts';
+import { query } from '../db/query.ts';
+import { NetworkError } from '../networks/network.ts';
+import type { Grant } from '../networks/oauth.ts';
+import type { AccountDeps } from './deps.ts';
+import { replaceGrant, type Current, type GrantedChannel } from './grants.ts';
+import { loseAccess } from './lose-access.ts';
+import { isAtSandbox, oauthContext } from './oauth-context.ts';
+import { endTurn, keepTurn } from './refresh-turn.ts';
+
+export type ToRefresh = {
+  readonly sealed: string;
+  readonly grant: Grant;
+  /** The same, where its access token can be used if the network does not answer. */
+  readonly old: Current | null;
+};
+
+/**
+ * Buys a new grant and stores it in the place of the one that it comes from. The caller has the turn.
+ *
+ * @returns the grant to use; null when the channel has another one by now: it was connected again meanwhile.
+ * @throws NetworkError
+ */
+export async function refreshAndStore(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  { sealed, grant, old }: ToRefresh,
+): Promise<Current | null> {
+  const place = { ...channel, sealed };
+  const stopKeeping = keepTurn(deps, place);
+  try {
+    const fresh = await buy(deps, channel, grant);
+    return await store(deps, channel, sealed, fresh);
+  } catch (error) {
+    if (!(error instanceof NetworkError)) {
+      throw error;
+    }
+
+    const isOver = error.code === 'access_lost';
+    if (isOver && !(await storeEnd(deps, channel, { sealed, grant, old }, error))) {
+      return null;
+    }
+
+    if (!isOver) {
+      await endTurn(deps, place, { pauses: old !== null });
+    }
+
+    if (!old) {
+      throw error;
+    }
+
+    return old;
+  } finally {
+    stopKeeping();
+  }
+}
+
+/**
+ * A refresh token that the network says is over is never sent again. While the old access token lasts posts still go out
+ * with it, and the owner hears now; otherwise the post that finds it ended says so.
+ *
+ * @returns whether the channel still had this grant.
+ */
+const storeEnd = (
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  { sealed: before, grant, old }: ToRefresh,
+  { message }: NetworkError,
+): Promise<boolean> =>
+  deps.orm.em.fork().transactional(async (em) => {
+    await query(
+      em, // First the channel, as whoever connects it anew locks them.
+      sql`select id from channels where id = ${channel.channelId} and workspace_id = ${channel.workspaceId}
+        for no key update`,
+    );
+    const ended = { before, grant: { ...grant, refreshToken: null }, at: deps.now() };
+    const isOurs = await replaceGrant(em, deps.sealer, channel, ended);
+    if (isOurs && old) {
+      await loseAccess(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
+    }
+
+    return isOurs;
+  });
+
+/** Over all requests of a refresh, in milliseconds. */
+const refreshMs = 45_000;
+
+/**
+ * @throws NetworkError that says nothing of the server that publishes: its token endpoint may stand on another one, and
+ *   other accounts there may have tokens that last.
+ */
+async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Promise<Grant> {
+  const { platform, baseUrl, remoteId } = channel;
+  const oauth = await deps.oauth[platform]?.load();
+  if (!oauth) {
+    throw new NetworkError(
+      'internal',
+      `This service has no way to refresh access to ${platform}.`,
+      {
+        taken: 'no',
+      },
+    );
+  }
+
+  const context = oauthContext(deps, platform, isAtSandbox(deps, baseUrl));
+  const signal = AbortSignal.timeout(refreshMs);
+  try {
+    return await oauth.refresh({ ...context, signal, baseUrl, remoteId, grant });
+  } catch (error) {
+    throw error instanceof NetworkError
+      ? new NetworkError(error.code, error.message, {
+          taken: 'no',
+          retryAtMs: error.retryAtMs,
+          limit: error.limit,
+          cause: error,
+        })
+      : error;
+  }
+}
+
+/** How long a new grant is kept for a database that is away, and between two tries to store it, in milliseconds. */
+const [storeForMs, storeWaitMs] = [10 * 60_000, 250];
+
+/**
+ * The network may have ended the old grant by handing out the new one, so this process holds on to it while the database is
+ * away, and looks often: the next worker that finds the database again would send the old refresh token.
+ */
+async function store(
+  deps: AccountDeps,
+  channel: GrantedChannel,
+  before: string,
+  grant: Grant,
+): Promise<Current | null> {
+  const at = deps.now();
+  const giveUpAtMs = performance.now() + storeForMs;
+  for (;;) {
+    try {
+      const em = deps.orm.em.fork();
+      const isStored = await replaceGrant(em, deps.sealer, channel, { before, grant, at });
+      // If not, a commit whose answer was lost came through after all, or somebody connected the account anew.
+      return isStored ? { grant, refreshedAt: at } : null;
+    } catch (error) {
+      if (!isDatabaseAway(error) || performance.now() > giveUpAtMs) {
+        throw error;
+      }
+
+      await sleep(storeWaitMs);
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import { runWorker } from '../../../worker/run-worker.ts';
+import { env } from '../../support/env.ts';
+import { grantedNetwork, grantedOauth } from './granted-network.ts';
+
+// A worker as operators start it, but for its networks: one that a test made.
+
+await runWorker((deps) => ({
+  ...deps,
+  networks: { fake: grantedNetwork },
+  oauth: grantedOauth(env('PUNCTUAL_TEST_TOKEN_URL')),
+  rules: { ...deps.rules, fake: grantedNetwork.rules },
+}));
+process.exit(0);
