@@ -36,5 +36,12 @@ export function registeredApps(
       );
       return (await find(baseUrl, redirectUri)) ?? app;
     },
+    async forget(baseUrl, redirectUri, { clientId }) {
+      await query(
+        orm.em.fork(),
+        sql`delete from oauth_apps where platform = ${platform} and base_url = ${baseUrl}
+          and redirect_uri = ${redirectUri} and client_id = ${clientId}`,
+      );
+    },
   };
 }

@@ -24,6 +24,8 @@ export type RegisteredApps = {
   readonly find: (baseUrl: string, redirectUri: string) => Promise<OauthApp | null>;
   /** Keeps the first one where two were registered at the same time. @returns the one that is kept. */
   readonly keep: (baseUrl: string, redirectUri: string, app: OauthApp) => Promise<OauthApp>;
+  /** Drops one that its server no longer knows, unless another one took its place. */
+  readonly forget: (baseUrl: string, redirectUri: string, app: OauthApp) => Promise<void>;
 };
 
 /** What all three steps work with. */

@@ -1,5 +1,6 @@
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
+import type { CheckAccount } from '../entry.ts';
 import { baseUrlOf } from '../send-request.ts';
 import type { Account } from '../network.ts';
 import type { Access } from '../access-token.ts';
@@ -30,17 +31,22 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
   const baseUrl = baseUrlOf(login.baseUrl);
   const credentials = { accessToken: login.accessToken.trim() };
   const access = accessWith({ http, baseUrl }, credentials, 'prepare');
+  const { instance, ...owner } = await ownerOf(access);
+  return { baseUrl, ...owner, credentials, session: null, settings: settingsOf(instance) };
+}
+
+/** Whether an account can still be entered. */
+export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }) => {
+  const { remoteId, handle } = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
+  return { remoteId, handle };
+};
+
+async function ownerOf(access: Access) {
   const path = '/api/v1/accounts/verify_credentials';
   const { id, username } = await getAs(access, path, 'prepare', readOwnAccount);
   const instance = await instanceOf(access);
-  return {
-    baseUrl,
-    remoteId: id,
-    handle: `@${username}@${instance.domain ?? new URL(baseUrl).host}`,
-    credentials,
-    session: null,
-    settings: settingsOf(instance),
-  };
+  const domain = instance.domain ?? new URL(access.server.baseUrl).host;
+  return { remoteId: id, handle: `@${username}@${domain}`, instance };
 }
 
 /** Servers older than Mastodon 4 do not tell here; Mastodon's defaults count for them. */

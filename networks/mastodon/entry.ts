@@ -1,5 +1,5 @@
 import type { Entry } from '../entry.ts';
-import { connectMastodon } from './connect.ts';
+import { checkMastodon, connectMastodon } from './connect.ts';
 import { readLimits } from './read-limits.ts';
 import { rules } from './rules.ts';
 
@@ -15,4 +15,10 @@ export const mastodon: Entry = () => ({
       connectMastodon(http, { baseUrl, accessToken }),
     sandbox: (url) => ({ url, token: 'demo' }),
   },
+  oauth: {
+    missing: [],
+    fields: { url: { label: 'Your server', placeholder: 'mastodon.social', required: true } },
+    load: async () => (await import('./oauth.ts')).mastodonOauth,
+  },
+  check: checkMastodon,
 });

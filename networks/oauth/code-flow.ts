@@ -21,7 +21,7 @@ const readKept = answerReader<Kept>({
 });
 
 /** Makes the address at which a person allows this service in (RFC 6749, section 4.1.1; PKCE: RFC 7636). */
-async function beginCodeFlow(
+export async function beginCodeFlow(
   server: AuthorizationServer,
   { state, redirectUri }: Pick<Begun, 'state' | 'redirectUri'>,
 ): Promise<Begun> {
@@ -49,7 +49,7 @@ async function beginCodeFlow(
  *
  * @throws OauthError
  */
-async function finishCodeFlow(
+export async function finishCodeFlow(
   server: AuthorizationServer,
   { answer, redirectUri, kept, ...context }: Finish,
 ): Promise<Tokens> {
@@ -102,7 +102,7 @@ export const codeFlowOauth = ({ serverFor, accountsOf }: CodeFlowNetwork): Oauth
 });
 
 /** The grant opens them. */
-const withoutSecrets = (account: Account): Account => ({
+export const withoutSecrets = (account: Account): Account => ({
   ...account,
   credentials: {} satisfies Json,
   session: null,

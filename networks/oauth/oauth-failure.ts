@@ -11,8 +11,10 @@ export const aboutApp: ReadonlySet<string> = new Set([
   'disabled_client',
 ]);
 
+type Named = Pick<AuthorizationServer, 'name' | 'appAdvice'>;
+
 /** Casts what kept an account from being connected to what its person is told. Other errors stay as they are. */
-export function asOauthError(error: unknown, server: AuthorizationServer): unknown {
+export function asOauthError(error: unknown, server: Named): unknown {
   if (error instanceof TokenRefusal) {
     return castRefusal(error, server);
   }
@@ -20,7 +22,7 @@ export function asOauthError(error: unknown, server: AuthorizationServer): unkno
   return error instanceof NetworkError ? castNetworkError(error) : error;
 }
 
-function castRefusal(refusal: TokenRefusal, server: AuthorizationServer): OauthError {
+function castRefusal(refusal: TokenRefusal, server: Named): OauthError {
   const { name, appAdvice } = server;
   const { status, refused, said } = refusal;
   if (status === 429) {

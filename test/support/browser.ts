@@ -105,6 +105,7 @@ async function fetchPage(
     method: form === undefined ? 'GET' : 'POST',
     headers: {
       accept: 'text/html,*/*;q=0.8',
+      'user-agent': 'Mozilla/5.0 (a browser of the tests)',
       'sec-fetch-mode': 'navigate',
       'sec-fetch-dest': 'document',
       'sec-fetch-site':

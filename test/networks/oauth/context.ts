@@ -18,6 +18,12 @@ export function registeredApps(): RegisteredApps & { readonly kept: Map<string, 
       kept.set(key, kept.get(key) ?? app);
       return kept.get(key) ?? app;
     },
+    forget: async (baseUrl, uri, { clientId }) => {
+      const key = keyOf(baseUrl, uri);
+      if (kept.get(key)?.clientId === clientId) {
+        kept.delete(key);
+      }
+    },
   };
 }
 

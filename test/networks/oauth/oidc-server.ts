@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { Provider } from 'oidc-provider';
 import type { AuthorizationServer } from '../../../networks/oauth/authorization-server.ts';
-import { startBrowser } from './browser.ts';
+import { openBrowser } from '../../support/browser.ts';
 import { redirectUri } from './context.ts';
 
 /** With all that form encoding changes, and what it must not change. */
@@ -63,29 +63,16 @@ export async function startOidcServer(t: ExecutionContext) {
 }
 
 /** Signs in and allows what is asked for, as a person does. @returns what the browser came back with. */
-async function allow(url: string): Promise<URLSearchParams> {
-  const browse = startBrowser();
-  let at = url;
-  for (let hop = 0; hop < 12 && !at.startsWith(redirectUri); hop += 1) {
-    const { location, html } = await browse.get(at);
-    if (location !== null) {
-      at = location;
-      continue;
-    }
-
-    const prompt = /name="prompt" value="(?<prompt>\w+)"/v.exec(html)?.groups?.['prompt'] ?? '';
-    const form = { prompt, login: 'alice', password: 'any' };
-    at = (await browse.post(at, form)).location ?? at;
-  }
-
-  return new URL(at).searchParams;
+async function allow(link: string): Promise<URLSearchParams> {
+  const browser = openBrowser(redirectUri);
+  const signIn = await browser.open(link);
+  const asked = await browser.press(signIn, 'Sign-in', { login: 'alice', password: 'any' });
+  return new URL((await browser.press(asked, 'Continue')).url).searchParams;
 }
 
 /** Turns away at the first page. */
-async function deny(url: string): Promise<URLSearchParams> {
-  const browse = startBrowser();
-  const page = (await browse.get(url)).location ?? '';
-  await browse.get(page);
-  const { location } = await browse.get(`${page}/abort`);
-  return new URL((await browse.get(location ?? '')).location ?? '').searchParams;
+async function deny(link: string): Promise<URLSearchParams> {
+  const browser = openBrowser(redirectUri);
+  const signIn = await browser.open(link);
+  return new URL((await browser.open(`${signIn.url}/abort`)).url).searchParams;
 }

@@ -1,0 +1,165 @@
+import test, { type ExecutionContext } from 'ava';
+import { mastodon } from '../../../networks/mastodon/entry.ts';
+import { serverIn } from '../../../networks/mastodon/server-in.ts';
+import type { OauthContext } from '../../../networks/oauth.ts';
+import { loaded } from '../oauth/connect-by.ts';
+import { beginning, contextFor, redirectUri, registeredApps, state } from '../oauth/context.ts';
+import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
+
+/** Servers that are not in the test kit: what they answer by path. The first path that fits counts. */
+type Told = Readonly<Record<string, Json | ((asked: Asked, url: string) => Answer)>>;
+type Json = { readonly status: number; readonly json: unknown };
+
+const json = (value: unknown, status = 200): Json => ({ status, json: value });
+const refused = (error: string) => json({ error }, 401);
+const usual: Told = {
+  '/api/v1/apps': ({ body }) => {
+    const { client_name: name, website, scopes } = JSON.parse(body);
+    return json({ client_id: `${name} ${website} ${scopes}`, client_secret: 'a-secret' });
+  },
+  '/oauth/token': json({ access_token: 'an-access-token', token_type: 'Bearer', scope: 'read' }),
+  '/api/v1/accounts/verify_credentials': json({ id: '7', username: 'alice' }),
+  '/api/v2/instance': json({ domain: 'alice.example' }),
+};
+
+async function opened(
+  t: ExecutionContext,
+  told: Told = {},
+  differently: (url: string) => Partial<OauthContext> = () => ({}),
+) {
+  const answers = { ...told, ...usual, ...told };
+  const server = await startScriptedServer(t, (asked) => {
+    const [, answer] = Object.entries(answers).find(([path]) => asked.path.endsWith(path)) ?? [];
+    return typeof answer === 'function'
+      ? answer(asked, server.url)
+      : (answer ?? json({ error: 'Not found' }, 404));
+  });
+  const apps = registeredApps();
+  const context = contextFor(t, [server.url], { apps, ...differently(server.url) });
+  const oauth = await loaded(t, mastodon({}, []).oauth);
+  const begin = (url = server.url) => oauth.begin(beginning(context, { url }));
+  const connect = async (said: Record<string, string> = {}) => {
+    const begun = await begin();
+    const answer = new URLSearchParams({ state, code: 'a-code', ...said });
+    return oauth.finish({ ...context, answer, redirectUri, kept: begun.kept });
+  };
+  return { server, apps, context, oauth, begin, connect };
+}
+
+const metadata: Told = {
+  '/.well-known/oauth-authorization-server': (_asked, url) =>
+    json({
+      issuer: `${url}/`,
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+    }),
+};
+
+test('an app is registered under a name that people see, for the scopes that are used', async (t) => {
+  const { begin, server } = await opened(t);
+  const { url } = await begin();
+  const scopes = 'read:accounts read:statuses write:statuses write:media';
+  const { searchParams } = new URL(url);
+  t.is(searchParams.get('client_id'), `Punctual https://punctual.example ${scopes}`);
+  t.is(searchParams.get('scope'), scopes);
+  t.false(searchParams.has('code_challenge'));
+  t.is(server.asked.filter(({ path }) => path === '/api/v1/apps').length, 1);
+});
+
+test('a server that announces PKCE and its name in answers gets the one and is held to the other', async (t) => {
+  const { begin, connect, server } = await opened(t, metadata);
+  t.is(new URL((await begin()).url).searchParams.get('code_challenge_method'), 'S256');
+  for (const said of [{}, { iss: 'https://other.example/' }]) {
+    t.like(await t.throwsAsync(connect(said)), { name: 'OauthError', code: 'expired' });
+  }
+  const { accounts } = await connect({ iss: `${server.url}/` });
+  t.like(accounts[0], { remoteId: '7', handle: '@alice@alice.example' });
+  const { form } = server.asked.findLast(({ path }) => path === '/oauth/token') ?? {};
+  t.regex(form?.get('code_verifier') ?? '', /^[\w\-]{43}$/v);
+});
+
+test('what a server announces in another’s name, or in nonsense, is not used', async (t) => {
+  const other = { issuer: 'https://other.example/', code_challenge_methods_supported: ['S256'] };
+  for (const answer of [json(other), json([]), json({ issuer: 7 }), json({}, 500)]) {
+    const { begin } = await opened(t, { '/.well-known/oauth-authorization-server': answer });
+    t.false(new URL((await begin()).url).searchParams.has('code_challenge'));
+  }
+});
+
+test('an app that the server forgot is registered anew', async (t) => {
+  const { apps, begin, context, server } = await opened(t, {
+    '/oauth/token': ({ form }) =>
+      form.get('client_id') === 'forgotten' ? refused('invalid_client') : refused('invalid_grant'),
+  });
+  const forgotten = { clientId: 'forgotten', clientSecret: 'a-secret' };
+  await context.apps.keep(server.url, redirectUri, forgotten);
+  const { url } = await begin();
+  t.regex(new URL(url).searchParams.get('client_id') ?? '', /^Punctual /v);
+  t.is(apps.kept.size, 1);
+  t.is((await begin()).url.includes('Punctual'), true);
+  t.is(server.asked.filter(({ path }) => path === '/api/v1/apps').length, 1);
+});
+
+test('an address without a server of this kind is told as such', async (t) => {
+  const nothing = await opened(t, { '/api/v1/apps': json({}, 404) });
+  t.like(await t.throwsAsync(nothing.begin()), { name: 'OauthError', code: 'unsupported' });
+  const page = await opened(t, { '/api/v1/apps': () => (response) => void response.end('<html>') });
+  t.like(await t.throwsAsync(page.begin()), { name: 'OauthError', code: 'unsupported' });
+  const busy = await opened(t, { '/api/v1/apps': json({}, 503) });
+  t.like(await t.throwsAsync(busy.begin()), { name: 'OauthError', code: 'unavailable' });
+  const closed = busy.begin('http://127.0.0.1:9');
+  t.like(await t.throwsAsync(closed), { name: 'OauthError', code: 'unavailable' });
+  for (const none of ['', 'not a server', 'https://a:b@c.example']) {
+    const error = await t.throwsAsync(busy.begin(none));
+    t.like(error, { name: 'AppError', code: 'invalid_request' });
+  }
+});
+
+test('people name their server in their own ways', (t) => {
+  for (const typed of [
+    'mastodon.example',
+    ' mastodon.example ',
+    '@me@mastodon.example',
+    'me@mastodon.example',
+  ]) {
+    t.is(serverIn(typed), 'mastodon.example');
+  }
+  t.is(serverIn('https://mastodon.example/@me'), 'https://mastodon.example');
+  t.is(serverIn('https://me:pass@mastodon.example'), 'https://me:pass@mastodon.example');
+});
+
+test('access that ends at some servers is renewed with the app that it was given to', async (t) => {
+  const pair = { access_token: 'newer', refresh_token: 'r2', expires_in: 600 };
+  const { connect, context, oauth, server } = await opened(t, {
+    '/oauth/token': ({ form }) =>
+      form.get('grant_type') === 'refresh_token'
+        ? form.get('refresh_token') === 'r1'
+          ? json(pair)
+          : refused('invalid_client')
+        : json({ access_token: 'a', refresh_token: 'r1', expires_in: 600 }),
+  });
+  const { grant } = await connect();
+  const request = { ...context, baseUrl: server.url, remoteId: '7' };
+  const renewed = await oauth.refresh({ ...request, grant });
+  t.like(renewed, { accessToken: 'newer', refreshToken: 'r2', data: grant.data });
+  t.like(Object.fromEntries(server.asked.at(-1)?.form ?? []), { client_secret: 'a-secret' });
+  // The server forgot the app, and with it all that it was given.
+  const lost = oauth.refresh({ ...request, grant: renewed });
+  t.like(await t.throwsAsync(lost), { name: 'NetworkError', code: 'access_lost' });
+});
+
+test('a code is bought with the app of its server only', async (t) => {
+  const { apps, begin, context, oauth } = await opened(t);
+  const { kept } = await begin();
+  apps.kept.clear();
+  const answer = new URLSearchParams({ state, code: 'a-code' });
+  const finished = oauth.finish({ ...context, answer, redirectUri, kept });
+  t.like(await t.throwsAsync(finished), { name: 'OauthError', code: 'expired' });
+});
+
+test('an account of the sandbox needs no server to be named', async (t) => {
+  const { oauth, context, server } = await opened(t, {}, (url) => ({ sandboxUrl: url }));
+  const { url } = await oauth.begin(beginning(context));
+  t.true(url.startsWith(`${server.url}/mastodon/oauth/authorize?`));
+  t.true(server.asked.some(({ path }) => path === '/mastodon/api/v1/apps'));
+});
