@@ -22,7 +22,8 @@ export type ConnectOptions = {
 
 /**
  * Stores a connected account, its secrets sealed. The same account connected again keeps its channel, so that
- * posts that wait for it find the new access.
+ * posts that wait for it find the new access. One that was disconnected comes back as the channel that it was, with the
+ * posts that it had published.
  *
  * @throws AppError `quota_exceeded` when it would be one more than the workspace may have.
  */
@@ -47,7 +48,11 @@ export async function connectChannel(
       known = await find();
     }
 
-    if (!known) {
+    if (known?.disconnectedAt) {
+      await lockWorkspace(tx, workspaceId);
+    }
+
+    if (!known || known.disconnectedAt) {
       await assertChannelQuota(tx, workspaceId, most);
     }
 
@@ -64,6 +69,7 @@ export async function connectChannel(
       state: 'connected' as const,
       error: null,
       parkedUntil: null,
+      disconnectedAt: null,
     };
     const channel = known ? tx.assign(known, fresh) : tx.create(Channel, { id, ...own, ...fresh });
     await tx.flush();
@@ -74,7 +80,7 @@ export async function connectChannel(
 
 const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
 
-/** New accounts that are connected at the same time wait for each other. */
+/** Accounts that are connected for the first time, or anew, wait for each other. */
 const lockWorkspace = (em: Em, workspaceId: string): Promise<unknown> =>
   query(em, sql`select id from workspaces where id = ${workspaceId} for no key update`);
 
@@ -86,7 +92,7 @@ export async function assertChannelQuota(em: Em, workspaceId: string, most: numb
       select (quotas ->> 'channels')::bigint::float8 as channels from workspaces where id = ${workspaceId}`,
   );
   const limit = own?.channels ?? most;
-  const used = await em.count(Channel, { workspaceId });
+  const used = await em.count(Channel, { workspaceId, disconnectedAt: null });
   if (used >= limit) {
     throw quotaExceeded('channels', limit, used);
   }

@@ -56,7 +56,8 @@ export async function createNamedWorkspace(
 export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer> {
   const rows = await query(
     em,
-    sql<Row>`select id, name, plan, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
+    sql<Row>`select id, name, plan, (select count(*)::int from channels c
+               where c.workspace_id = w.id and c.disconnected_at is null) as channels
              from workspaces w order by created_at`,
   );
   const lines = rows.map(

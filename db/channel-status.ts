@@ -37,8 +37,14 @@ export const published = (at: Date) =>
   sql`status = 'published', error = null, error_code = null, retry_at = null,
     published_at = coalesce(pc.published_at, ${at})`;
 
-export const failed = ({ code, error }: Why) =>
-  sql`status = 'failed', error = ${error}, error_code = ${code}, retry_at = null`;
+/** @param why Its sentence may be an expression in SQL, for many channels at once. */
+export const failed = ({
+  code,
+  error,
+}: {
+  readonly code: ChannelErrorCode;
+  readonly error: string | RawBuilder<string>;
+}) => sql`status = 'failed', error = ${error}, error_code = ${code}, retry_at = null`;
 
 /** The network may or may not have the post, and nobody looks for it any more. */
 export const unconfirmed = (error: string) =>

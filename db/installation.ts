@@ -26,7 +26,7 @@ export class OtherSecretKeyError extends Error {
 /** The first process of a database says which key it is; in one of before, only if it can open some of what is there. */
 const claimSealing = (keyId: string) => sql`update installation set sealed_by = ${keyId}
   where sealed_by is null and (
-    not exists (select from channels) and not exists (select from webhook_endpoints)
+    not exists (select from channels where disconnected_at is null) and not exists (select from webhook_endpoints)
     or exists (select from channels where split_part(sealed_credentials, '.', 2) = ${keyId})
     or exists (select from webhook_endpoints where split_part(sealed_secret, '.', 2) = ${keyId})
   )`;

@@ -64,21 +64,31 @@ export async function stopFinishing(em: Em, { workspaceId, postId }: Scope): Pro
 }
 
 /**
- * Schedules anew the channels that failed for one of these reasons.
+ * Schedules anew the channels that failed for one of these reasons, but for those that were disconnected. The others are
+ * held until the transaction ends.
  *
+ * @param only One of the channels; all of them when left out.
  * @returns the ids of those channels, in the order of the post.
  */
 export async function retryChannels(
   em: Em,
   { workspaceId, postId }: Scope,
   reasons: readonly ChannelErrorCode[],
+  only: string | null = null,
 ): Promise<string[]> {
   const rows = await query(
     em,
     sql<{ channel_id: string; position: number }>`
+      with connected as materialized (
+        select c.id from channels c
+        where c.workspace_id = ${workspaceId} and c.disconnected_at is null and c.id = any(array(
+          select channel_id from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}))
+        order by c.id for key share)
       update post_channels pc set ${waiting('scheduled')}, tries = 0
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
         and coalesce(pc.error_code, 'internal') = any(${reasons})
+        and pc.channel_id = coalesce(${only}::uuid, pc.channel_id)
+        and pc.channel_id in (select id from connected)
       returning pc.channel_id, pc.position`,
   );
   return rows.toSorted((a, b) => a.position - b.position).map((row) => row.channel_id);

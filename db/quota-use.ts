@@ -55,7 +55,8 @@ export async function countQuotas(em: Em, workspaceId: string): Promise<Quotas> 
     em,
     sql<{ text_bytes: string; channels: number }>`
       select (${bytesOfText(workspaceId)})::text as text_bytes,
-        (select count(*)::int from channels where workspace_id = ${workspaceId}) as channels`,
+        (select count(*)::int from channels
+          where workspace_id = ${workspaceId} and disconnected_at is null) as channels`,
   );
   return {
     ...(await countPosts(em, workspaceId)),

@@ -4,6 +4,7 @@ export const channelErrorCodes = [
   'media_refused',
   'duplicate',
   'access_lost',
+  'disconnected',
   'permission_missing',
   'rate_limited',
   'network_unavailable',
@@ -28,13 +29,15 @@ export type LimitScope = 'channel' | 'server' | 'network';
  *
  * `unconfirmed` cannot: the network may already have the post, and a second send could double it. `not_published` is
  * what a person said of such a channel after a look; from then on a retry is safe, and theirs to ask for. `internal`
- * is a fault on our side, which an operator can mend while the channel waits.
+ * is a fault on our side, which an operator can mend while the channel waits. `disconnected`: the account's owner took it
+ * away from here.
  */
 export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
   content_refused: false,
   media_refused: false,
   duplicate: false,
   access_lost: false,
+  disconnected: false,
   permission_missing: false,
   rate_limited: true,
   network_unavailable: true,
@@ -75,6 +78,7 @@ export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
   duplicate:
     'It is not tried again by itself: make a new post with another text, if it is to go out once more.',
   access_lost: 'Connect the channel again, then retry the post.',
+  disconnected: 'Connect the account again, then retry the post.',
   permission_missing: 'Connect the channel again with the permission to post, then retry the post.',
   rate_limited: 'Retry the post later.',
   network_unavailable:

@@ -50,6 +50,7 @@ export const eventTypes = [
   'post.failed',
   'channel.at_risk',
   'channel.needs_reconnect',
+  'channel.disconnected',
   'webhook.test',
 ] as const;
 export type EventType = (typeof eventTypes)[number];

@@ -53,7 +53,7 @@ export async function refreshLimits(deps: LimitsDeps): Promise<number> {
       await query(
         orm.em.fork(),
         sql`update channels set settings = settings || ${told}::jsonb
-          where platform = ${platform} and base_url = ${baseUrl}`,
+          where platform = ${platform} and base_url = ${baseUrl} and disconnected_at is null`,
       );
     } catch (error) {
       log.info({ platform, baseUrl, err: describeError(error) }, 'limits of a server: no answer');
@@ -72,7 +72,7 @@ function claimServers({ orm, limits, now }: LimitsDeps): Promise<Server[]> {
     orm.em.fork(),
     sql`with due as (
         select distinct platform, base_url from channels
-        where platform = any(${Object.keys(limits)}) and jsonb_typeof(settings) = 'object'
+        where platform = any(${Object.keys(limits)}) and disconnected_at is null and jsonb_typeof(settings) = 'object'
           and coalesce(settings ->> 'limitsAskedAt', '') <= ${before.toISOString()}
         limit ${perRound}
       ), claimed as (

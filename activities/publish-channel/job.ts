@@ -21,6 +21,8 @@ export type PublishJob = PublishRequest & {
   readonly platform: string;
   /** Of the channel's server. */
   readonly baseUrl: string;
+  /** Its owner disconnected the account: there are no credentials, and nothing is asked of the network. */
+  readonly isDisconnected: boolean;
   readonly run: number;
   /** Whether the post was publishing when its texts and files were read: before that they may still be edited. */
   readonly isPublishing: boolean;

@@ -9,7 +9,7 @@ import type { PublishJob } from './job.ts';
 /** In milliseconds; more than nothing, so that accounts which are connected and refused in turns make no loop. */
 const newAccessWaitMs = 1000;
 
-/** What follows where the network refused an access that the channel no longer has. */
+/** What follows where a try failed for an access that the channel no longer has. */
 export const withNewAccess = (
   deps: ActivityDeps,
   message: string,

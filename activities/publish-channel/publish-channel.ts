@@ -7,10 +7,12 @@ import type { ActivityDeps } from '../deps.ts';
 import { awaitReadiness, ProcessingError } from './await-readiness.ts';
 import { classifyError, StoppedError, type PublishFailure } from './classify-error.ts';
 import { createIntent, openConnection, openedGrant } from './connection.ts';
+import { disconnected, recordWhole } from './end-disconnected.ts';
 import { dayEndMs, isDayOver, type PublishJob, type PublishRequest } from './job.ts';
 import { keepUploads } from './kept-uploads.ts';
 import { waitingReconnectDeliveries } from './new-access.ts';
 import { checkPacing, recordWait, type Wait } from './pacing.ts';
+import { readJobEntries } from './reconcile.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
 import { recordSuccess } from './record-success.ts';
 import { judgeRefusal } from './refused-token.ts';
@@ -60,6 +62,10 @@ export async function publishChannel(
     return notTried(deps, job);
   }
 
+  if (job.isDisconnected) {
+    return endDisconnected(deps, job);
+  }
+
   const wait = await waitFor(deps, job);
   if (wait && wait.atMs <= dayEndMs(job)) {
     if (await recordWait(deps, job, wait)) {
@@ -99,6 +105,13 @@ export async function publishChannel(
 async function notTried(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
   await giveBack(deps, job);
   return { status: 'draft', deliveryIds: [] };
+}
+
+async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
+  const ledger = await readJobEntries(deps, job);
+  return (await recordWhole(deps, job, ledger))
+    ? { status: 'published', code: null, deliveryIds: [] }
+    : fail(deps, job, disconnected, ledger);
 }
 
 /** What keeps a try from beginning now: nothing, once the network has all of it. Once the channel's day is over, all that is left is a look at what is in doubt. */

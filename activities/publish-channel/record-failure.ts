@@ -1,14 +1,21 @@
 import { sql } from 'kysely';
 import { loseAccess } from '../../accounts/lose-access.ts';
-import { failed, isUnderWay, retrying, unconfirmed, waiting } from '../../db/channel-status.ts';
+import {
+  failed,
+  isOpenChannel,
+  isUnderWay,
+  retrying,
+  unconfirmed,
+  waiting,
+} from '../../db/channel-status.ts';
 import { refinalizeCancelled } from '../../db/refinalize-post.ts';
-import { isWhole, type Entry } from '../../db/ledger/entries.ts';
+import type { Entry } from '../../db/ledger/entries.ts';
 import { SupersededError } from '../../db/ledger/intents.ts';
 import { isOpen, isOut } from '../../db/ledger/part-states.ts';
 import { recordLimit } from '../../db/network-limits.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { type ChannelErrorCode, failureAdvice } from '../../domain/channel-error.ts';
+import { canRetryLater, type ChannelErrorCode, failureAdvice } from '../../domain/channel-error.ts';
 import { type NextTry, limitEndMs, nextLook, nextTry } from '../../domain/next-try.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -19,8 +26,8 @@ import {
   type PublishFailure,
 } from './classify-error.ts';
 import type { PublishJob } from './job.ts';
+import { lockLedger, type Locked } from './lock-ledger.ts';
 import { isReconnected, withNewAccess } from './new-access.ts';
-import { readJobEntries } from './reconcile.ts';
 
 export type Recorded =
   | { readonly kind: 'retry'; readonly atMs: number; readonly code: ChannelErrorCode }
@@ -55,26 +62,23 @@ export async function recordFailure(
   known: readonly Entry[],
 ): Promise<Recorded> {
   return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
-    const { status, entries } = await lockLedger(em, deps, job);
-    const planned = whatNext(deps, job, heard, { known, entries });
+    const locked = await lockLedger(em, deps, job);
+    const { status, entries, isDisconnected } = locked;
     const isInDoubt = entries.some(isOpen);
-    const isOld = heard.code === 'access_lost' && (await isReconnected(em, job));
-    const renewed = isOld ? reconnectedText : heard.hasNewAccess ? heard.message : null;
-    const { failure: seen, next } =
-      renewed === null ? { failure: heard, next: planned } : withNewAccess(deps, renewed);
+    const { failure: seen, next } = await follow(em, deps, job, { heard, known, locked });
     const failure = {
       message: describePart(deps, job, { message: seen.message, entries }),
       isInDoubt,
       code: seen.code,
     };
     const goesOn = status === 'publishing' || (status === 'draft' && entries.some(isOut));
-    if (next.kind === 'retry' && !goesOn) {
+    if ((next.kind === 'retry' || (isDisconnected && status === 'draft')) && !goesOn) {
       const stopped = await stop(em, job, status);
       return { kind: 'final', status: stopped, code: null, deliveryIds: [] };
     }
 
     const deliveryIds = await recordForOthers(em, deps, job, seen, next);
-    if (status === 'scheduled') {
+    if (status === 'scheduled' && !isDisconnected) {
       const stopped = await stop(em, job, status);
       return { kind: 'final', status: stopped, code: null, deliveryIds };
     }
@@ -84,7 +88,7 @@ export async function recordFailure(
       return { kind: 'retry', atMs: next.atMs, code: seen.code };
     }
 
-    const end = await recordEnd(em, job, { ...failure, code: next.code });
+    const end = await recordEnd(em, job, { ...failure, code: next.code }, isDisconnected);
     await refinalizeCancelled(em, job, {
       publicUrl: deps.publicUrl,
       rules: deps.rules,
@@ -94,7 +98,46 @@ export async function recordFailure(
   });
 }
 
-const reconnectedText = 'The account was connected again while the network refused its old access.';
+const reconnectedText = 'The account was connected again while its old access was in use.';
+
+type Followed = { readonly failure: PublishFailure; readonly next: NextTry };
+
+/** What follows from a failure, and what is told of it. */
+async function follow(
+  em: Em,
+  deps: ActivityDeps,
+  job: PublishJob,
+  {
+    heard,
+    known,
+    locked: { entries, isDisconnected },
+  }: {
+    readonly heard: PublishFailure;
+    readonly known: readonly Entry[];
+    readonly locked: Locked;
+  },
+): Promise<Followed> {
+  if (isDisconnected) {
+    return withoutAccount(heard);
+  }
+
+  const isOld =
+    heard.code === 'disconnected' ||
+    (heard.code === 'access_lost' && (await isReconnected(em, job)));
+  const renewed = isOld ? reconnectedText : heard.hasNewAccess ? heard.message : null;
+  return renewed === null
+    ? { failure: heard, next: whatNext(deps, job, heard, { known, entries }) }
+    : withNewAccess(deps, renewed);
+}
+
+/** The account was disconnected since the try began: it was the last one, whatever it met. */
+function withoutAccount(heard: PublishFailure): Followed {
+  const isLast = !canRetryLater[heard.code];
+  const failure = isLast
+    ? heard
+    : { ...heard, message: `${heard.message} The account was disconnected meanwhile.` };
+  return { failure, next: { kind: 'give_up', code: isLast ? heard.code : 'disconnected' } };
+}
 
 type Ledgers = { readonly known: readonly Entry[]; readonly entries: readonly Entry[] };
 
@@ -161,12 +204,14 @@ async function recordEnd(
   em: Em,
   job: PublishJob,
   { message, code, isInDoubt }: Told,
+  isDisconnected: boolean,
 ): Promise<ChannelStatus> {
   const error = isInDoubt ? unconfirmedText(message) : `${message} ${failureAdvice(code, null)}`;
   const end = isInDoubt ? unconfirmed(error) : failed({ code, error });
   await query(
     em,
-    sql`update post_channels pc set ${end}, url = null, tries = tries + 1 where ${triedChannel(job)}`,
+    sql`update post_channels pc set ${end}, url = null, tries = tries + 1
+      where ${isDisconnected ? openChannel(job) : triedChannel(job)}`,
   );
   return isInDoubt ? 'unconfirmed' : 'failed';
 }
@@ -203,51 +248,6 @@ async function recordRetry(
 const triedChannel = ({ workspaceId, postChannelId }: PublishJob) =>
   sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}`;
 
-type Locked = {
-  /** Undefined: the post is gone. */
-  readonly status: PostStatus | undefined;
-  readonly entries: readonly Entry[];
-};
-
-/**
- * The post and the ledger as they are while nobody changes them, for whoever ends or stops a try: another one may have
- * gone on while it hung. The post is locked before its channel, as everybody locks them: a cancel or an intent comes
- * before this or after it.
- *
- * @throws SupersededError when the post is being published anew, or another try has sent all of it: what became of this
- *   one is of no consequence, and the next try finds the other's result.
- */
-async function lockLedger(em: Em, deps: ActivityDeps, job: PublishJob): Promise<Locked> {
-  const { postId, postChannelId, workspaceId } = job;
-  const [post] = await query(
-    em,
-    sql<{ status: PostStatus; run: number }>`
-      select status, run from posts where id = ${postId} and workspace_id = ${workspaceId} for no key update`,
-  );
-  await query(
-    em,
-    sql`select id from post_channels where id = ${postChannelId} and workspace_id = ${workspaceId} for no key update`,
-  );
-  const entries = await readJobEntries(deps, job, em);
-  const isEarlier = post?.status === 'publishing' && post.run !== job.run;
-  if (isEarlier || (await isSent(em, deps, job, entries))) {
-    throw new SupersededError('Another try has sent it, or is to send what the post says now.');
-  }
-
-  return { status: post?.status, entries };
-}
-
-/** What a cancel lets finish is the thread as it was sent last. */
-async function isSent(
-  em: Em,
-  deps: ActivityDeps,
-  job: PublishJob,
-  entries: readonly Entry[],
-): Promise<boolean> {
-  if (!job.isFinishing) {
-    return entries.length >= job.texts.length && isWhole(entries);
-  }
-
-  const run = Math.max(0, ...entries.map((entry) => entry.run));
-  return isWhole(run === job.run ? entries : await readJobEntries(deps, { ...job, run }, em));
-}
+/** No try begins on a disconnected channel, so it may end as it waits for one. */
+const openChannel = ({ workspaceId, postChannelId }: PublishJob) =>
+  sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel}`;

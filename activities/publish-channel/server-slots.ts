@@ -49,7 +49,8 @@ export const takeSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Da
     join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
     left join server_circuits circuit on ${ofServer('circuit')}
     ${limitJoins}
-    where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel} and not ${isLimited(now)}),
+    where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel} and c.disconnected_at is null
+      and not ${isLimited(now)}),
   free as (
     select s.platform, s.base_url, s.place
     from room join server_places s on s.platform = room.platform and s.base_url = room.base_url

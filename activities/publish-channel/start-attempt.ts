@@ -68,7 +68,7 @@ export async function loadAndStart(
 
 /**
  * What the try goes by is what the statement reads: if it had to wait for somebody who changed the post, nothing starts
- * (`xmin` is the version of a row). Whoever changes what a channel is to get changes the post too.
+ * (`xmin` is the version of a row). Whoever changes what a channel is to get, or disconnects it, changes the post too.
  */
 async function readAndStart(
   deps: ActivityDeps,
@@ -80,7 +80,7 @@ async function readAndStart(
   const started = startedChannel(request, {
     from: sql`, seen, channels c ${limitJoins}`,
     where: sql`and p.version = seen.version and p.due_at >= ${onTimeSince}
-      and c.id = pc.channel_id and c.workspace_id = pc.workspace_id and not ${isLimited(now)}
+      and c.id = pc.channel_id and c.workspace_id = pc.workspace_id and c.disconnected_at is null and not ${isLimited(now)}
       and exists (select 1 from slot)`,
   });
   const [row] = await query(

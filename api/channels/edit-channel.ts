@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { Channel } from '../../db/entities/channel.ts';
 import type { Em } from '../../db/orm.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -8,8 +9,17 @@ import { assertUsable } from './assert-usable.ts';
 import type { EditChannelBody } from './schemas.ts';
 
 /** @throws AppError `not_found` */
-export async function loadChannel(em: Em, workspaceId: string, id: string): Promise<Channel> {
-  const channel = await em.findOne(Channel, { id, workspaceId });
+export async function loadChannel(
+  em: Em,
+  workspaceId: string,
+  id: string,
+  lockMode = LockMode.NONE,
+): Promise<Channel> {
+  const channel = await em.findOne(
+    Channel,
+    { id, workspaceId, disconnectedAt: null },
+    { lockMode },
+  );
   if (!channel) {
     throw new AppError('not_found', `There is no channel "${id}".`);
   }
@@ -29,7 +39,7 @@ export async function editChannel(
   { options }: EditChannelBody,
 ): Promise<Channel> {
   return orm.em.fork().transactional(async (em) => {
-    const channel = await loadChannel(em, workspaceId, id);
+    const channel = await loadChannel(em, workspaceId, id, LockMode.PESSIMISTIC_WRITE);
     if (options !== undefined) {
       const files = assertOptions(rules, channel, options ?? {}, '/options');
       const found = await chooseMedia(em, workspaceId, files);

@@ -10,6 +10,15 @@ export const mastodonChannel = {
   created_at: '2027-01-12T08:30:00.000Z',
 };
 
+const { id, platform, handle } = mastodonChannel;
+
+/** As the event has it. */
+export const disconnected = {
+  channel: { id, platform, handle },
+  removed_from: 12,
+  became_drafts: { count: 1, post_ids: ['0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d'] },
+};
+
 export const blueskyChannel = {
   id: '0192f0a2-1d4b-7e90-a6c8-5b3f7d2e9a14',
   platform: 'bluesky',

@@ -2,15 +2,17 @@ import { Channel } from '../../db/entities/channel.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { listOf, record } from '../../domain/json-schema.ts';
+import { disconnectChannel } from '../../accounts/disconnect-channel.ts';
 import { editChannel, loadChannel } from './edit-channel.ts';
 import { presentChannel, presentChannels } from './present-channel.ts';
-import { blueskyChannel, mastodonChannel } from './examples.ts';
-import { channelAnswer, channelSchema, editChannelSchema } from './schemas.ts';
+import { blueskyChannel, disconnected, mastodonChannel } from './examples.ts';
+import { channelAnswer, channelSchema, disconnectedAnswer, editChannelSchema } from './schemas.ts';
 
 export const channelRoutes = (deps: ApiDeps): Route[] => [
   listCall(deps),
   readCall(deps),
   editCall(deps),
+  disconnectCall(deps),
 ];
 
 const listCall = ({ orm, now }: ApiDeps): Route =>
@@ -37,7 +39,7 @@ const listCall = ({ orm, now }: ApiDeps): Route =>
       const em = orm.em.fork();
       const channels = await em.find(
         Channel,
-        { workspaceId },
+        { workspaceId, disconnectedAt: null },
         { orderBy: { createdAt: 'asc', id: 'asc' } },
       );
       const shown = await presentChannels(em, workspaceId, channels, now());
@@ -86,4 +88,32 @@ const editCall = (deps: ApiDeps): Route =>
       const shown = await presentChannel(deps.orm.em.fork(), channel, deps.now());
       return { status: 200, body: { channel: shown } };
     },
+  });
+
+const disconnectCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'delete',
+    path: '/channels/{id}',
+    operationId: 'disconnectChannel',
+    tag: 'Channels',
+    summary: 'Disconnect a social account',
+    description:
+      'Its secrets are erased, and nothing more is sent to it but for the requests that are under way (`still_sending`). Scheduled posts and drafts lose the channel; a post that was to go nowhere else becomes a draft. A post that is being published, or waits to be tried again, fails there with `disconnected`; where the network may have it, the channel is `unconfirmed`. What was published stays on its posts and in the analytics. Connecting the account again brings the channel back under the same id, without the posts that it lost.',
+    answers: {
+      200: {
+        description: 'The account is disconnected.',
+        schema: disconnectedAnswer,
+        examples: {
+          disconnected: {
+            summary: 'One post was to go nowhere else',
+            value: { ...disconnected, still_sending: 0 },
+          },
+        },
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => ({
+      status: 200,
+      body: await disconnectChannel(deps, { workspaceId, channelId: id }),
+    }),
   });

@@ -1,8 +1,10 @@
 import { channelAccess } from '../../domain/access.ts';
 import {
   anyFields,
+  count,
   dateTime,
   fields,
+  listOf,
   nullable,
   oneOf,
   record,
@@ -10,6 +12,7 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
+import { mostNamed } from '../../accounts/disconnect-channel.ts';
 
 export const channelSchema = record({
   id: uuid,
@@ -31,6 +34,33 @@ export const channelSchema = record({
     description: 'What its posts have unless they say otherwise. `GET /networks` has the schema.',
   },
   created_at: dateTime,
+});
+
+const namedPosts = { ...listOf(uuid), maxItems: mostNamed };
+
+/** What a disconnection has done, as its answer and its event say. */
+export const disconnectedFields = {
+  channel: record({ id: uuid, platform: text, handle: text }),
+  removed_from: {
+    ...count,
+    description: 'How many scheduled posts and drafts do not have the channel any more.',
+  },
+  became_drafts: {
+    ...record({
+      count,
+      post_ids: { ...namedPosts, description: `Of the first ${mostNamed} of them.` },
+    }),
+    description: 'Scheduled posts that were to go nowhere else, and are drafts now.',
+  },
+};
+
+export const disconnectedAnswer = record({
+  ...disconnectedFields,
+  still_sending: {
+    ...count,
+    description:
+      'How many posts are being sent to the channel at this moment. Each may still go out, and its channel says so then.',
+  },
 });
 
 export const channelAnswer = record({ channel: channelSchema });

@@ -35,7 +35,8 @@ export const meRoutes = ({ orm }: ApiDeps): Route[] => [
     handle: async ({ caller }) => {
       const [row] = await query<Row>(
         orm.em.fork(),
-        sql`select id, name, (select count(*)::int from channels c where c.workspace_id = w.id) as channels
+        sql`select id, name, (select count(*)::int from channels c
+           where c.workspace_id = w.id and c.disconnected_at is null) as channels
          from workspaces w where id = ${caller.workspaceId}`,
       );
       const { id = '', name = null, channels = 0 } = row ?? {};

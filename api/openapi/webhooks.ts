@@ -1,6 +1,7 @@
 import { dateTime, record, text, uuid } from '../../domain/json-schema.ts';
 import { eventTypes, type EventType } from '../../domain/post-status.ts';
-import { mastodonChannel } from '../channels/examples.ts';
+import { disconnected, mastodonChannel } from '../channels/examples.ts';
+import { disconnectedFields } from '../channels/schemas.ts';
 import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { jsonContent } from './operation.ts';
@@ -160,6 +161,12 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
         error: 'The access token was revoked.',
       },
     },
+  },
+  'channel.disconnected': {
+    operationId: 'receiveChannelDisconnected',
+    when: 'Somebody disconnected an account',
+    schema: record(disconnectedFields),
+    example: disconnected,
   },
   'webhook.test': {
     operationId: 'receiveWebhookTest',

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Channel } from '../../db/entities/channel.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -31,16 +31,45 @@ export async function chooseChannels(
         em,
         sql<ChosenChannel>`
           select id, platform, handle, state, settings, options from channels
-          where workspace_id = ${workspaceId} and id = any(${wellFormed})`,
+          where workspace_id = ${workspaceId} and id = any(${wellFormed}) and disconnected_at is null`,
       )
     : [];
   const byId = new Map(found.map((channel) => [channel.id, channel]));
-  const unknown = ids.filter((id) => !byId.has(id));
+  assertKnown(ids, new Set(byId.keys()), at);
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** @throws AppError `invalid_channel_ids` */
+export function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: string): void {
+  const unknown = ids.filter((id) => !known.has(id));
   if (unknown.length > 0) {
     throw invalid(`No channel of this workspace has the id ${unknown.join(', ')}.`, at);
   }
+}
 
-  return ids.flatMap((id) => byId.get(id) ?? []);
+/** SQL: the channels with these ids that are connected, which no disconnection takes away until the transaction ends. */
+export const heldChannels = (
+  workspaceId: string,
+  ids: readonly string[],
+): RawBuilder<{ id: string }> =>
+  sql<{ id: string }>`
+    select id from channels
+    where workspace_id = ${workspaceId}::uuid and id = any(${ids}::uuid[]) and disconnected_at is null
+    order by id for key share`;
+
+/**
+ * Keeps channels from being disconnected until the transaction ends. Whoever adds a channel to a post calls this after
+ * the post's lock and before any other.
+ *
+ * @param ids Of `chooseChannels`. @throws AppError `invalid_channel_ids` when one was disconnected since.
+ */
+export async function holdChannels(
+  em: Em,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<void> {
+  const held = await query(em, heldChannels(workspaceId, ids));
+  assertKnown(ids, new Set(held.map(({ id }) => id)), '/channel_ids');
 }
 
 /** @throws AppError `invalid_channel_ids` when something is meant for a channel that the post does not go to. */

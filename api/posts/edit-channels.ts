@@ -6,8 +6,15 @@ import { PostChannel } from '../../db/entities/post-channel.ts';
 import type { Post } from '../../db/entities/post.ts';
 import { outParts, removeParts, type OutPart } from '../../db/ledger/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
-import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
+import { isId } from '../../domain/is-id.ts';
+import {
+  assertChosen,
+  chooseChannels,
+  heldChannels,
+  type ChosenChannel,
+} from './choose-channels.ts';
 import { bytesOfOptions } from './channel-options.ts';
 import { bytesOf, type PostContent } from './post-content.ts';
 import type { EditPostBody } from './schemas.ts';
@@ -33,7 +40,7 @@ export type EditedChannels = {
 
 /**
  * Which channels a post has after an edit. A channel that has the post, or may have it, stays whatever `channel_ids`
- * says, and is never sent to again.
+ * says, and is never sent to again. One that was disconnected is taken off, if it does not have it.
  *
  * @throws AppError `invalid_channel_ids`
  */
@@ -48,22 +55,28 @@ export async function editChannels(
     { postId, workspaceId },
     { orderBy: { position: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
   );
-  const given = request.channel_ids ?? rows.map(({ channelId }) => channelId);
-  const wanted = await chooseChannels(em, workspaceId, given);
-  const ids = new Set(wanted.map(({ id }) => id));
-  const kept = rows.filter((row) => ids.has(row.channelId) || !canBeSent(row));
-  const removed = rows.filter((row) => !kept.includes(row));
+  const asked = request.channel_ids ?? rows.map(({ channelId }) => channelId);
+  const gone = await disconnectedRows(em, workspaceId, rows, asked);
   const parts = await outParts(
     em,
     workspaceId,
     rows.map(({ id }) => id),
   );
+  const out = new Set(parts.map((part) => part.channel_id));
+  const given = asked.filter((id) => !gone.has(id));
+  const wanted = await chooseChannels(em, workspaceId, given);
+  const ids = new Set(wanted.map(({ id }) => id));
+  const stays = (row: PostChannel): boolean =>
+    ids.has(row.channelId) ||
+    !canBeSent(row) ||
+    (out.has(row.channelId) && gone.has(row.channelId));
+  const kept = rows.filter(stays);
+  const removed = rows.filter((row) => !kept.includes(row));
   assertNothingOut(removed, parts);
   const order = [...new Set([...ids, ...kept.map(({ channelId }) => channelId)])];
   assertChosen(order, request);
   const byChannel = new Map(kept.map((row) => [row.channelId, row]));
   const sending = rows.filter(({ status }) => status === 'publishing' || status === 'retrying');
-  const out = new Set(parts.map((part) => part.channel_id));
   const withKept = (channel: ChosenChannel): ChosenChannel => ({
     ...channel,
     options: byChannel.get(channel.id)?.defaults ?? null,
@@ -71,7 +84,7 @@ export async function editChannels(
   const sendingTo = await chooseChannels(
     em,
     workspaceId,
-    sending.map(({ channelId }) => channelId),
+    sending.map(({ channelId }) => channelId).filter((id) => !gone.has(id)),
   );
   return {
     sending: sendingTo.map(withKept),
@@ -88,6 +101,22 @@ export async function editChannels(
       kept.flatMap((row) => (row.options ? [[row.channelId, row.options]] : [])),
     ),
   };
+}
+
+/**
+ * Of the channels that a post has, those that were disconnected: they stay where something is live, or may be, and are
+ * never sent to. The others, and those that are asked for, are held.
+ */
+async function disconnectedRows(
+  em: Em,
+  workspaceId: string,
+  rows: readonly PostChannel[],
+  asked: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const ids = rows.map(({ channelId }) => channelId);
+  const held = await query(em, heldChannels(workspaceId, [...ids, ...asked.filter(isId)]));
+  const connected = new Set(held.map(({ id }) => id));
+  return new Set(ids.filter((id) => !connected.has(id)));
 }
 
 /** Not published, not being sent and not in doubt. A channel that is new to the post can be sent. */

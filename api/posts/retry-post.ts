@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Channel } from '../../db/entities/channel.ts';
 import { networksOfPost } from '../../db/post-columns.ts';
 import type { Em } from '../../db/orm.ts';
 import { retryChannels } from '../../db/post-channels.ts';
@@ -8,6 +9,7 @@ import { AppError } from '../../domain/errors.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Caller } from '../http/route.ts';
+import { nameOfChannel } from './choose-channels.ts';
 import { lockPost, type PostScope } from './lock-post.ts';
 import { lockPostMedia } from './post-media.ts';
 
@@ -17,6 +19,7 @@ export type RetryDeps = Pick<ApiDeps, 'orm' | 'now' | 'syncPost'>;
  * Sends a finished post again to the channels that failed, and to no other.
  *
  * @param only Of the failed channels those with one of these codes; all of them when left out.
+ * @param channelId Of them the one with this id; all of them when left out.
  * @param at When it goes out; now when left out.
  * @returns the ids of those channels.
  * @throws AppError `plan_required`, `not_found` or `nothing_to_retry`.
@@ -27,8 +30,13 @@ export async function retryPost(
   postId: string,
   {
     only = channelErrorCodes,
+    channelId,
     at = deps.now(),
-  }: { readonly only?: readonly ChannelErrorCode[]; readonly at?: Date } = {},
+  }: {
+    readonly only?: readonly ChannelErrorCode[];
+    readonly channelId?: string;
+    readonly at?: Date;
+  } = {},
 ): Promise<string[]> {
   assertHasPlan(caller);
   const { workspaceId } = caller;
@@ -42,9 +50,9 @@ export async function retryPost(
     }
 
     await assertMediaComplete(em, { workspaceId, postId });
-    const channels = await retryChannels(em, { workspaceId, postId }, only);
+    const channels = await retryChannels(em, { workspaceId, postId }, only, channelId);
     if (channels.length === 0) {
-      throw nothingToRetry('No channel of this post has failed.');
+      throw await whyNone(em, { workspaceId, postId });
     }
 
     const [changed] = await query(
@@ -72,6 +80,22 @@ async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
       `Files of this post were deleted: ${missing.map(({ name }) => name).join(', ')}. Make a new post.`,
     );
   }
+}
+
+async function whyNone(em: Em, { workspaceId, postId }: PostScope): Promise<AppError> {
+  const gone = await query(
+    em,
+    sql<Pick<Channel, 'id' | 'platform' | 'handle'>>`
+      select c.id, c.platform, c.handle
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
+        and c.disconnected_at is not null order by pc.position`,
+  );
+  return nothingToRetry(
+    gone.length === 0
+      ? 'No channel of this post has failed.'
+      : `The account was disconnected: ${gone.map(nameOfChannel).join(', ')}. Connect it again, then retry the post.`,
+  );
 }
 
 const nothingToRetry = (message: string): AppError => new AppError('nothing_to_retry', message);

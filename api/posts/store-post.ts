@@ -12,7 +12,7 @@ import {
   type QuotaOwner,
 } from '../quotas/post-quota.ts';
 import { bytesOfOptions } from './channel-options.ts';
-import type { ChosenChannel } from './choose-channels.ts';
+import { assertKnown, heldChannels, holdChannels, type ChosenChannel } from './choose-channels.ts';
 import { claimKey, KeyTakenError } from './idempotency.ts';
 import { textBytes, type PostContent } from './post-content.ts';
 import { countNamed, type GivenFiles } from './given-files.ts';
@@ -134,16 +134,23 @@ async function insertPost(
     drafts: post.dueAt ? 0 : 1,
     text_bytes: textBytes(post.content) + bytesOfDefaults(validations) + altBytes,
   };
+  const channelIds = validations.map(({ channel }) => channel.id);
   if (recounts) {
+    await holdChannels(em, owner.workspaceId, channelIds); // Before the shares, as by the statement below.
     await divideAnew(em, owner, post.id, change);
   }
 
-  const insertion = sql`
-    with share as (${takeFromShare(owner, post.id, change)}),
+  // One that is being disconnected is waited for, and then there is no post.
+  const areHeld = sql`(select count(*) from held) = ${channelIds.length}::int`;
+  const insertion = sql<{ held: readonly string[]; is_stored: boolean }>`
+    with held as materialized (${heldChannels(owner.workspaceId, channelIds)}),
+      share as (${takeFromShare(owner, post.id, change, areHeld)}),
       post as (${postRow(post, validations, now)}),
       channels as (${channelRows(post, validations)})
-    select id from post`;
-  if ((await query(em, insertion)).length === 0) {
+    select array(select id from held) as held, exists (select from post) as is_stored`;
+  const [stored] = await query(em, insertion);
+  assertKnown(channelIds, new Set(stored?.held), '/channel_ids');
+  if (!stored?.is_stored) {
     throw new ShareIsShort();
   }
 }

@@ -24,11 +24,13 @@ const basisOf = ({ scheduled, drafts, text_bytes: text }: Quotas): string =>
  * for other quotas.
  *
  * @param change Negative numbers for what becomes less.
+ * @param onlyIf A condition that is no matter of quotas.
  */
 export const takeFromShare = (
   { workspaceId, quotas }: QuotaOwner,
   postId: string,
   change: PostUse,
+  onlyIf: RawBuilder<unknown> = sql`true`,
 ): RawBuilder<{ workspace_id: string }> => sql`
   update quota_shares q set scheduled = q.scheduled - greatest(c.scheduled, 0),
     drafts = q.drafts - greatest(c.drafts, 0), text_bytes = q.text_bytes - greatest(c.text_bytes, 0),
@@ -37,7 +39,7 @@ export const takeFromShare = (
     as c (scheduled, drafts, text_bytes)
   where q.workspace_id = ${workspaceId}::uuid and q.share = ${shareOf(postId)} and q.basis = ${basisOf(quotas)}
     and (c.scheduled <= 0 or q.scheduled >= c.scheduled) and (c.drafts <= 0 or q.drafts >= c.drafts)
-    and (c.text_bytes <= 0 or q.text_bytes >= c.text_bytes)
+    and (c.text_bytes <= 0 or q.text_bytes >= c.text_bytes) and ${onlyIf}
   returning q.workspace_id`;
 
 /** A post's share has too little left, as far as it was counted. See `withRecount`. */

@@ -106,6 +106,7 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     path: '/channels/connect',
     body: { platform: 'mastodon', channel_id: id },
   })),
+  'delete /channels/{id} {id}': inPath('channel', 'DELETE', (id) => `/channels/${id}`),
   'get /networks ?channel_id': {
     kind: 'channel',
     status: 400,

@@ -123,6 +123,7 @@ const outcomes = {
 } as const;
 const atRisk = 'channel.at_risk';
 const lost = 'channel.needs_reconnect';
+const gone = 'channel.disconnected';
 const probe = 'webhook.test';
 const next = 'Service-Signature-Next';
 
@@ -131,7 +132,7 @@ test('every event goes out as the document describes it', async (t) => {
   const client = await newClient(punctual);
   const contract = await Contract.of(punctual.url);
   const sent = Object.keys(contract.document.webhooks);
-  t.deepEqual(sent.toSorted(), [...Object.keys(outcomes), atRisk, lost, probe].toSorted());
+  t.deepEqual(sent.toSorted(), [...Object.keys(outcomes), atRisk, lost, gone, probe].toSorted());
   const webhook = (await client.post('/webhooks', { url: receiver.url, events: sent })).body
     .webhook;
 
@@ -145,7 +146,7 @@ test('every event goes out as the document describes it', async (t) => {
 
   t.deepEqual(
     receiver.received.map(({ headers }) => headers['service-event-type']),
-    [...Object.keys(outcomes), atRisk, lost, probe],
+    [...Object.keys(outcomes), atRisk, lost, gone, probe],
   );
   for (const { headers, body } of receiver.received) {
     const at = ['webhooks', String(headers['service-event-type']), 'post'];
@@ -220,6 +221,12 @@ async function makeEvents(punctual: Punctual, client: Client): Promise<string[]>
       loseAccess(em, deps, target, 'The access token was revoked.', 'workflow'),
     );
   deliveryIds.push(...lostAccess);
+
+  await client.delete(`/channels/${channels[1]}`);
+  const sql = `select d.id from deliveries d join events e on e.id = d.event_id
+    where e.workspace_id = ? and e.type = ?`;
+  const told = await orm.em.fork().execute<{ id: string }[]>(sql, [workspaceId, gone]);
+  deliveryIds.push(...told.map(({ id }) => id));
   return deliveryIds;
 }
 

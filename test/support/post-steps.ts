@@ -8,6 +8,7 @@ import {
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
 import type { ApiDeps } from '../../api/deps.ts';
+import { disconnectChannel } from '../../accounts/disconnect-channel.ts';
 import { cancelPost } from '../../api/posts/cancel-post.ts';
 import { createPost } from '../../api/posts/create-post.ts';
 import { editPost } from '../../api/posts/edit-post.ts';
@@ -46,6 +47,8 @@ export type PostSteps = {
   /** @returns how many channels are being sent. */
   readonly cancel: (post: string) => Promise<number>;
   readonly retry: (post: string) => Promise<string[]>;
+  /** Disconnects the channel of a network, by its name. @returns how many posts are being sent there. */
+  readonly disconnect: (network: string) => Promise<number>;
   /** A person looked. @param url Where the post is; null when it is not there. */
   readonly settle: (post: string, channel: string, url: string | null) => Promise<void>;
   readonly show: (post: string) => Promise<PostView>;
@@ -105,6 +108,11 @@ export async function postSteps(
     ...workerSteps(deps, workspaceId),
     ...webhooks(deps, workspaceId),
     ...tries,
+    disconnect: async (network) => {
+      const channelId = channels[network] ?? '';
+      const api = { ...deps, syncDelivery: () => undefined };
+      return (await disconnectChannel(api, { workspaceId, channelId })).still_sending;
+    },
     settle: async (...args) => {
       await clock.caughtUp();
       await calls.settle(...args);

@@ -24,6 +24,10 @@ export async function channels(punctual: Punctual, { client, channel }: Owned, l
   await connect({ platform: 'nowhere' });
   await connect({ platform: 'mastodon', channel_id: unknown });
   await connect({ platform: 'x' });
+  for (const id of [video, video]) {
+    look('delete /channels/{id}', await client.delete(`/channels/${id}`));
+  }
+
   look('get /networks', await client.get('/networks'));
   look('get /networks', await client.get(`/networks?channel_id=${channel}`));
   look('get /networks', await client.get(`/networks?channel_id=${unknown}`));

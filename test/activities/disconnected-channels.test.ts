@@ -1,0 +1,263 @@
+import test, { type ExecutionContext } from 'ava';
+import { connectChannel } from '../../accounts/connect-channel.ts';
+import { SupersededError } from '../../db/ledger/intents.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { down, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
+import type { PostSteps } from '../support/post-steps.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const { newSteps } = onOneDatabase(test);
+
+/** A post that was claimed, on a channel that is to be disconnected. */
+async function claimed(
+  t: ExecutionContext,
+  {
+    texts = ['Hello'],
+    network = fakeNetwork(),
+  }: { texts?: string[]; network?: ReturnType<typeof fakeNetwork> } = {},
+) {
+  const steps = await newSteps(t, { a: network });
+  await steps.subscribe('post.published', 'post.failed', 'channel.needs_reconnect');
+  const channel_ids = Object.values(steps.channels);
+  const what = texts.length > 1 ? { thread: texts } : { body: texts[0] ?? '' };
+  const post = await steps.create({ ...what, channel_ids, schedule_in_minutes: 0 });
+  const go = await steps.claimOrThrow(post);
+  const id = go.targets[0]?.postChannelId ?? '';
+  return {
+    network,
+    steps,
+    post,
+    id,
+    tryOnce: () => steps.attempt(post, id),
+    disconnect: () => steps.disconnect('a'),
+    shown: async () => (await steps.show(post)).channels[0],
+    /** What the workflow does once no try is left. */
+    end: () => steps.finalize(post, go),
+  };
+}
+
+/** The workflow hears of the disconnection and claims the post anew. */
+const claimedAnew = async (steps: PostSteps, post: string) => {
+  const go = await steps.claimOrThrow(post);
+  return () => steps.finalize(post, go);
+};
+
+test('a post that was claimed and not begun is not sent to an account that was disconnected', async (t) => {
+  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+  t.is(await disconnect(), 0);
+  t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
+  t.deepEqual(network.sends, []);
+  t.like(await shown(), { status: 'failed', error_code: 'disconnected' });
+  const end = await claimedAnew(steps, post);
+  t.like(await end(), { status: 'failed' });
+  t.deepEqual(await steps.events(post), ['post.failed']);
+});
+
+for (const step of ['prepare', 'upload'] as const) {
+  test(`an account that is disconnected while a try is at "${step}" gets nothing of it`, async (t) => {
+    const { network, tryOnce, disconnect, shown } = await claimed(t);
+    interrupt(network, step, async () => t.is(await disconnect(), 0, 'no request is under way'));
+    await t.throwsAsync(tryOnce, { instanceOf: SupersededError });
+    t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
+    t.deepEqual(network.sends, []);
+    t.like(await shown(), { status: 'failed', error_code: 'disconnected' });
+  });
+}
+
+test('a request that is under way when its account is disconnected is told of, and its post is published', async (t) => {
+  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+  interrupt(network, 'send', async () => t.is(await disconnect(), 1));
+  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  t.deepEqual(liveTexts(network), ['Hello']);
+  t.like(await shown(), { status: 'published', error: null, url: network.live[0]?.sent.url });
+  const end = await claimedAnew(steps, post);
+  t.like(await end(), { status: 'published' });
+  t.deepEqual(await steps.events(post), ['post.published']);
+});
+
+test('a request under way that fails is not made again on a disconnected account', async (t) => {
+  const { network, tryOnce, disconnect, shown } = await claimed(t);
+  interrupt(network, 'send', disconnect);
+  network.fates.push(fails('rate_limited'));
+  t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
+  t.is(
+    (await shown())?.error,
+    'They said rate_limited. The account was disconnected meanwhile. Connect the account again, then retry the post.',
+  );
+  t.like(await tryOnce(), { kind: 'done', status: 'failed' });
+  t.is(network.sends.length, 1);
+});
+
+test('a request under way whose answer is lost leaves the channel unconfirmed, and nobody is asked any more', async (t) => {
+  const { network, tryOnce, disconnect, shown } = await claimed(t);
+  interrupt(network, 'send', disconnect);
+  network.fates.push({ kind: 'lost' });
+  network.blind = down;
+  t.like(await tryOnce(), { kind: 'done', status: 'unconfirmed' });
+  t.like(await shown(), { status: 'unconfirmed', error_code: 'unconfirmed', retry_at: null });
+});
+
+test('a worker that dies over the request of a disconnected account leaves the channel unconfirmed', async (t) => {
+  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+  interrupt(network, 'send', async () => {
+    t.is(await disconnect(), 1);
+    throw new SupersededError('The worker is gone.');
+  });
+  await t.throwsAsync(tryOnce);
+  t.like(await shown(), { status: 'retrying', error_code: 'disconnected' });
+  network.blind = new NetworkError('internal', 'Nobody may ask.', { taken: 'no' });
+  const end = await claimedAnew(steps, post);
+  t.like(await tryOnce(), { kind: 'done', status: 'unconfirmed' });
+  t.regex((await shown())?.error ?? '', /The account was disconnected before it had the post/v);
+  t.like(await end(), { status: 'failed' });
+});
+
+test('of a thread nothing more goes out than the part that is under way when its account is disconnected', async (t) => {
+  const { network, tryOnce, disconnect, shown } = await claimed(t, {
+    texts: ['One', 'Two', 'Three'],
+  });
+  interrupt(network, 'send', async () => t.is(await disconnect(), 1));
+  await t.throwsAsync(tryOnce, { instanceOf: SupersededError });
+  t.deepEqual(liveTexts(network), ['One']);
+  t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
+  t.deepEqual(liveTexts(network), ['One']);
+  const channel = await shown();
+  t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'), channel?.error ?? '');
+});
+
+test('a thread of which a part is live fails where it waits when its account is disconnected, and says where it is', async (t) => {
+  const { network, tryOnce, disconnect, shown } = await claimed(t, { texts: ['One', 'Two'] });
+  network.fates.push({ kind: 'taken' }, fails('rate_limited'));
+  t.like(await tryOnce(), { kind: 'again' });
+  t.is(await disconnect(), 0);
+  const channel = await shown();
+  t.like(channel, { status: 'failed', error_code: 'disconnected' });
+  t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'), channel?.error ?? '');
+  t.like(await tryOnce(), { kind: 'done', status: 'failed' });
+  t.deepEqual(liveTexts(network), ['One']);
+});
+
+test('what is in doubt when its account is disconnected is unconfirmed, and can be settled', async (t) => {
+  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+  network.fates.push({ kind: 'lost' });
+  network.blind = down;
+  t.like(await tryOnce(), { kind: 'again' });
+  t.is(await disconnect(), 0);
+  const end = await claimedAnew(steps, post);
+  t.like(await tryOnce(), { kind: 'done', status: 'unconfirmed' });
+  await end();
+  await steps.settle(post, steps.channels['a'] ?? '', 'https://fake.example/found');
+  t.like(await shown(), { status: 'published', url: 'https://fake.example/found' });
+});
+
+test('a post that its network still works on when the account is disconnected is published, with a warning', async (t) => {
+  const network = Object.assign(fakeNetwork(), {
+    readiness: async () => ({ kind: 'processing', checkAfterMs: minute }) as const,
+  });
+  const { steps, post, tryOnce, disconnect, shown } = await claimed(t, { network });
+  t.like(await tryOnce(), { kind: 'again', code: 'processing' });
+  await disconnect();
+  network.readiness = () => Promise.reject(new Error('Nobody may ask.'));
+  const end = await claimedAnew(steps, post);
+  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  const channel = await shown();
+  t.like(channel, { status: 'published', url: network.live[0]?.sent.url });
+  t.regex(channel?.warning ?? '', /disconnected before .* finished processing/v);
+  t.like(await end(), { status: 'published' });
+});
+
+test('a network that refuses the access of a disconnected account tells nobody to connect it again', async (t) => {
+  const { network, steps, tryOnce, disconnect } = await claimed(t);
+  interrupt(network, 'send', disconnect);
+  network.fates.push(fails('access_lost'));
+  t.like(await tryOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
+  const sql = `select type from events where workspace_id = ? and channel_id is not null`;
+  t.deepEqual(await steps.deps.orm.em.fork().execute(sql, [steps.workspaceId]), [
+    { type: 'channel.disconnected' },
+  ]);
+});
+
+test('an account that is connected again while its request is under way goes on as ever', async (t) => {
+  const { network, steps, tryOnce, disconnect, shown } = await claimed(t);
+  interrupt(network, 'send', async () => {
+    await disconnect();
+    const { orm, sealer } = steps.deps;
+    await connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', {
+      baseUrl: 'https://fake.example',
+      remoteId: 'me',
+      handle: '@me',
+      credentials: { token: 'new' },
+      session: null,
+      settings: {},
+    });
+  });
+  network.fates.push(fails('network_unavailable'));
+  t.like(await tryOnce(), { kind: 'again', code: 'network_unavailable' });
+  steps.pass(hour);
+  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+  t.like(await shown(), { status: 'published', error: null });
+  t.deepEqual(liveTexts(network), ['Hello']);
+});
+
+test('a post that a cancel lets finish is looked for no more on a disconnected account, and ends', async (t) => {
+  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+  network.fates.push({ kind: 'vanished' });
+  network.blind = down;
+  await tryOnce();
+  t.is(await steps.cancel(post), 1);
+  t.is(await disconnect(), 0);
+  const end = await claimedAnew(steps, post);
+  t.like(await tryOnce(), { kind: 'done', status: 'unconfirmed' });
+  await end();
+  t.like(await steps.show(post), { status: 'failed' });
+  t.like(await shown(), { status: 'unconfirmed' });
+  t.deepEqual(await steps.events(post), ['post.failed']);
+});
+
+test('a draft that was cut off a thread midway keeps the disconnected channel, and goes elsewhere', async (t) => {
+  const [network, other] = [fakeNetwork(), fakeNetwork()];
+  const steps = await newSteps(t, { a: network, b: other });
+  const [a = '', b = ''] = [steps.channels['a'], steps.channels['b']];
+  const thread = ['One', 'Two'];
+  const post = await steps.create({ thread, channel_ids: [a], schedule_in_minutes: 0 });
+  const go = await steps.claimOrThrow(post);
+  network.fates.push({ kind: 'taken' }, fails('rate_limited'));
+  await steps.attemptAll(post, go);
+  await steps.cancel(post);
+  await steps.finalize(post, go, { canceled: true, heard: 2 });
+
+  t.is(await steps.disconnect('a'), 0);
+  const [channel] = (await steps.show(post)).channels;
+  t.like(channel, { channel_id: a, status: 'failed', error_code: 'disconnected' });
+  t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'), channel?.error ?? '');
+
+  await steps.edit(post, {
+    thread: ['Three', 'Four'],
+    channel_ids: [a, b],
+    schedule_in_minutes: 1,
+  });
+  steps.pass(2 * minute);
+  const again = await steps.claimOrThrow(post);
+  t.deepEqual(
+    again.targets.map(({ channelId }) => channelId),
+    [b],
+  );
+  await steps.attemptAll(post, again);
+  t.deepEqual([liveTexts(network), liveTexts(other)], [['One'], ['Three', 'Four']]);
+  t.is((await steps.finalize(post, again)).status, 'failed');
+});
+
+test('a scheduled post that is in doubt where it was cancelled before is unconfirmed there, and a draft', async (t) => {
+  const { network, steps, post, tryOnce, disconnect, shown } = await claimed(t);
+  network.fates.push({ kind: 'vanished' });
+  network.blind = down;
+  await tryOnce();
+  await steps.cancel(post);
+  await steps.edit(post, { schedule_in_minutes: 600 });
+  t.like(await shown(), { status: 'scheduled' });
+  t.is(await disconnect(), 0);
+  t.like(await steps.show(post), { status: 'draft', scheduled_at: null });
+  t.like(await shown(), { status: 'unconfirmed' });
+});
