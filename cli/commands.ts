@@ -2,6 +2,7 @@ import { quotaNames } from '../domain/quotas.ts';
 import { platforms } from '../networks/registry.ts';
 import type { Command } from './command.ts';
 import { addSandboxChannel, channelCommands } from './channels.ts';
+import { listChannels, removeChannel } from './connected-channels.ts';
 import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
 import { setQuota, showQuotas } from './quotas.ts';
@@ -76,6 +77,19 @@ export const commands: Readonly<Record<string, Command>> = {
       url: { placeholder: 'http://127.0.0.1:PORT', required: false },
     },
     run: addSandboxChannel,
+  },
+  'channel list': {
+    summary: 'Lists the accounts of a workspace, with those that were disconnected.',
+    positionals: ['WORKSPACE_ID'],
+    options: {},
+    run: listChannels,
+  },
+  'channel remove': {
+    summary:
+      'Disconnects an account: its posts lose it, and its secrets are erased. Connecting it again brings the channel back, without those posts.',
+    positionals: ['CHANNEL_ID'],
+    options: {},
+    run: removeChannel,
   },
   ...postCommands,
   'workflow replay': {

@@ -10,7 +10,8 @@ const demoName = 'Demo';
 
 /**
  * A workspace whose channels are the sandbox's accounts, for a first look. Called at every `npm start`: it makes
- * what is missing, and moves the channels along when the sandbox has another port.
+ * what is missing, among it channels that were disconnected, and moves the channels along when the sandbox has another
+ * port.
  */
 export async function createDemo(
   { em, networks, egress, sealer }: CommandDeps,

@@ -1,0 +1,57 @@
+import test from 'ava';
+import { newClient } from '../support/client.ts';
+import { beforeTests } from '../support/kit.ts';
+import { fakeNetworks } from '../support/networks.ts';
+import { startApi } from '../support/punctual.ts';
+import { storeChannel } from '../support/seed.ts';
+import { adminOf, areRefused } from './admin.ts';
+
+// `channel list` and `channel remove`.
+
+const shared = beforeTests(test, (scope) => startApi(scope, { networks: fakeNetworks }));
+
+test('an operator disconnects an account, and its channel is listed so', async (t) => {
+  const client = await newClient(shared());
+  const { workspaceId } = client;
+  const channel = await storeChannel(shared(), workspaceId, { handle: '@ana@social.test' });
+  const stays = await storeChannel(shared(), workspaceId, { handle: '@ben@social.test' });
+  const { call } = adminOf(shared());
+  const request = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
+  const post: string = (await client.post('/posts', request)).body.post.id;
+
+  const { text, data } = await call('channel', 'remove', channel);
+
+  t.like(data, { workspace_id: workspaceId, removed_from: 1, still_sending: 0 });
+  t.deepEqual(data.became_drafts, { count: 1, post_ids: [post] });
+  t.regex(text, /@ana@social\.test on mastodon\) is disconnected, and its secrets are erased/v);
+  t.true(text.includes(`drafts now: 1: ${post}.`), text);
+  t.is((await client.get(`/posts/${post}`)).body.post.status, 'draft');
+
+  const listed = await call('channel', 'list', workspaceId);
+  const states = listed.data.channels.map((one: { id: string; state: string }) => [
+    one.id,
+    one.state,
+  ]);
+  t.deepEqual(states, [
+    [channel, 'disconnected'],
+    [stays, 'connected'],
+  ]);
+  t.regex(
+    listed.text,
+    /^\S+ {2}mastodon @ana@social\.test at https:\/\/social\.test: disconnected$/mv,
+  );
+});
+
+test('an account that is not there, or was disconnected before, cannot be disconnected', async (t) => {
+  const { workspaceId } = await newClient(shared());
+  const channel = await storeChannel(shared(), workspaceId);
+  const admin = adminOf(shared());
+  await admin.call('channel', 'remove', channel);
+  const reason = /There is no connected channel/v;
+  await areRefused(t, admin, [
+    [['channel', 'remove', channel], 'AppError', reason],
+    [['channel', 'remove', crypto.randomUUID()], 'AppError', reason],
+    [['channel', 'remove', 'x'], 'AppError', reason],
+  ]);
+  t.is((await admin.call('channel', 'list', workspaceId)).data.channels.length, 1);
+});
