@@ -25,38 +25,55 @@ export const query = (
   return sendRequest(server, { method: 'GET', path, purpose }, serverName);
 };
 
+/** How requests show whose account they are for. */
+export type Authorization = {
+  /** Not to be repeated in any message. */
+  readonly secret: string;
+  readonly headersFor: (method: 'GET' | 'POST', path: string) => Readonly<Record<string, string>>;
+};
+
+export const bearer = (accessJwt: string): Authorization => ({
+  secret: accessJwt,
+  headersFor: () => ({ authorization: `Bearer ${accessJwt}` }),
+});
+
 /** Calls a method that changes something. Hands back refusals as they are. */
 export const procedure = (
   server: ServerAccess,
   method: string,
   input: unknown,
-  options: { readonly purpose: Purpose; readonly accessJwt?: string },
+  options: { readonly purpose: Purpose; readonly authorization?: Authorization },
 ): Promise<EgressResponse> => {
-  const { purpose, accessJwt } = options;
-  const headers = accessJwt === undefined ? {} : bearer(accessJwt);
-  return sendRequest(
-    server,
-    { method: 'POST', path: `/xrpc/${method}`, headers, body: input, purpose },
-    serverName,
-  );
+  const { purpose, authorization } = options;
+  const path = `/xrpc/${method}`;
+  const headers = authorization?.headersFor('POST', path) ?? {};
+  return sendRequest(server, { method: 'POST', path, headers, body: input, purpose }, serverName);
+};
+
+/** Asks whose account this is. Creates nothing. Hands back refusals as they are. */
+export const getSession = (
+  server: ServerAccess,
+  authorization: Authorization,
+): Promise<EgressResponse> => {
+  const path = '/xrpc/com.atproto.server.getSession';
+  const headers = authorization.headersFor('GET', path);
+  return sendRequest(server, { method: 'GET', path, headers, purpose: 'prepare' }, serverName);
 };
 
 /** Brings a file. Hands back refusals as they are. */
 export const uploadBlob = (
   server: ServerAccess,
   file: NonNullable<NetworkRequest['file']>,
-  accessJwt: string,
+  authorization: Authorization,
 ): Promise<EgressResponse> => {
   const path = '/xrpc/com.atproto.repo.uploadBlob';
-  const headers = bearer(accessJwt);
+  const headers = authorization.headersFor('POST', path);
   return sendRequest(
     server,
     { method: 'POST', path, headers, file, purpose: 'upload' },
     serverName,
   );
 };
-
-const bearer = (accessJwt: string) => ({ authorization: `Bearer ${accessJwt}` });
 
 type XrpcError = { readonly error: string; readonly message?: string };
 
@@ -71,6 +88,14 @@ export const readXrpcError = answerReader<XrpcError>({
 export const errorName = (response: EgressResponse): string =>
   readXrpcError(jsonOf(response))?.error ?? '';
 
+/** Whether the server refused a proof for its nonce alone (RFC 9449, section 9). */
+export const wantsNonce = (response: EgressResponse): boolean =>
+  response.status === 401 && errorName(response) === 'use_dpop_nonce';
+
+/** Whether the server refused a proof and not the token: by our clock, or by the address that it knows itself by. */
+const isProofRefused = (response: EgressResponse): boolean =>
+  response.status === 401 && ['use_dpop_nonce', 'invalid_dpop_proof'].includes(errorName(response));
+
 /**
  * Whether the server refused the token, so that a new one can help. It says so with 400, where others say 401.
  * `AccountTakedown` and `AccountDeactivated` are about the account instead.
@@ -78,7 +103,7 @@ export const errorName = (response: EgressResponse): string =>
 export function isTokenRefused(response: EgressResponse): boolean {
   const name = errorName(response);
   return (
-    (response.status === 401 && !name.startsWith('Account')) ||
+    (response.status === 401 && !name.startsWith('Account') && !isProofRefused(response)) ||
     (response.status === 400 && (name === 'ExpiredToken' || name === 'InvalidToken'))
   );
 }
@@ -133,7 +158,7 @@ export const unreadable = (purpose: Purpose): NetworkError =>
 
 /** Whether the account cannot be entered, because of its token or its own state. */
 export const isAccessLost = (response: EgressResponse): boolean =>
-  response.status === 401 || isTokenRefused(response);
+  (response.status === 401 && !isProofRefused(response)) || isTokenRefused(response);
 
 /** A file is another one than the record says, or the part of the record that names the files is wrong. */
 function isAboutFiles(response: EgressResponse): boolean {
@@ -152,6 +177,12 @@ function meaning(response: EgressResponse, purpose: Purpose, fileName?: string):
   const { status } = response;
   if (isAccessLost(response)) {
     return { code: 'access_lost', saying: 'does not let this account in' };
+  }
+  if (isProofRefused(response)) {
+    return {
+      code: 'internal',
+      saying: "did not take the proof of a request; is this machine's clock right?",
+    };
   }
   if (status === 403) {
     return { code: 'permission_missing', saying: 'does not permit this' };

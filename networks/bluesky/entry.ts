@@ -16,6 +16,7 @@ export const bluesky: Entry = (env, problems) => ({
       problems,
     ),
   }),
+  check: async (connection) => (await import('./account.ts')).checkAccount(connection),
   connector: {
     summary: 'Connects a Bluesky account with an app password.',
     options: {

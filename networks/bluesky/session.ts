@@ -4,6 +4,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import { type Connection, NetworkError } from '../network.ts';
 import type { ServerAccess } from '../send-request.ts';
 import {
+  bearer,
   didSchema,
   errorName,
   isTokenRefused,
@@ -11,7 +12,9 @@ import {
   readXrpcError,
   refusal,
   unreadable,
+  type Authorization,
 } from './client.ts';
+import { readGrantedAccess, withProof } from './oauth/with-proof.ts';
 
 export type BlueskyCredentials = {
   /** A handle or a DID. */
@@ -96,28 +99,38 @@ const readClaims = answerReader<{ readonly exp: number }>({
   properties: { exp: { type: 'number' } },
 });
 
+/** The part of a connection that a session needs. */
+export type AccountConnection = ServerAccess &
+  Pick<Connection, 'remoteId' | 'credentials' | 'session' | 'saveSession'>;
+
 /**
- * Calls the server with a token of the account: the kept one while it lasts, otherwise that of a new login, which is
- * kept for the next try. A token that the server refuses is replaced; the refused call did nothing.
+ * Calls the server with the account's access: that of a grant, where it was connected in a browser. With an app password
+ * it is the kept token while that lasts, otherwise that of a new login, which is kept for the next try; a token that the
+ * server refuses is replaced, as the refused call did nothing.
  *
  * @throws NetworkError `access_lost` when the account cannot be entered (any more), or is not the connected one.
  */
 export async function withSession(
-  connection: Connection,
-  call: (accessJwt: string) => Promise<EgressResponse>,
+  connection: AccountConnection,
+  call: (authorization: Authorization) => Promise<EgressResponse>,
 ): Promise<EgressResponse> {
+  const granted = readGrantedAccess(connection.credentials);
+  if (granted) {
+    return withProof(connection, granted, call);
+  }
+
   const kept = readSession(connection.session)?.accessJwt;
   if (kept !== undefined && lasts(kept, Date.now())) {
-    const response = await call(kept);
+    const response = await call(bearer(kept));
     if (!isTokenRefused(response)) {
       return response;
     }
   }
 
   const { accessJwt, isShared } = await renewSession(connection, kept);
-  const response = await call(accessJwt);
+  const response = await call(bearer(accessJwt));
   return isShared && isTokenRefused(response)
-    ? call((await renewSession(connection, accessJwt)).accessJwt)
+    ? call(bearer((await renewSession(connection, accessJwt)).accessJwt))
     : response;
 }
 
@@ -137,7 +150,10 @@ type Renewed = {
 };
 
 /** @param ended The session that is over, if there was one. */
-async function renewSession(connection: Connection, ended: string | undefined): Promise<Renewed> {
+async function renewSession(
+  connection: AccountConnection,
+  ended: string | undefined,
+): Promise<Renewed> {
   const { http, baseUrl, remoteId, credentials } = connection;
   const underWay = logins.get(http) ?? new Map<string, Promise<string>>();
   logins.set(http, underWay);
@@ -154,7 +170,7 @@ async function renewSession(connection: Connection, ended: string | undefined): 
   return { accessJwt: await login, isShared: false };
 }
 
-async function newToken(connection: Connection): Promise<string> {
+async function newToken(connection: AccountConnection): Promise<string> {
   const credentials = readCredentials(connection.credentials);
   if (!credentials) {
     throw new NetworkError('access_lost', 'The channel has no app password.', { taken: 'no' });

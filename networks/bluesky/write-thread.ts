@@ -31,10 +31,10 @@ export async function writeThread(
       value: record,
     })),
   };
-  const response = await withSession(connection, (accessJwt) => {
-    secret = accessJwt;
+  const response = await withSession(connection, (authorization) => {
+    ({ secret } = authorization);
     const method = 'com.atproto.repo.applyWrites';
-    return procedure(connection, method, input, { purpose: 'create', accessJwt });
+    return procedure(connection, method, input, { purpose: 'create', authorization });
   });
   if (response.status === 200) {
     if (!readWritten(jsonOf(response))) {

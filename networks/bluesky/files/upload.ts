@@ -96,9 +96,9 @@ type Coming = {
 
 async function upload(connection: Connection, { name, blob, body }: Coming): Promise<void> {
   let secret = '';
-  const response = await withSession(connection, (accessJwt) => {
-    secret = accessJwt;
-    return uploadBlob(connection, { type: blob.mimeType, body: body() }, accessJwt);
+  const response = await withSession(connection, (authorization) => {
+    ({ secret } = authorization);
+    return uploadBlob(connection, { type: blob.mimeType, body: body() }, authorization);
   });
   if (response.status !== 200) {
     throw refusal(response, 'upload', [secret], name);

@@ -4,7 +4,7 @@ import type { Grant } from '../../oauth.ts';
 import { didSchema } from '../client.ts';
 
 /** A private key of the curve P-256: proves by DPoP that a token is ours (RFC 9449). */
-type DpopJwk = {
+export type DpopJwk = {
   readonly kty: 'EC';
   readonly crv: 'P-256';
   readonly x: string;

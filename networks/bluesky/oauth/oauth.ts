@@ -1,6 +1,5 @@
 import type { NodeOAuthClient } from '@atproto/oauth-client-node';
 import { AppError } from '../../../domain/errors.ts';
-import { answerReader } from '../../answer.ts';
 import { NetworkError, type Account } from '../../network.ts';
 import {
   OauthError,
@@ -13,6 +12,7 @@ import {
   type Refresh,
 } from '../../oauth.ts';
 import { baseUrlOf } from '../../send-request.ts';
+import { readProfile } from '../account.ts';
 import type { BlueskySettings } from '../rules.ts';
 import { oauthClient, oauthClientOf, type OauthClient } from './client-metadata.ts';
 import { connectionError, isAway, refreshError } from './failures.ts';
@@ -163,19 +163,6 @@ function refuseErrors(answer: URLSearchParams): void {
 
   throw new OauthError('denied', 'Access to the Bluesky account was not given.');
 }
-
-type Profile = { readonly did: string; readonly handle: string; readonly active?: boolean };
-
-/** Of `com.atproto.server.getSession`. */
-const readProfile = answerReader<Profile>({
-  type: 'object',
-  required: ['did', 'handle'],
-  properties: {
-    did: { type: 'string' },
-    handle: { type: 'string', minLength: 1, maxLength: 253 },
-    active: { type: 'boolean' },
-  },
-});
 
 type Session = Awaited<ReturnType<NodeOAuthClient['restore']>>;
 

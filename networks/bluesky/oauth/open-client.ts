@@ -8,6 +8,7 @@ import {
 import type { OauthContext } from '../../oauth.ts';
 import type { OauthClient } from './client-metadata.ts';
 import { egressFetch } from './egress-fetch.ts';
+import { nonces } from './nonces.ts';
 import { httpHandleResolver } from './handle-resolver.ts';
 
 /** Where identities are looked up. */
@@ -45,6 +46,7 @@ export async function openClient(
     fetch: egressFetch(http, signal),
     plcDirectoryUrl: sandboxUrl ?? directories.plcUrl,
     handleResolver: httpHandleResolver({ ...resolver, ...(signal && { signal }) }),
+    dpopNonceCache: nonces,
     stateStore: storeIn(states),
     sessionStore: storeIn(sessions),
     runtimeImplementation: {

@@ -4,7 +4,7 @@ import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { bluesky } from '../../../networks/bluesky/adapter.ts';
 import { blueskyAccount } from '../../support/accounts.ts';
 import { egressTo, openConnection } from '../connection.ts';
-import type { Bench } from '../bench.ts';
+import type { Bench, TestAccount } from '../bench.ts';
 
 const collection = 'app.bsky.feed.post';
 
@@ -35,38 +35,44 @@ export const bench: Bench = {
   ],
   resetHeaders: (resetAtMs) => ({ 'ratelimit-reset': String(resetAtMs / 1000) }),
 
-  async makeAccount(t) {
-    const { account, person, records } = await connected(t);
-    const { agent } = person;
-    return {
-      account,
-      posts: async () =>
-        (await records()).map(({ uri, record }) => ({
-          remoteId: uri,
-          text: record.text,
-          parentId: record.reply?.parent.uri ?? null,
-        })),
-      textAt: async (url) => {
-        // The page itself lies outside; what it shows is the record that its address names.
-        const [, repo = '', rkey = ''] =
-          /^https:\/\/bsky\.app\/profile\/([^/]+)\/post\/([^/]+)$/.exec(url) ?? [];
-        const key = { repo, collection, rkey };
-        const { data } = await agent.com.atproto.repo.getRecord(key);
-        return AppBskyFeedPost.isRecord(data.value) ? String(data.value['text']) : '';
-      },
-      altTextsOf: async (uri) => {
-        const { embed } = (await records()).find((record) => record.uri === uri)?.record ?? {};
-        return AppBskyEmbedImages.isMain(embed) ? embed.images.map(({ alt }) => alt) : [];
-      },
-      choicesOf: async (uri) => (await records()).find((found) => found.uri === uri)?.record ?? {},
-      filesOf: async (uri) => {
-        const { embed } = (await records()).find((record) => record.uri === uri)?.record ?? {};
-        const images = AppBskyEmbedImages.isMain(embed) ? embed.images : [];
-        return Promise.all(images.map(({ image }) => blobBytes(agent, image)));
-      },
-    };
-  },
+  makeAccount: async (t) => testAccountOf(await connected(t)),
 };
+
+/** An account as the suite looks at it: by an unrelated client. */
+export function testAccountOf({
+  account,
+  person,
+}: Pick<Awaited<ReturnType<typeof connected>>, 'account' | 'person'>): TestAccount {
+  const { agent } = person;
+  const records = () => recordsOf(agent);
+  return {
+    account,
+    posts: async () =>
+      (await records()).map(({ uri, record }) => ({
+        remoteId: uri,
+        text: record.text,
+        parentId: record.reply?.parent.uri ?? null,
+      })),
+    textAt: async (url) => {
+      // The page itself lies outside; what it shows is the record that its address names.
+      const [, repo = '', rkey = ''] =
+        /^https:\/\/bsky\.app\/profile\/([^/]+)\/post\/([^/]+)$/.exec(url) ?? [];
+      const key = { repo, collection, rkey };
+      const { data } = await agent.com.atproto.repo.getRecord(key);
+      return AppBskyFeedPost.isRecord(data.value) ? String(data.value['text']) : '';
+    },
+    altTextsOf: async (uri) => {
+      const { embed } = (await records()).find((record) => record.uri === uri)?.record ?? {};
+      return AppBskyEmbedImages.isMain(embed) ? embed.images.map(({ alt }) => alt) : [];
+    },
+    choicesOf: async (uri) => (await records()).find((found) => found.uri === uri)?.record ?? {},
+    filesOf: async (uri) => {
+      const { embed } = (await records()).find((record) => record.uri === uri)?.record ?? {};
+      const images = AppBskyEmbedImages.isMain(embed) ? embed.images : [];
+      return Promise.all(images.map(({ image }) => blobBytes(agent, image)));
+    },
+  };
+}
 
 /** What the server hands out under a blob's name. */
 export async function blobBytes(agent: AtpAgent, { ref }: BlobRef): Promise<Buffer> {

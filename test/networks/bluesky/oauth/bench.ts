@@ -41,8 +41,19 @@ type ConnectedByOauth = Authorized & {
   readonly refresh: (grant: Grant, differently?: Partial<Refresh>) => Promise<Grant>;
 };
 
-/** Connects an account of the test's own, as its owner does in a browser. */
-export async function connectedByOauth(t: ExecutionContext): Promise<ConnectedByOauth> {
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Connects an account of the test's own, as its owner does in a browser. One at a time: each sign-in costs the PDS a
+ * second of processor time, and thirty at once would outlast the library's patience.
+ */
+export function connectedByOauth(t: ExecutionContext): Promise<ConnectedByOauth> {
+  const connected = last.then(() => connectInTurn(t));
+  last = connected.catch(() => undefined);
+  return connected;
+}
+
+async function connectInTurn(t: ExecutionContext): Promise<ConnectedByOauth> {
   const person = await blueskyAccount();
   const context = contextOf(t);
   const begun = await begin(context, person.handle);

@@ -1,0 +1,187 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { AppBskyEmbedVideo } from '@atproto/api';
+import { bluesky } from '../../../../networks/bluesky/adapter.ts';
+import { checkAccount } from '../../../../networks/bluesky/account.ts';
+import { nonces } from '../../../../networks/bluesky/oauth/nonces.ts';
+import type { Json } from '../../../../domain/json-schema.ts';
+import type { Account } from '../../../../networks/network.ts';
+import type { Grant } from '../../../../networks/oauth.ts';
+import { credentialsOf } from '../../../../accounts/grants.ts';
+import { lossyProxy } from '../../../support/lossy-proxy.ts';
+import { needs } from '../../../support/needs.ts';
+import { openConnection } from '../../connection.ts';
+import { videoFile } from '../../files.ts';
+import { partsOf, partsWith, publish } from '../../publish.ts';
+import { passesAsNetwork } from '../../suite.ts';
+import { bench, blobBytes, connected, recordsOf, testAccountOf } from '../bench.ts';
+import { connectedByOauth } from './bench.ts';
+
+const test = needs('pds');
+
+const accountWith = (account: Account | undefined, grant: Grant): Account => {
+  if (!account) {
+    throw new Error('No account was connected.');
+  }
+
+  return { ...account, credentials: credentialsOf(grant) };
+};
+
+/** An account of the test's own that was connected in a browser, as the core opens it. */
+async function granted(t: ExecutionContext) {
+  const { accounts, grant, person, refresh } = await connectedByOauth(t);
+  return { account: accountWith(accounts[0], grant), grant, person, refresh };
+}
+
+function wrongKey(): Json {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { ...(privateKey.export({ format: 'jwk' }) as Record<string, string>) };
+}
+
+const { port } = new URL(process.env['PUNCTUAL_TEST_PDS_URL'] ?? 'http://127.0.0.1:1');
+
+passesAsNetwork(test, {
+  ...bench,
+  wrongCredentials: {
+    accessToken: 'a-token-that-nobody-granted',
+    data: {
+      clientId: 'http://localhost',
+      redirectUri: 'http://127.0.0.1/',
+      issuer: 'http://localhost',
+      audience: `http://localhost:${port}`,
+      scope: 'atproto',
+      authMethod: { method: 'none' },
+      dpopJwk: wrongKey(),
+    },
+  },
+  makeAccount: async (t) => testAccountOf(await granted(t)),
+});
+
+// Nonces: they are the process's, so that these run one by one.
+
+/** What a server sees of one post. */
+async function requestsOf(t: ExecutionContext, account: Account, parts = partsOf('Hi')) {
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  await publish(bluesky, connection, parts);
+  return proxy.seen.map(({ path }) => path.replace(/^.*\.|\?.*$/gv, ''));
+}
+
+test.serial('the post goes out with the nonce that the server told last', async (t) => {
+  const { account } = await granted(t);
+  nonces.del(account.baseUrl);
+
+  t.deepEqual(await requestsOf(t, account), ['getSession', 'getSession', 'applyWrites']);
+  t.deepEqual(await requestsOf(t, account), ['applyWrites']);
+});
+
+test.serial(
+  'a server that changed its nonce gets the post once, by a second request',
+  async (t) => {
+    const { account, person } = await granted(t);
+    nonces.set(account.baseUrl, 'a-nonce-of-before');
+
+    t.deepEqual(await requestsOf(t, account), ['applyWrites', 'applyWrites']);
+    t.is((await recordsOf(person.agent)).length, 1);
+  },
+);
+
+test.serial('a video is sent once, whatever the server wants of its nonce', async (t) => {
+  const { account, person } = await granted(t);
+  const parts = partsWith([await videoFile('a.mp4')], 'With a video');
+  nonces.del(account.baseUrl);
+  const requests = await requestsOf(t, account, parts);
+  t.deepEqual(requests, ['getSession', 'getSession', 'uploadBlob', 'applyWrites']);
+
+  const [post] = await recordsOf(person.agent);
+  t.true(AppBskyEmbedVideo.isMain(post?.record.embed));
+});
+
+test.serial(
+  'a file whose upload was refused for its nonce is read again from its beginning',
+  async (t) => {
+    const { account, person } = await granted(t);
+    const file = await videoFile('a.mp4');
+    nonces.set(account.baseUrl, 'a-nonce-of-before');
+    const requests = await requestsOf(t, account, partsWith([file], 'With a video'));
+    t.deepEqual(requests, ['uploadBlob', 'uploadBlob', 'applyWrites']);
+
+    const [post] = await recordsOf(person.agent);
+    const embed = post?.record.embed;
+    const bytes = AppBskyEmbedVideo.isMain(embed) && (await blobBytes(person.agent, embed.video));
+    t.is(bytes && bytes.length, file.sizeBytes);
+  },
+);
+
+test('every request carries a proof of its own, and the token with it alone', async (t) => {
+  const { account } = await granted(t);
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  await publish(bluesky, connection, partsOf('One'));
+  await publish(bluesky, connection, partsOf('Two'));
+
+  const proofs = proxy.seen.map(({ headers }) => String(headers['dpop']));
+  t.is(new Set(proofs).size, proxy.seen.length);
+  t.true(proxy.seen.every(({ headers }) => headers.authorization?.startsWith('DPoP ')));
+});
+
+// Access that ends.
+
+test('an account that was taken down has lost access', async (t) => {
+  const { account, person } = await granted(t);
+  await person.takeDown();
+
+  const error = await t.throwsAsync(requestsOf(t, account));
+  t.like(error, { name: 'NetworkError', code: 'access_lost', taken: 'no' });
+});
+
+test('a token of another key has lost access, and the answer repeats none of it', async (t) => {
+  const { account, grant } = await granted(t);
+  const data = { ...Object(grant.data), dpopJwk: wrongKey() };
+  const stolen = accountWith(account, { ...grant, data });
+
+  const error = await t.throwsAsync(requestsOf(t, stolen));
+  t.like(error, { code: 'access_lost', taken: 'no' });
+  t.false(error?.message.includes(grant.accessToken));
+});
+
+test('a proof that the server does not take, as when a clock is wrong, loses no access', async (t) => {
+  const { account } = await granted(t);
+  const { http, ...connection } = openConnection(t, account);
+  const broken = {
+    ...http,
+    request: (request: Parameters<typeof http.request>[0]) => {
+      const { dpop, ...headers } = request.headers ?? {};
+      return http.request({ ...request, headers: { ...headers, dpop: `${dpop}x` } });
+    },
+  };
+  const attempt = publish(bluesky, { ...connection, http: broken }, partsOf('Hi'));
+  t.like(await t.throwsAsync(attempt), { code: 'internal', taken: 'no' });
+});
+
+test('the token of a refresh opens the account', async (t) => {
+  const { account, grant, refresh, person } = await granted(t);
+  const next = await refresh(grant);
+  await requestsOf(t, accountWith(account, next));
+
+  t.is((await recordsOf(person.agent)).length, 1);
+});
+
+// Checks.
+
+test('a check tells whose account it is, whichever way it was connected', async (t) => {
+  const byPassword = await connected(t);
+  const byOauth = await granted(t);
+  for (const { account, person } of [byPassword, byOauth]) {
+    const proxy = await lossyProxy(t, account.baseUrl);
+    const connection = openConnection(t, account, { baseUrl: proxy.url });
+    t.deepEqual(await checkAccount(connection), { remoteId: person.did, handle: person.handle });
+    t.true(proxy.seen.every(({ path }) => path === '/xrpc/com.atproto.server.getSession'));
+  }
+});
+
+test('a check tells that access is lost', async (t) => {
+  const { account, person } = await granted(t);
+  await person.takeDown();
+  t.like(await t.throwsAsync(checkAccount(openConnection(t, account))), { code: 'access_lost' });
+});
