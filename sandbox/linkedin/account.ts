@@ -1,3 +1,5 @@
+import type { AccountName } from '../account-name.ts';
+
 export const members = {
   demo: { id: 'sandboxDemo', displayName: 'Demo' },
   second: { id: 'sandboxSecond', displayName: 'Second' },
@@ -15,7 +17,15 @@ export const account = {
 /** A page that the demo member runs. */
 export const page = { id: '1000', vanityName: 'demo-page', displayName: 'Demo Page' } as const;
 
-export const memberUrn = `urn:li:person:${account.id}`;
+const identityOf = ({ displayName }: (typeof members)[AccountName]) => ({
+  displayName,
+  handle: displayName,
+});
+
+/** As the page shows them. */
+export const identities = { demo: identityOf(members.demo), second: identityOf(members.second) };
+
+export const urnOf = ({ id }: { readonly id: string }): string => `urn:li:person:${id}`;
 export const pageUrn = `urn:li:organization:${page.id}`;
 
 /** In which the member only looks at numbers. */

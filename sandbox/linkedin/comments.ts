@@ -1,3 +1,6 @@
+import type { Context } from 'koa';
+import { accessIn } from '../oauth/access.ts';
+import type { Signer } from '../orders.ts';
 import { Refusal } from '../refusal.ts';
 import { bodyReader, objectOf } from './check-fields.ts';
 import { fateOf, type Created } from './create-post.ts';
@@ -29,13 +32,14 @@ const readComment = bodyReader<Body>(
  */
 export async function createComment(
   deps: LinkedinDeps,
+  ctx: Context,
   urn: string,
   body: unknown,
 ): Promise<Created> {
   const { store, now, nextId } = deps;
   const post = findPost(deps, urn);
   const { actor, object, message } = readComment(body);
-  if (!mayActFor(actor)) {
+  if (!mayActFor(ctx, actor)) {
     throw accessDenied(`partnerApiSocialActions.CREATE as ${actor}`);
   }
   if (object !== urn) {
@@ -44,6 +48,7 @@ export async function createComment(
 
   const comment: LinkedinPost = {
     network: 'linkedin',
+    account: accessIn(ctx).account,
     id: `urn:li:comment:(${activityOf(post.id)},${nextId()})`,
     text: message.text,
     createdAt: new Date(now()).toISOString(),
@@ -53,7 +58,7 @@ export async function createComment(
     visibility: post.visibility,
     media: [],
   };
-  const { answer, hiddenUntilMs } = await admit(deps, comment);
+  const { answer, hiddenUntilMs } = await admit(deps, comment, accessIn(ctx));
   if (hiddenUntilMs !== null) {
     store.hide([comment], hiddenUntilMs);
   }
@@ -61,16 +66,17 @@ export async function createComment(
   return { post: comment, answer };
 }
 
-async function admit(deps: LinkedinDeps, comment: LinkedinPost) {
-  const { network, text, createdAt, replyTo } = comment;
+async function admit(deps: LinkedinDeps, comment: LinkedinPost, by: Signer) {
+  const { network, text, createdAt, replyTo, account } = comment;
   try {
     if (text.trim() === '' || text.length > maxCharacters) {
       throw invalid(`/message/text :: ${text.length} characters, not 1 to ${maxCharacters}`);
     }
-    return fateOf(deps, text);
+    return fateOf(deps, text, by);
   } catch (error) {
     if (error instanceof Refusal && error.status === 400) {
-      await deps.store.refuse({ network, text, createdAt, replyTo, refused: error.message });
+      const refused = error.message;
+      await deps.store.refuse({ network, text, createdAt, replyTo, account, refused });
     }
     throw error;
   }

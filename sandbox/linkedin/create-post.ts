@@ -1,5 +1,8 @@
 import { Refusal } from '../refusal.ts';
 import type { Post } from '../post.ts';
+import type { Context } from 'koa';
+import { accessIn } from '../oauth/access.ts';
+import type { Signer } from '../orders.ts';
 import type { Fate } from '../script.ts';
 import { pageUrn } from './account.ts';
 import { bodyReader, objectOf } from './check-fields.ts';
@@ -9,10 +12,9 @@ import { shownText } from './little-text.ts';
 import { isLinkedinPost, type LinkedinPost, type PostMedia } from './post.ts';
 import {
   accessDenied,
+  badTokens,
   duplicateOf,
-  expiredToken,
   invalid,
-  revokedToken,
   throttled,
   unprocessable,
 } from './refusals.ts';
@@ -76,10 +78,14 @@ export type Created = {
  *
  * @throws Refusal 400, 401, 403, 422 or 429, as LinkedIn answers. The page shows what was refused for its content.
  */
-export async function createPost(deps: LinkedinDeps, body: unknown): Promise<Created> {
+export async function createPost(
+  deps: LinkedinDeps,
+  ctx: Context,
+  body: unknown,
+): Promise<Created> {
   const { store, now, nextId } = deps;
   const { author, commentary, visibility, content = {} } = readPost(body);
-  if (!mayActFor(author)) {
+  if (!mayActFor(ctx, author)) {
     throw accessDenied(`partnerApiPostsExternal.CREATE as ${author}`);
   }
 
@@ -87,6 +93,7 @@ export async function createPost(deps: LinkedinDeps, body: unknown): Promise<Cre
   const kind = files.some(({ urn }) => urn.startsWith('urn:li:video:')) ? 'ugcPost' : 'share';
   const post: LinkedinPost = {
     network: 'linkedin',
+    account: accessIn(ctx).account,
     id: `urn:li:${kind}:${nextId()}`,
     text: shownText(commentary),
     createdAt: new Date(now()).toISOString(),
@@ -96,7 +103,7 @@ export async function createPost(deps: LinkedinDeps, body: unknown): Promise<Cre
     visibility,
     media: files,
   };
-  const { answer, hiddenUntilMs } = await admit(deps, post);
+  const { answer, hiddenUntilMs } = await admit(deps, post, accessIn(ctx));
   if (hiddenUntilMs !== null) {
     store.hide([post], hiddenUntilMs);
   }
@@ -105,15 +112,16 @@ export async function createPost(deps: LinkedinDeps, body: unknown): Promise<Cre
 }
 
 /** @throws Refusal for what the post breaks, or its text asks for. */
-async function admit(deps: LinkedinDeps, post: LinkedinPost) {
+async function admit(deps: LinkedinDeps, post: LinkedinPost, by: Signer) {
   const { store } = deps;
-  const { network, text, createdAt, replyTo, media: files } = post;
+  const { network, text, createdAt, replyTo, account, media: files } = post;
   try {
     assertFits(store.all(), post);
-    return fateOf(deps, text);
+    return fateOf(deps, text, by);
   } catch (error) {
     if (error instanceof Refusal && [400, 422].includes(error.status)) {
-      await store.refuse({ network, text, createdAt, replyTo, refused: error.message, files });
+      const refused = error.message;
+      await store.refuse({ network, text, createdAt, replyTo, account, refused, files });
     }
     throw error;
   }
@@ -123,8 +131,9 @@ async function admit(deps: LinkedinDeps, post: LinkedinPost) {
 export function fateOf(
   { script, now }: LinkedinDeps,
   text: string,
+  by: Signer,
 ): Extract<Fate, { kind: 'take' }> {
-  const fate = script.fateOf({ network: 'linkedin', texts: [text], key: text });
+  const fate = script.fateOf({ network: 'linkedin', texts: [text], key: text, by });
   switch (fate.kind) {
     case 'take':
       return fate;
@@ -135,9 +144,8 @@ export function fateOf(
     case 'busy':
       throw throttled(fate.resetMs, now());
     case 'revoked':
-      throw revokedToken();
     case 'ended':
-      throw expiredToken();
+      throw badTokens[fate.kind]();
   }
 }
 

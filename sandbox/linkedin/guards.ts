@@ -1,13 +1,26 @@
 import type { Context, Middleware } from 'koa';
 import type { SandboxDeps } from '../deps.ts';
-import { account, memberUrn, pageUrn } from './account.ts';
-import { accessDenied, invalid, invalidToken, LinkedinRefusal, revokedToken } from './refusals.ts';
+import { accessIn, accessOf, admit, bearerIn, hasScope } from '../oauth/access.ts';
+import { account, members, pageUrn, urnOf } from './account.ts';
+import { partnerScopes } from './oauth.ts';
+import { accessDenied, badTokens, invalid, LinkedinRefusal } from './refusals.ts';
 
 /** Older versions are over. LinkedIn keeps each for a year. */
 const oldestVersion = '202512';
 
-/** Whether the member may post as this author. */
-export const mayActFor = (urn: string): boolean => urn === memberUrn || urn === pageUrn;
+const statics = [
+  { value: account.accessToken, scopes: null },
+  { value: account.selfServeToken, scopes: ['openid', 'profile', 'w_member_social'] },
+];
+
+/** Whether a request may post as this author: its member, or the page that the member runs. */
+export function mayActFor(ctx: Context, urn: string): boolean {
+  const { account: member } = accessIn(ctx);
+  if (urn === urnOf(members[member])) {
+    return hasScope(ctx, 'w_member_social');
+  }
+  return urn === pageUrn && member === 'demo' && hasScope(ctx, 'w_organization_social');
+}
 
 export type Guards = {
   /** For calls of the versioned API: token, version and protocol. */
@@ -20,15 +33,13 @@ export type Guards = {
   readonly lookUp: Middleware;
 };
 
-export function guardsOf({ script }: SandboxDeps): Guards {
+export function guardsOf(deps: SandboxDeps): Guards {
   const assertToken = (ctx: Context): void => {
-    const token = tokenOf(ctx);
-    if (token !== account.accessToken && token !== account.selfServeToken) {
-      throw invalidToken();
+    const access = accessOf(deps, 'linkedin', bearerIn(ctx), statics);
+    if (typeof access === 'string') {
+      throw badTokens[access]();
     }
-    if (script.isRevoked('linkedin')) {
-      throw revokedToken();
-    }
+    admit(ctx, access);
   };
   return {
     versioned: (ctx, next) => {
@@ -49,13 +60,13 @@ export function guardsOf({ script }: SandboxDeps): Guards {
       return next();
     },
     partner: (what) => (ctx, next) => {
-      if (tokenOf(ctx) === account.selfServeToken) {
+      if (!hasScope(ctx, ...partnerScopes)) {
         throw accessDenied(what);
       }
       return next();
     },
     lookUp: (_, next) => {
-      if (script.isBlind('linkedin')) {
+      if (deps.script.isBlind('linkedin')) {
         throw new LinkedinRefusal(503, 'The service is unavailable', {
           code: 'SERVICE_UNAVAILABLE',
         });
@@ -74,8 +85,4 @@ function assertVersion(version: string): void {
       code: 'NONEXISTENT_VERSION',
     });
   }
-}
-
-function tokenOf(ctx: Context): string | undefined {
-  return /^bearer\s+(?<token>\S+)$/iv.exec(ctx.get('authorization'))?.groups?.['token'];
 }

@@ -141,7 +141,7 @@ function assertAction(ctx: Context, action: string): void {
 }
 
 function assertOwner(ctx: Context, urn: string): void {
-  if (!mayActFor(urn)) {
+  if (!mayActFor(ctx, urn)) {
     throw accessDenied(`${ctx.path} for ${urn}`);
   }
 }

@@ -1,5 +1,7 @@
+import { isAccountName } from '../account-name.ts';
 import { defineNetwork } from '../network.ts';
-import { account, members, page, pageUrn } from './account.ts';
+import { signInByOauth } from '../oauth/code-flow.ts';
+import { account, identities, page, pageUrn } from './account.ts';
 import { linksIn, segmentsOf } from './little-text.ts';
 import { activityOf, postSchema, type LinkedinPost } from './post.ts';
 import { linkedinRoutes } from './routes.ts';
@@ -11,15 +13,13 @@ const tagPath = (tag: string): string =>
 export const linkedin = defineNetwork<LinkedinPost>({
   id: 'linkedin',
   label: 'LinkedIn',
-  accounts: {
-    demo: { displayName: members.demo.displayName, handle: members.demo.displayName },
-    second: { displayName: members.second.displayName, handle: members.second.displayName },
-  },
+  accounts: identities,
   signIn: (origin) => ({
     Server: `${origin}/linkedin`,
     'Access token': account.accessToken,
     'Token of a self-serve app': account.selfServeToken,
     Organization: pageUrn,
+    ...signInByOauth,
   }),
   colours: { picture: ['#0a78d1', '#0a52a5'], label: ['#0a5fb4', '#71b7f4'] },
   apiPaths: ['/rest/', '/v2/'],
@@ -44,7 +44,8 @@ export const linkedin = defineNetwork<LinkedinPost>({
       const isBelow = comment === null || id.includes(`(${activityOf(third)},`);
       return isBelow ? { kind: 'post', id } : null;
     }
-    return first === 'in' && second === 'demo' && third === undefined ? { kind: 'profile' } : null;
+    const isMember = first === 'in' && isAccountName(second);
+    return isMember && third === undefined ? { kind: 'profile' } : null;
   },
   show: ({ text, commentary, author, visibility, media, replyTo }) => ({
     segments: replyTo === null ? segmentsOf(commentary, tagPath) : linksIn(text),

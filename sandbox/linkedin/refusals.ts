@@ -15,23 +15,26 @@ export class LinkedinRefusal extends Refusal {
   }
 }
 
-export const invalidToken = () =>
+const invalidToken = () =>
   new LinkedinRefusal(401, 'Invalid access token', {
     serviceErrorCode: 65_600,
     code: 'INVALID_ACCESS_TOKEN',
   });
 
-export const revokedToken = () =>
+const revokedToken = () =>
   new LinkedinRefusal(401, 'The token used in the request has been revoked by the user', {
     serviceErrorCode: 65_601,
     code: 'REVOKED_ACCESS_TOKEN',
   });
 
-export const expiredToken = () =>
+const expiredToken = () =>
   new LinkedinRefusal(401, 'The token used in the request has expired', {
     serviceErrorCode: 65_602,
     code: 'EXPIRED_ACCESS_TOKEN',
   });
+
+/** How LinkedIn says why a token is not good. */
+export const badTokens = { unknown: invalidToken, revoked: revokedToken, ended: expiredToken };
 
 /** @param what The entitlement: `partnerApiSocialActions.CREATE`. */
 export const accessDenied = (what: string) =>

@@ -2,16 +2,18 @@ import { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { readBody } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
+import { accessIn, hasScope } from '../oauth/access.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
-import { account, memberUrn, otherPageUrn, page, pageUrn } from './account.ts';
+import { members, otherPageUrn, page, pageUrn, urnOf } from './account.ts';
 import { assertQuery } from './check-fields.ts';
 import { commentsOn, createComment, presentComment } from './comments.ts';
 import { createPost } from './create-post.ts';
 import type { LinkedinDeps } from './deps.ts';
 import { guardsOf, type Guards } from './guards.ts';
 import { addMediaRoutes } from './media-routes.ts';
+import { linkedinOauthRoutes } from './oauth.ts';
 import { isLinkedinPost, type LinkedinPost } from './post.ts';
-import { invalid, LinkedinRefusal, notFound } from './refusals.ts';
+import { accessDenied, invalid, LinkedinRefusal, notFound } from './refusals.ts';
 import { createUploads } from './uploads.ts';
 
 /** As much of LinkedIn's API as it takes to publish, and to look at what was published. */
@@ -30,7 +32,10 @@ export function linkedinRoutes(shared: SandboxDeps): Router {
       throw notFound(`${ctx.method} ${ctx.path}`);
     });
   }
-  return router;
+  const all = new Router();
+  all.use(linkedinOauthRoutes(shared).routes());
+  all.use(router.routes());
+  return all;
 }
 
 function createIds(now: () => number): () => bigint {
@@ -44,20 +49,27 @@ function createIds(now: () => number): () => bigint {
 
 function addAccountRoutes(router: Router, { versioned, unversioned, partner }: Guards): void {
   router.get('/v2/userinfo', unversioned, (ctx) => {
-    const { id: sub, displayName: name } = account;
+    if (!hasScope(ctx, 'openid', 'profile')) {
+      throw accessDenied('userinfo.GET.NO_VERSION');
+    }
+    const { id: sub, displayName: name } = members[accessIn(ctx).account];
     ctx.body = { sub, name, given_name: name, locale: { country: 'US', language: 'en' } };
   });
 
   const organizations = partner('organizationAcls.FINDER-roleAssignee');
   router.get('/rest/organizationAcls', versioned, organizations, (ctx) => {
     assertQuery(ctx.URL.searchParams, 'q', 'role', 'state', 'start', 'count');
-    const common = { roleAssignee: memberUrn, state: 'APPROVED' };
+    const { account } = accessIn(ctx);
+    const common = { roleAssignee: urnOf(members[account]), state: 'APPROVED' };
     ctx.body = {
       paging: { start: 0, count: 10, links: [] },
-      elements: [
-        { ...common, role: 'ADMINISTRATOR', organization: pageUrn },
-        { ...common, role: 'ANALYST', organization: otherPageUrn },
-      ],
+      elements:
+        account === 'demo'
+          ? [
+              { ...common, role: 'ADMINISTRATOR', organization: pageUrn },
+              { ...common, role: 'ANALYST', organization: otherPageUrn },
+            ]
+          : [],
     };
   });
 
@@ -78,7 +90,7 @@ function addPostRoutes(
   const { store } = deps;
   router.post('/rest/posts', versioned, async (ctx) => {
     assertQuery(ctx.URL.searchParams);
-    const { post, answer } = await createPost(deps, await readBody(ctx.req));
+    const { post, answer } = await createPost(deps, ctx, await readBody(ctx.req));
     if (answer === 'none') {
       cutConnection(ctx);
     } else if (answer === 'error') {
@@ -122,7 +134,7 @@ function addCommentRoutes(
     router.post(path, guard, partner('partnerApiSocialActions.CREATE'), async (ctx) => {
       assertQuery(ctx.URL.searchParams);
       const urn = ctx.params['urn'] ?? '';
-      const { post, answer } = await createComment(deps, urn, await readBody(ctx.req));
+      const { post, answer } = await createComment(deps, ctx, urn, await readBody(ctx.req));
       if (answer === 'none') {
         cutConnection(ctx);
       } else if (answer === 'error') {

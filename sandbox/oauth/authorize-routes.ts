@@ -25,6 +25,7 @@ export function addAuthorizeRoutes(router: Router, deps: SandboxDeps, flow: Code
         accounts,
         app: request.app.name,
         scopes: request.scopes.map((name) => ({ name, meaning: flow.scopes[name] ?? '' })),
+        picksScopes: flow.picksScopes,
         returnsTo: request.redirectUri,
         action: authorizePath,
         fields: Object.fromEntries(query),
@@ -47,11 +48,14 @@ export function addAuthorizeRoutes(router: Router, deps: SandboxDeps, flow: Code
       showAuthorizeError(ctx, { network, label, reason: 'The form is not the one of this page.' });
       return;
     }
-    if (decision !== 'allow') {
+    const { app, redirectUri, challenge } = request;
+    const scopes = request.scopes.filter(
+      (scope) => !flow.picksScopes || `allow-${scope}` in fields,
+    );
+    if (decision !== 'allow' || scopes.length === 0) {
       returnTo(ctx, request, flow.denial);
       return;
     }
-    const { app, scopes, redirectUri, challenge } = request;
     const consent = {
       network,
       account,

@@ -23,6 +23,8 @@ export type CodeFlow = {
   readonly accounts: Readonly<Record<AccountName, Identity>>;
   /** What apps may ask for, and what it means for a person. */
   readonly scopes: Readonly<Record<string, string>>;
+  /** Whether the person may leave out some of what the app asks for. */
+  readonly picksScopes?: boolean;
   /** What an app that names no scope asks for. Without it, it has to name some. */
   readonly defaultScope?: string;
   /** Paths in the sandbox. */

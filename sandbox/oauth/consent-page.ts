@@ -11,6 +11,8 @@ export type ConsentPage = {
   readonly app: string;
   /** What the app asks for: the network's name of it, and what it means. */
   readonly scopes: readonly { readonly name: string; readonly meaning: string }[];
+  /** Whether the person may leave some of them out: then the form has a field `allow-<name>` for each that is chosen. */
+  readonly picksScopes?: boolean | undefined;
   readonly accounts: Readonly<Record<AccountName, Identity>>;
   /** The account that is chosen at first. */
   readonly chosen?: AccountName | undefined;
@@ -45,7 +47,7 @@ export function showConsent(ctx: Context, page: ConsentPage): void {
         </fieldset>
         <h2>What it may do</h2>
         <ul>
-          ${scopes.map(({ name, meaning }) => html`<li>${meaning} <code>${name}</code></li>`)}
+          ${scopes.map((scope) => scopeView(scope, page.picksScopes ?? false))}
         </ul>
         <p class="buttons">
           <button name="decision" value="allow" class="allow">Allow</button>
@@ -78,6 +80,15 @@ export function showAuthorizeError(
 export function isOwnForm(ctx: Context): boolean {
   const origin = ctx.get('origin');
   return origin === '' || (URL.canParse(origin) && new URL(origin).host === ctx.host);
+}
+
+function scopeView({ name, meaning }: ConsentPage['scopes'][number], isChoice: boolean): Html {
+  const words = html`${meaning} <code>${name}</code>`;
+  return isChoice
+    ? html`<li class="choice">
+        <label><input type="checkbox" name="allow-${name}" checked /><span>${words}</span></label>
+      </li>`
+    : html`<li>${words}</li>`;
 }
 
 function accountView(

@@ -1,3 +1,5 @@
+import type { AccountName } from '../account-name.ts';
+
 /** The channels of one Google account. */
 export const accounts = {
   demo: {
@@ -15,6 +17,14 @@ export const accounts = {
     createdAt: '2026-01-01T00:00:00Z',
   },
 } as const;
+
+const identityOf = ({ title, handle }: (typeof accounts)[AccountName]) => ({
+  displayName: title,
+  handle,
+});
+
+/** As the page shows them. */
+export const identities = { demo: identityOf(accounts.demo), second: identityOf(accounts.second) };
 
 /** The channel of the token. */
 export const account = { ...accounts.demo, accessToken: 'demo' } as const;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { SandboxDeps } from '../deps.ts';
+import type { Signer } from '../orders.ts';
 import { Refusal } from '../refusal.ts';
 import type { Fate } from '../script.ts';
 import type { Video } from './post.ts';
@@ -27,10 +28,11 @@ const attemptOf = ({ snippet }: VideoRequest) => ({
 export async function admitVideo(
   { store, script, now }: SandboxDeps,
   request: VideoRequest,
+  by: Signer,
 ): Promise<Extract<Fate, { kind: 'take' | 'duplicate' }>> {
   try {
     assertFits(request);
-    const fate = script.fateOf(attemptOf(request));
+    const fate = script.fateOf({ ...attemptOf(request), by });
     if (fate.kind !== 'take' && fate.kind !== 'duplicate') {
       throw refusalFor(fate, 'invalidVideoMetadata', now());
     }
@@ -39,8 +41,8 @@ export async function admitVideo(
     if (error instanceof Refusal && error.status === 400) {
       const { title, description: text = '' } = request.snippet;
       const createdAt = new Date(now()).toISOString();
-      const refused = error.message;
-      await store.refuse({ network: 'youtube', text, title, createdAt, replyTo: null, refused });
+      const said = { text, title, createdAt, replyTo: null, account: by.account };
+      await store.refuse({ ...said, network: 'youtube', refused: error.message });
     }
     throw error;
   }
@@ -71,7 +73,7 @@ export async function createVideo(
   { store, files, script, now }: SandboxDeps,
   session: Session,
 ): Promise<Video> {
-  const { request, fate } = session;
+  const { request, fate, account } = session;
   const { snippet, status = {} } = request;
   const attempt = attemptOf(request);
   const { polls, fails } = script.processingOf(attempt);
@@ -81,6 +83,7 @@ export async function createVideo(
   const isDuplicate = fate.kind === 'duplicate';
   const video: Video = {
     network: 'youtube',
+    account,
     kind: 'video',
     id: randomBytes(8).toString('base64url'),
     text: snippet.description ?? '',

@@ -1,22 +1,21 @@
-import type { AccountName } from '../account-name.ts';
 import { defineNetwork } from '../network.ts';
+import { signInByOauth } from '../oauth/code-flow.ts';
 import { isWebAddress, type Segment } from '../segment.ts';
-import { account, accounts } from './account.ts';
+import { account, accounts, identities } from './account.ts';
 import { postSchema, type Comment, type Video } from './post.ts';
 import { youtubeRoutes } from './routes.ts';
 
 const profile = `/youtube/${account.handle}`;
 
-const identityOf = ({ title, handle }: (typeof accounts)[AccountName]) => ({
-  displayName: title,
-  handle,
-});
-
 export const youtube = defineNetwork<Video | Comment>({
   id: 'youtube',
   label: 'YouTube',
-  accounts: { demo: identityOf(accounts.demo), second: identityOf(accounts.second) },
-  signIn: (origin) => ({ Server: `${origin}/youtube`, 'Access token': account.accessToken }),
+  accounts: identities,
+  signIn: (origin) => ({
+    Server: `${origin}/youtube`,
+    'Access token': account.accessToken,
+    ...signInByOauth,
+  }),
   colours: { picture: ['#ff4e45', '#c4160d'], label: ['#b3150c', '#ff9d97'] },
   apiPaths: ['/youtube/v3/', '/upload/youtube/v3/'],
   profile,
@@ -34,7 +33,8 @@ export const youtube = defineNetwork<Video | Comment>({
     if (first === 'hashtag' && second !== undefined && rest.length === 0) {
       return { kind: 'tag', tag: second };
     }
-    return first === account.handle && second === undefined ? { kind: 'profile' } : null;
+    const isAccount = first === accounts.demo.handle || first === accounts.second.handle;
+    return isAccount && second === undefined ? { kind: 'profile' } : null;
   },
   show(post) {
     const segments = segmentsOf(post.text);

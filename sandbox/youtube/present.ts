@@ -1,5 +1,6 @@
 import type { youtube_v3 } from '@googleapis/youtube';
-import { account } from './account.ts';
+import { accounts } from './account.ts';
+import type { Post } from '../post.ts';
 import type { Comment, Video } from './post.ts';
 
 /** Where the list of types names a field null or undefined, we leave it out. */
@@ -21,10 +22,12 @@ export function presentVideo(
   };
 }
 
+const channelOf = ({ account = 'demo' }: Post) => accounts[account];
+
 const snippetOf = (video: Video): Present<youtube_v3.Schema$VideoSnippet> => ({
   publishedAt: video.createdAt,
-  channelId: account.id,
-  channelTitle: account.title,
+  channelId: channelOf(video).id,
+  channelTitle: channelOf(video).title,
   title: video.title,
   description: video.text,
   categoryId: video.categoryId,
@@ -71,59 +74,67 @@ const processingOf = ({
   ...(uploadStatus === 'failed' && { processingFailureReason: 'transcodeFailed' }),
 });
 
-export const presentUpload = (
-  { id, title, text, createdAt }: Video,
+export function presentUpload(
+  video: Video,
   position: number,
-): Present<youtube_v3.Schema$PlaylistItem> => ({
-  kind: 'youtube#playlistItem',
-  etag: `"${id}"`,
-  id: Buffer.from(`${account.uploads}.${id}`).toString('base64url'),
-  snippet: {
-    publishedAt: createdAt,
-    channelId: account.id,
-    title,
-    description: text,
-    channelTitle: account.title,
-    playlistId: account.uploads,
-    position,
-    resourceId: { kind: 'youtube#video', videoId: id },
-    videoOwnerChannelTitle: account.title,
-    videoOwnerChannelId: account.id,
-  },
-});
+): Present<youtube_v3.Schema$PlaylistItem> {
+  const { id, title, text, createdAt } = video;
+  const channel = channelOf(video);
+  return {
+    kind: 'youtube#playlistItem',
+    etag: `"${id}"`,
+    id: Buffer.from(`${channel.uploads}.${id}`).toString('base64url'),
+    snippet: {
+      publishedAt: createdAt,
+      channelId: channel.id,
+      title,
+      description: text,
+      channelTitle: channel.title,
+      playlistId: channel.uploads,
+      position,
+      resourceId: { kind: 'youtube#video', videoId: id },
+      videoOwnerChannelTitle: channel.title,
+      videoOwnerChannelId: channel.id,
+    },
+  };
+}
 
-export const presentThread = ({
-  id,
-  text,
-  createdAt,
-  replyTo,
-}: Comment): Present<youtube_v3.Schema$CommentThread> => ({
-  kind: 'youtube#commentThread',
-  etag: `"${id}"`,
-  id,
-  snippet: {
-    channelId: account.id,
-    videoId: replyTo,
-    canReply: true,
-    totalReplyCount: 0,
-    isPublic: true,
-    topLevelComment: {
-      kind: 'youtube#comment',
-      etag: `"${id}"`,
-      id,
-      snippet: {
-        channelId: account.id,
-        videoId: replyTo,
-        textDisplay: text,
-        textOriginal: text,
-        authorDisplayName: account.handle,
-        authorChannelId: { value: account.id },
-        canRate: true,
-        viewerRating: 'none',
-        likeCount: 0,
-        publishedAt: createdAt,
-        updatedAt: createdAt,
+/** @param video That the comment is on, if it is still kept. */
+export function presentThread(
+  comment: Comment,
+  video: Post | undefined,
+): Present<youtube_v3.Schema$CommentThread> {
+  const { id, text, createdAt, replyTo } = comment;
+  const { id: channelId } = channelOf(video ?? comment);
+  const author = channelOf(comment);
+  return {
+    kind: 'youtube#commentThread',
+    etag: `"${id}"`,
+    id,
+    snippet: {
+      channelId,
+      videoId: replyTo,
+      canReply: true,
+      totalReplyCount: 0,
+      isPublic: true,
+      topLevelComment: {
+        kind: 'youtube#comment',
+        etag: `"${id}"`,
+        id,
+        snippet: {
+          channelId,
+          videoId: replyTo,
+          textDisplay: text,
+          textOriginal: text,
+          authorDisplayName: author.handle,
+          authorChannelId: { value: author.id },
+          canRate: true,
+          viewerRating: 'none',
+          likeCount: 0,
+          publishedAt: createdAt,
+          updatedAt: createdAt,
+        },
       },
     },
-  },
-});
+  };
+}

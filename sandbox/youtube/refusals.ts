@@ -17,8 +17,16 @@ export const notFound = (what: string): Refusal =>
   refused(404, `${what}NotFound`, `The ${what} that you asked for cannot be found.`);
 
 export const unauthenticated = (): Refusal =>
-  refused(401, 'authError', 'Request had invalid authentication credentials.', {
-    'www-authenticate': 'Bearer realm="https://accounts.google.com/", error="invalid_token"',
+  refused(
+    401,
+    'authError',
+    'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.',
+    { 'www-authenticate': 'Bearer realm="https://accounts.google.com/", error="invalid_token"' },
+  );
+
+export const insufficientScopes = (): Refusal =>
+  refused(403, 'insufficientPermissions', 'Request had insufficient authentication scopes.', {
+    'www-authenticate': 'Bearer realm="https://accounts.google.com/", error="insufficient_scope"',
   });
 
 export const backendError = (): Refusal => refused(503, 'backendError', 'Backend Error');
@@ -67,7 +75,35 @@ function answerWith(ctx: Context, refusal: Refusal): void {
     error: {
       code,
       message,
-      errors: [{ message, domain: 'youtube.sandbox', reason: reasonOf(refusal) }],
+      ...(detailsOf(refusal) ?? {
+        errors: [{ message, domain: 'youtube.sandbox', reason: reasonOf(refusal) }],
+      }),
     },
   };
+}
+
+/** What is about the token comes from what stands before all of Google's APIs. */
+function detailsOf({ code }: Refusal) {
+  if (code === 'authError') {
+    const at = { location: 'Authorization', locationType: 'header' };
+    const message = 'Invalid Credentials';
+    return {
+      errors: [{ message, domain: 'global', reason: code, ...at }],
+      status: 'UNAUTHENTICATED',
+    };
+  }
+  if (code === 'insufficientPermissions') {
+    return {
+      errors: [{ message: 'Insufficient Permission', domain: 'global', reason: code }],
+      status: 'PERMISSION_DENIED',
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+          reason: 'ACCESS_TOKEN_SCOPE_INSUFFICIENT',
+          domain: 'googleapis.com',
+        },
+      ],
+    };
+  }
+  return undefined;
 }

@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { Router, type RouterContext } from '@koa/router';
 import type { SandboxDeps } from '../deps.ts';
+import { accountNames } from '../account-name.ts';
+import { accessIn } from '../oauth/access.ts';
+import { isBy } from '../post.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
-import { account } from './account.ts';
+import { accounts } from './account.ts';
 import { lookedAt } from './create-video.ts';
 import { assertSighted, assertToken, findVideo } from './guards.ts';
-import { isComment, isVideo, type Comment } from './post.ts';
+import { youtubeOauthRoutes } from './oauth.ts';
+import { isComment, isVideo, type Comment, type Video } from './post.ts';
 import { presentThread, presentUpload, presentVideo } from './present.ts';
 import { answerErrors, badRequest, notFound, refusalFor, refused } from './refusals.ts';
 import { pageOf, partsOf, readCommentRequest, takesOnly } from './requests.ts';
@@ -30,16 +34,20 @@ export function youtubeRoutes(deps: SandboxDeps): Router {
     });
   }
   router.use(api.routes());
-  return router;
+  const all = new Router();
+  all.use(youtubeOauthRoutes(deps).routes());
+  all.use(router.routes());
+  return all;
 }
 
 function listChannels(ctx: RouterContext, deps: SandboxDeps): void {
-  assertToken(ctx, deps);
+  assertToken(ctx, deps, 'read');
   const asked = partsOf(ctx, ['id', 'snippet', 'contentDetails'], ['mine', 'maxResults']);
   if (ctx.URL.searchParams.get('mine') !== 'true') {
     throw badRequest('missingRequiredParameter', 'No filter selected.');
   }
-  const { id, title, handle: customUrl, createdAt: publishedAt, uploads } = account;
+  const channel = accounts[accessIn(ctx).account];
+  const { id, title, handle: customUrl, createdAt: publishedAt, uploads } = channel;
   ctx.body = {
     kind: 'youtube#channelListResponse',
     etag: '"channels"',
@@ -61,7 +69,7 @@ function listChannels(ctx: RouterContext, deps: SandboxDeps): void {
 }
 
 async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> {
-  assertToken(ctx, deps);
+  assertToken(ctx, deps, 'read');
   assertSighted(deps);
   const parts = ['id', 'snippet', 'status', 'processingDetails'];
   const asked = partsOf(ctx, parts, ['id', 'maxResults']);
@@ -69,7 +77,7 @@ async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> 
   if (ids.length > 50 || ids.includes('')) {
     throw badRequest('invalidParameter', 'The parameter id takes from 1 to 50 ids.');
   }
-  const videos = ids.flatMap((id) => findVideo(deps, id) ?? []);
+  const videos = ids.flatMap((id) => findVideo(ctx, deps, id) ?? []);
   ctx.body = {
     kind: 'youtube#videoListResponse',
     etag: '"videos"',
@@ -82,14 +90,19 @@ async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> 
 }
 
 function listUploads(ctx: RouterContext, deps: SandboxDeps): void {
-  assertToken(ctx, deps);
+  assertToken(ctx, deps, 'read');
   assertSighted(deps);
   partsOf(ctx, ['id', 'snippet'], ['playlistId', 'maxResults', 'pageToken']);
   const { store } = deps;
-  const videos = store.all().filter((post) => isVideo(post) && !store.isHidden(post));
-  const newestFirst = videos.filter(isVideo).toReversed();
+  const playlist = ctx.URL.searchParams.get('playlistId');
+  const channel = accountNames.find((name) => accounts[name].uploads === playlist);
+  const videos = store
+    .all()
+    .filter(isVideo)
+    .filter((video) => !store.isHidden(video));
+  const newestFirst = channel === undefined ? [] : videos.filter(isBy(channel)).toReversed();
   // A channel without a video has no such playlist.
-  if (ctx.URL.searchParams.get('playlistId') !== account.uploads || newestFirst.length === 0) {
+  if (newestFirst.length === 0) {
     throw notFound('playlist');
   }
   const { items, more } = pageOf(ctx, newestFirst, 50, 5);
@@ -102,12 +115,12 @@ function listUploads(ctx: RouterContext, deps: SandboxDeps): void {
 }
 
 function listComments(ctx: RouterContext, deps: SandboxDeps): void {
-  assertToken(ctx, deps);
+  assertToken(ctx, deps, 'comments');
   assertSighted(deps);
   const others = ['videoId', 'order', 'maxResults', 'pageToken', 'textFormat'];
   partsOf(ctx, ['id', 'snippet'], others);
   const videoId = ctx.URL.searchParams.get('videoId') ?? '';
-  if (findVideo(deps, videoId) === undefined) {
+  if (findVideo(ctx, deps, videoId) === undefined) {
     throw notFound('video');
   }
   const { store } = deps;
@@ -119,25 +132,26 @@ function listComments(ctx: RouterContext, deps: SandboxDeps): void {
   ctx.body = {
     kind: 'youtube#commentThreadListResponse',
     etag: '"comments"',
-    items: items.map(presentThread),
+    items: items.map((comment) => presentThread(comment, store.find('youtube', videoId))),
     ...more,
   };
 }
 
 async function createComment(ctx: RouterContext, deps: SandboxDeps): Promise<void> {
-  assertToken(ctx, deps);
+  assertToken(ctx, deps, 'comments');
   takesOnly(ctx, ['part']);
   partsOf(ctx, ['id', 'snippet']);
   const { videoId, topLevelComment } = (await readCommentRequest(ctx)).snippet;
   const comment: Comment = {
     network: 'youtube',
+    account: accessIn(ctx).account,
     kind: 'comment',
     id: `Ug${randomBytes(18).toString('base64url')}`,
     text: topLevelComment.snippet.textOriginal.trim(),
     createdAt: new Date(deps.now()).toISOString(),
     replyTo: videoId,
   };
-  const { answer, hiddenUntilMs } = await admitComment(deps, comment);
+  const { answer, hiddenUntilMs } = await admitComment(ctx, deps, comment);
   if (hiddenUntilMs !== null) {
     deps.store.hide([comment], hiddenUntilMs);
   }
@@ -147,17 +161,18 @@ async function createComment(ctx: RouterContext, deps: SandboxDeps): Promise<voi
   } else if (answer === 'error') {
     throw refused(500, 'backendError', 'Backend Error');
   } else {
-    ctx.body = presentThread(comment);
+    ctx.body = presentThread(comment, deps.store.find('youtube', videoId));
   }
 }
 
 /** @throws Refusal as YouTube answers. The page shows what was refused for its content. */
-async function admitComment(deps: SandboxDeps, comment: Comment) {
+async function admitComment(ctx: RouterContext, deps: SandboxDeps, comment: Comment) {
   const { store, script, now } = deps;
-  const { network, text, createdAt, replyTo } = comment;
+  const { network, text, createdAt, replyTo, account } = comment;
   try {
-    assertFits(deps, comment);
-    const fate = script.fateOf({ network, texts: [text], key: `${replyTo} ${text}` });
+    assertFits(findVideo(ctx, deps, replyTo), comment);
+    const key = `${replyTo} ${text}`;
+    const fate = script.fateOf({ network, texts: [text], key, by: accessIn(ctx) });
     if (fate.kind === 'duplicate') {
       throw badRequest('badContent', 'The same comment is there already.');
     }
@@ -167,14 +182,14 @@ async function admitComment(deps: SandboxDeps, comment: Comment) {
     return fate;
   } catch (error) {
     if (error instanceof Refusal && (error.status === 400 || error.status === 403)) {
-      await store.refuse({ network, text, createdAt, replyTo, refused: error.message });
+      const refusedFor = error.message;
+      await store.refuse({ network, text, createdAt, replyTo, account, refused: refusedFor });
     }
     throw error;
   }
 }
 
-function assertFits(deps: SandboxDeps, { text, replyTo }: Comment): void {
-  const video = findVideo(deps, replyTo);
+function assertFits(video: Video | undefined, { text }: Comment): void {
   if (video === undefined) {
     throw notFound('video');
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { AccountName } from '../account-name.ts';
 import { maxFileBytes } from '../files.ts';
 import type { Fate } from '../script.ts';
 import { badRequest, refused } from './refusals.ts';
@@ -16,6 +17,7 @@ const maxBytes = 5 * maxFileBytes;
 /** A video on its way. */
 export type Session = {
   readonly id: string;
+  readonly account: AccountName;
   readonly request: VideoRequest;
   /** That the answer is to have. */
   readonly parts: readonly string[];
@@ -32,7 +34,7 @@ export type Session = {
 
 export type Sessions = {
   /** @throws Refusal 400 for a size that is none, or too large. */
-  begin(begun: Pick<Session, 'request' | 'parts' | 'sizeBytes' | 'fate'>): Session;
+  begin(begun: Pick<Session, 'account' | 'request' | 'parts' | 'sizeBytes' | 'fate'>): Session;
   /** Undefined for one that never was, or has expired. */
   find(id: string): Session | undefined;
 };

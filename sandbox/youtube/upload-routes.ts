@@ -3,6 +3,8 @@ import type { Context } from 'koa';
 import { readRaw } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { originOf } from '../origin.ts';
+import { accessIn } from '../oauth/access.ts';
+import { isBy } from '../post.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import { admitVideo, createVideo } from './create-video.ts';
 import { assertSighted, assertToken, findVideo } from './guards.ts';
@@ -23,7 +25,7 @@ export function addUploadRoutes(router: Router, deps: SandboxDeps): void {
 }
 
 async function beginUpload(ctx: RouterContext, deps: SandboxDeps, sessions: Sessions) {
-  assertToken(ctx, deps);
+  assertToken(ctx, deps, 'upload');
   const asked = partsOf(ctx, parts, ['uploadType', 'notifySubscribers']);
   if (ctx.URL.searchParams.get('uploadType') !== 'resumable') {
     throw badRequest('badRequest', 'The sandbox takes resumable uploads only.');
@@ -34,8 +36,10 @@ async function beginUpload(ctx: RouterContext, deps: SandboxDeps, sessions: Sess
     throw badRequest('badRequest', message);
   }
   const request = await readVideoRequest(ctx);
-  const fate = await admitVideo(deps, request);
-  const session = sessions.begin({ request, parts: asked, sizeBytes: Number(size), fate });
+  const by = accessIn(ctx);
+  const fate = await admitVideo(deps, request, by);
+  const { account } = by;
+  const session = sessions.begin({ request, parts: asked, sizeBytes: Number(size), fate, account });
   const query = new URLSearchParams(ctx.querystring);
   query.set('upload_id', session.id);
   ctx.status = 200;
@@ -44,10 +48,10 @@ async function beginUpload(ctx: RouterContext, deps: SandboxDeps, sessions: Sess
 }
 
 async function goOn(ctx: RouterContext, deps: SandboxDeps, sessions: Sessions): Promise<void> {
-  assertToken(ctx, deps);
+  assertToken(ctx, deps, 'upload');
   takesOnly(ctx, ['uploadType', 'part', 'notifySubscribers', 'upload_id']);
   const session = sessions.find(ctx.URL.searchParams.get('upload_id') ?? '');
-  if (session === undefined) {
+  if (session?.account !== accessIn(ctx).account) {
     throw refused(404, 'notFound', 'The upload session was not found or has expired.');
   }
   const range = rangeOf(ctx.get('content-range'), {
@@ -103,11 +107,14 @@ function answerWithState(ctx: RouterContext, { store }: SandboxDeps, session: Se
 const maxThumbnailBytes = 50 * 1024 * 1024;
 
 async function setThumbnail(ctx: RouterContext, deps: SandboxDeps): Promise<void> {
-  assertToken(ctx, deps);
+  assertToken(ctx, deps, 'upload');
   takesOnly(ctx, ['videoId', 'uploadType']);
-  const video = findVideo(deps, ctx.URL.searchParams.get('videoId') ?? '');
+  const video = findVideo(ctx, deps, ctx.URL.searchParams.get('videoId') ?? '');
   if (video === undefined) {
     throw notFound('video');
+  }
+  if (!isBy(accessIn(ctx).account)(video)) {
+    throw refused(403, 'forbidden', 'The thumbnail can not be set for the specified video.');
   }
   const bytes = await readRaw(ctx.req);
   const stored = bytes.length > maxThumbnailBytes ? null : await deps.files.put(bytes);

@@ -35,11 +35,13 @@ export type Browser = {
   /**
    * Presses a button of the page's forms, by what stands on it.
    *
-   * @param values Filled in or chosen beforehand, by the names of fields.
+   * @param values Filled in or chosen beforehand, by the names of fields; null for a box that is not ticked.
    */
-  press(page: Page, button: string, values?: Readonly<Record<string, string>>): Promise<Page>;
+  press(page: Page, button: string, values?: Values): Promise<Page>;
   readonly cookies: ReadonlyMap<string, string>;
 };
+
+type Values = Readonly<Record<string, string | null>>;
 
 const maxRedirects = 20;
 
@@ -79,7 +81,7 @@ export function openBrowser(...stopsBefore: readonly string[]): Browser {
         throw new Error(`${page.url} has no button "${label}": ${page.text}`);
       }
       const named = button.name === '' ? {} : { [button.name]: button.value };
-      const sent = new URLSearchParams({ ...form.fields, ...values, ...named });
+      const sent = filled({ ...form.fields, ...values, ...named });
       if (form.method === 'GET') {
         return go(`${form.action.split('?')[0]}?${sent}`);
       }
@@ -88,6 +90,11 @@ export function openBrowser(...stopsBefore: readonly string[]): Browser {
     cookies,
   };
 }
+
+const filled = (values: Values): URLSearchParams =>
+  new URLSearchParams(
+    Object.entries(values).filter((field): field is [string, string] => field[1] !== null),
+  );
 
 type Answer = {
   readonly status: number;

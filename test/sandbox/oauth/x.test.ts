@@ -2,40 +2,19 @@ import path from 'node:path';
 import test from 'ava';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { openSandbox } from '../open-sandbox.ts';
+import { askingX as asking, me, tweet } from './asking-x.ts';
 import {
   askPerson,
   callback,
   callWith,
-  challenge,
   control,
   decide,
   post,
   redeem,
   refresh,
   signIn,
-  type Asking,
   type Tokens,
 } from './sign-in.ts';
-
-const asking: Asking = {
-  authorize: '/x/i/oauth2/authorize',
-  token: '/x/2/oauth2/token',
-  query: {
-    scope: 'tweet.read tweet.write users.read media.write offline.access',
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
-  },
-  app: { id: 'punctual', secret: 'sandbox' },
-  authentication: 'basic',
-};
-
-const me = (url: string, token: string) => callWith(token, `${url}/x/2/users/me`);
-const tweet = (url: string, token: string, text: string) =>
-  callWith(token, `${url}/x/2/tweets`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ text }),
-  });
 
 const invalid = (description: string) => ({
   error: 'invalid_request',
