@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PlainError } from '../../scripts/terminal.ts';
+import { accountMutations } from './accounts.ts';
 import { apiMutations } from './api.ts';
 import { readCatchers, rememberCatcher } from './catchers.ts';
 import { deliveryMutations } from './deliveries.ts';
@@ -20,6 +21,7 @@ import { bundleOf, tryMutation, type Known } from './try-mutation.ts';
 // product and says of each whether the tests notice.
 
 const all: readonly Mutation[] = [
+  ...accountMutations,
   ...domainMutations,
   ...ledgerMutations,
   ...deliveryMutations,

@@ -1,0 +1,85 @@
+import { mutationsOf, type Mutation } from './mutation.ts';
+
+const accounts = ['test/accounts'];
+
+/** How accounts stay connected, and how their owners hear that one does not. */
+export const accountMutations: readonly Mutation[] = [
+  ...mutationsOf('accounts/current-grant.ts', accounts, [
+    [
+      'two workers spend one refresh token',
+      'workspace_id = ${workspaceId} for update`',
+      'workspace_id = ${workspaceId}`',
+    ],
+    [
+      'who waited for a refresh makes another',
+      'grant.accessToken !== refused && !endsSoon(grant, deps.now().getTime())',
+      'grant.accessToken === refused',
+    ],
+    [
+      'a refresh token that is over is sent again',
+      'const ended = { ...grant, refreshToken: null };',
+      'const ended = { ...grant };',
+    ],
+    [
+      'a token endpoint that is away keeps posts from going out while the old token lasts',
+      'lastsForMs > shortestMs ? grant : null',
+      'lastsForMs < shortestMs ? null : null',
+    ],
+  ]),
+  ...mutationsOf('accounts/grants.ts', accounts, [
+    [
+      'an access token may end on its way',
+      'accessEndsAtMs - earlyMs <= nowMs',
+      'accessEndsAtMs <= nowMs',
+    ],
+    [
+      'a new grant is warned of as little as the one before it',
+      'ends_at = excluded.ends_at, warned_of = null',
+      'ends_at = excluded.ends_at, warned_of = excluded.ends_at',
+    ],
+  ]),
+  ...mutationsOf('activities/publish-channel/refused-token.ts', accounts, [
+    [
+      'a bad hour of an API buys token after token',
+      '- refreshedAt.getTime() < youngMs',
+      '- refreshedAt.getTime() < 0',
+    ],
+    [
+      'an API that refuses a token loses the channel, whatever the token endpoint says',
+      'if (!isRefused || used === null || used.grant.refreshToken === null)',
+      'if (isRefused || used === null || used.grant.refreshToken === null)',
+    ],
+  ]),
+  ...mutationsOf('accounts/sweep-grants.ts', accounts, [
+    ['an owner is warned each minute', 'set warned_of = ends_at', 'set warned_of = null'],
+    [
+      'an access that has ended is told of by the post that fails',
+      'if (endsAt <= now) {',
+      'if (endsAt < endsAt) {',
+    ],
+    [
+      'an access that was taken back is told of by the post that fails',
+      "and p.status = 'scheduled' and p.scheduled_at <=",
+      "and p.status = 'draft' and p.scheduled_at <=",
+    ],
+  ]),
+  ...mutationsOf('accounts/check-channel.ts', accounts, [
+    [
+      'a check takes a token that opens another account for access',
+      'return remoteId === row.remote_id',
+      'return remoteId !== null',
+    ],
+    [
+      'a channel that was believed lost and works stays lost',
+      "same && checked.access === 'connected'",
+      "!same && checked.access === 'connected'",
+    ],
+  ]),
+  ...mutationsOf('accounts/connect-channel.ts', accounts, [
+    [
+      'an account that is connected twice at once fails, or is two channels',
+      'await lockWorkspace(tx, workspaceId);',
+      '',
+    ],
+  ]),
+];
