@@ -3,6 +3,7 @@ import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { listOf, record } from '../../domain/json-schema.ts';
 import { disconnectChannel } from '../../accounts/disconnect-channel.ts';
+import { checkRoute } from './check-route.ts';
 import { editChannel, loadChannel } from './edit-channel.ts';
 import { presentChannel, presentChannels } from './present-channel.ts';
 import { blueskyChannel, disconnected, mastodonChannel } from './examples.ts';
@@ -13,6 +14,7 @@ export const channelRoutes = (deps: ApiDeps): Route[] => [
   readCall(deps),
   editCall(deps),
   disconnectCall(deps),
+  checkRoute(deps),
 ];
 
 const listCall = ({ orm, now }: ApiDeps): Route =>

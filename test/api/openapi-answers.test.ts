@@ -31,7 +31,10 @@ const shared = beforeTests(test, async (scope) => {
 test('every answer that the document describes occurs, and each is as described', async (t) => {
   // An API of its own, since one of the answers needs a column that is not there.
   const oauth = { mastodon: pretendOauth().entry, x: pretendOauth({ missing: ['A'] }).entry };
-  const punctual = await startApi(t, { allowPorts: [silentPort], connecting: { oauth } });
+  const punctual = await startApi(t, {
+    allowPorts: [silentPort],
+    connecting: { oauth, checks: {} },
+  });
   const contract = await Contract.of(punctual.url);
   const seen = new Set<string>();
   const look: Look = (call, reply) => {

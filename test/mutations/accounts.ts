@@ -4,26 +4,23 @@ const accounts = ['test/accounts'];
 
 /** How accounts stay connected, and how their owners hear that one does not. */
 export const accountMutations: readonly Mutation[] = [
-  ...mutationsOf('accounts/current-grant.ts', accounts, [
+  ...mutationsOf('accounts/refresh-turn.ts', accounts, [
     [
       'two workers spend one refresh token',
-      'workspace_id = ${workspaceId} for update`',
-      'workspace_id = ${workspaceId}`',
+      'and (refreshing_until is null or refreshing_until <= clock_timestamp())',
+      '',
     ],
-    [
-      'who waited for a refresh makes another',
-      'grant.accessToken !== refused && !endsSoon(grant, deps.now().getTime())',
-      'grant.accessToken === refused',
-    ],
+  ]),
+  ...mutationsOf('accounts/refresh-and-store.ts', accounts, [
     [
       'a refresh token that is over is sent again',
-      'const ended = { ...grant, refreshToken: null };',
-      'const ended = { ...grant };',
+      'grant: { ...grant, refreshToken: null }',
+      'grant: { ...grant }',
     ],
     [
       'a token endpoint that is away keeps posts from going out while the old token lasts',
-      'lastsForMs > shortestMs ? grant : null',
-      'lastsForMs < shortestMs ? null : null',
+      'if (!old) {',
+      'if (old !== undefined) {',
     ],
   ]),
   ...mutationsOf('accounts/grants.ts', accounts, [

@@ -28,6 +28,10 @@ export async function channels(punctual: Punctual, { client, channel }: Owned, l
     look('delete /channels/{id}', await client.delete(`/channels/${id}`));
   }
 
+  const check = async (id: string) =>
+    look('post /channels/{id}/check', await client.post(`/channels/${id}/check`));
+  await check(channel);
+  await check(unknown);
   look('get /networks', await client.get('/networks'));
   look('get /networks', await client.get(`/networks?channel_id=${channel}`));
   look('get /networks', await client.get(`/networks?channel_id=${unknown}`));

@@ -24,6 +24,7 @@ export async function media(punctual: Punctual, { client, media: id, channel }: 
 
   const time = { channel_ids: [channel], schedule_in_minutes: 60 };
   const user = await client.post('/posts', { body: 'With a cat.', media_ids: [id], ...time });
+  look('patch /media/{id}', await edit(id, { alt_text: 'A cat. '.repeat(250).trim() }));
   look('delete /media/{id}', await client.delete(`/media/${id}`));
   await client.post(`/posts/${user.body.post.id}/cancel`);
   look('delete /media/{id}', await client.delete(`/media/${id}`));

@@ -1,0 +1,63 @@
+import { checkChannel } from '../../accounts/check-channel.ts';
+import { AppError } from '../../domain/errors.ts';
+import { nullable, oneOf, record, text } from '../../domain/json-schema.ts';
+import { accountDeps, type ApiDeps } from '../deps.ts';
+import { route, type Route } from '../http/route.ts';
+import { loadChannel } from './edit-channel.ts';
+import { blueskyChannel, mastodonChannel } from './examples.ts';
+import { presentChannel } from './present-channel.ts';
+import { channelSchema } from './schemas.ts';
+
+const answer = record({
+  channel: channelSchema,
+  access: {
+    ...oneOf(['connected', 'needs_reconnect', 'unknown']),
+    description:
+      'What the network said. `unknown`: it did not say, and the channel stays as it was; `reason` says why.',
+  },
+  reason: nullable(text),
+});
+
+export const checkRoute = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/channels/{id}/check',
+    operationId: 'checkChannel',
+    tag: 'Channels',
+    summary: 'Ask the network whether a channel can still be entered',
+    description:
+      'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel that has lost its access is `needs_reconnect` from then on, with its event; one that was believed lost and works is `connected` again.',
+    answers: {
+      200: {
+        description: 'What the network said, and the channel as it stands now.',
+        schema: answer,
+        examples: {
+          connected: {
+            summary: 'It is connected',
+            value: { channel: mastodonChannel, access: 'connected', reason: null },
+          },
+          lost: {
+            summary: 'It has to be connected again',
+            value: {
+              channel: blueskyChannel,
+              access: 'needs_reconnect',
+              reason: 'The app password was revoked. Connect the channel again.',
+            },
+          },
+        },
+      },
+    },
+    errors: ['not_found'],
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
+      const checks = { ...accountDeps(deps), checks: deps.networks.checks };
+      const checked = await checkChannel(checks, { workspaceId, channelId: id });
+      if (!checked) {
+        throw new AppError('not_found', `There is no channel "${id}".`);
+      }
+
+      const em = deps.orm.em.fork();
+      const channel = await presentChannel(em, await loadChannel(em, workspaceId, id), deps.now());
+      const reason = checked.access === 'connected' ? null : checked.reason;
+      return { status: 200, body: { channel, access: checked.access, reason } };
+    },
+  });
