@@ -2,6 +2,7 @@ import Koa, { type Middleware } from 'koa';
 import { AppError } from '../domain/errors.ts';
 import { analyticsRoutes } from './analytics/routes.ts';
 import { channelRoutes } from './channels/routes.ts';
+import { clientMetadataRouter } from './connect/client-metadata.ts';
 import { connectPages } from './connect/pages/router.ts';
 import { connectRoutes } from './connect/routes.ts';
 import type { ApiDeps } from './deps.ts';
@@ -41,6 +42,7 @@ export function createApp(deps: ApiDeps): Koa {
   const routers = [
     mount(routes, deps),
     filesRouter(deps),
+    clientMetadataRouter(deps),
     connectPages(deps),
     healthRouter(deps),
     openapiRouter(routes),

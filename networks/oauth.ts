@@ -121,7 +121,18 @@ export type OauthEntry = {
   readonly fields: Readonly<Record<string, ConnectField>>;
   /** Whether accounts can be connected with the secret of the network's `connector` too, on the same page. */
   readonly takesSecret?: boolean;
+  /** The document by which authorization servers know this service, where it has to serve one itself. */
+  readonly clientMetadata?: ClientMetadata;
   readonly load: () => Promise<Oauth>;
+};
+
+type ClientMetadata = {
+  /** Below the public URL: `/connect/bluesky/client-metadata.json`. */
+  readonly path: string;
+  /** @returns null where the public URL is none at which a server could read it. */
+  readonly make: (
+    service: Pick<OauthContext, 'publicUrl' | 'derive'> & { readonly redirectUri: string },
+  ) => Promise<object | null>;
 };
 
 export type ConnectField = {

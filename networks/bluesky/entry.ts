@@ -1,6 +1,7 @@
 import { address } from '../../runtime/config/read-values.ts';
 import type { Entry } from '../entry.ts';
 import type { OauthEntry } from '../oauth.ts';
+import { metadataPath } from './oauth/metadata-path.ts';
 import type { Directories } from './oauth/open-client.ts';
 import { rules } from './rules.ts';
 
@@ -52,5 +53,13 @@ const oauthEntry = (directories: Directories): OauthEntry => ({
     },
   },
   takesSecret: true,
+  clientMetadata: {
+    path: metadataPath,
+    make: async ({ publicUrl, redirectUri, derive }) => {
+      const { oauthClient } = await import('./oauth/client-metadata.ts');
+      const client = oauthClient(publicUrl, redirectUri, derive);
+      return client?.key ? client.metadata : null;
+    },
+  },
   load: async () => (await import('./oauth/oauth.ts')).blueskyOauth(directories),
 });

@@ -2,16 +2,14 @@ import {
   buildAtprotoLoopbackClientMetadata,
   type OAuthClientMetadataInput,
 } from '@atproto/oauth-client-node';
+import { metadataPath } from './metadata-path.ts';
 import type { Derive, SigningJwk } from './signing-key.ts';
 import { publicJwk, signingKey } from './signing-key.ts';
 
 /** All that publishing needs. `transition:generic` is what an app password may do: no messages, no account settings. */
 const scope = 'atproto transition:generic';
 
-/** Below the public URL. The address of the document is our client id, so it never changes. */
-export const metadataPath = '/connect/bluesky/client-metadata.json';
-
-/** How authorization servers know this service. */
+/** How authorization servers know this service. The metadata are the document that stands under our client id. */
 export type OauthClient = {
   readonly metadata: OAuthClientMetadataInput;
   /** Signs for us; null where we are a public client. */
@@ -59,13 +57,6 @@ export function oauthClientOf(
     ? oauthClient(clientId.slice(0, -metadataPath.length), redirectUri, derive)
     : oauthClient('', redirectUri, derive);
 }
-
-/** The document that stands under our client id. Holds the public half of our key. */
-export const clientMetadata = (
-  publicUrl: string,
-  redirectUri: string,
-  derive: Derive,
-): OAuthClientMetadataInput => confidential(publicUrl, redirectUri, signingKey(derive));
 
 const confidential = (
   publicUrl: string,

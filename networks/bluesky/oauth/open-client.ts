@@ -41,7 +41,7 @@ export async function openClient(
   const resolver = { http, baseUrl: sandboxUrl ?? directories.resolverUrl };
   const client = new NodeOAuthClient({
     clientMetadata: metadata,
-    ...(key && { keyset: [await JoseKey.fromJWK({ ...key, use: 'sig' })] }),
+    ...(key && { keyset: [await JoseKey.fromJWK({ ...key, key_ops: ['sign'] })] }),
     allowHttp: true,
     fetch: egressFetch(http, signal),
     plcDirectoryUrl: sandboxUrl ?? directories.plcUrl,

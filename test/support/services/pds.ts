@@ -24,6 +24,7 @@ export async function startPds(): Promise<TestService> {
   const adminPassword = randomBytes(16).toString('hex');
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-pds-'));
   const pds = await createPds({ folder, port, plcPort, adminPassword });
+  readClientsFromLoopback(pds.ctx.oauthProvider);
   const plc = PlcServer.create({ db: Database.mock(), port: plcPort });
   listenOnLoopback(plc.app);
   listenOnLoopback(pds.app);
@@ -80,4 +81,29 @@ async function createPds({ folder, port, plcPort, adminPassword }: PdsOptions) {
 function listenOnLoopback(app: Listening): void {
   const listen = app.listen.bind(app);
   app.listen = (port) => listen(port, '127.0.0.1');
+}
+
+type ReadsClients = {
+  readonly clientManager: {
+    getDiscoverableClientMetadata(clientId: string): Promise<unknown>;
+    validateClientMetadata(clientId: string, metadata: unknown): unknown;
+  };
+};
+
+/**
+ * Stands for DNS and TLS of apps: the metadata of `https://punctual-4000.example.com/…` are read from port 4000 of the
+ * loopback. The PDS checks them as it checks all.
+ */
+function readClientsFromLoopback(provider: unknown): void {
+  const { clientManager } = provider as ReadsClients;
+  clientManager.getDiscoverableClientMetadata = async (clientId) => {
+    const { hostname, pathname } = new URL(clientId);
+    const [, port] = /^punctual-(\d+)\.example\.com$/v.exec(hostname) ?? [];
+    const response = await fetch(`http://127.0.0.1:${port}${pathname}`);
+    const { oauthClientMetadataSchema } = await import('@atproto/oauth-client-node');
+    return clientManager.validateClientMetadata(
+      clientId,
+      oauthClientMetadataSchema.parse(await response.json()),
+    );
+  };
 }
