@@ -38,7 +38,7 @@ export async function readAnnounced(context: OauthContext, root: string): Promis
   );
   const told = response.status === 200 ? readMetadata(jsonOf(response)) : null;
   // Section 3.3: a document about another issuer is not used.
-  if (!told || URL.parse(told.issuer)?.href !== new URL(root).href) {
+  if (!told || plain(told.issuer) !== plain(root)) {
     return { usesPkce: false, issuer: null };
   }
 
@@ -47,3 +47,6 @@ export async function readAnnounced(context: OauthContext, root: string): Promis
     issuer: told.authorization_response_iss_parameter_supported ? told.issuer : null,
   };
 }
+
+/** Mastodon has a slash at the end of its own. */
+const plain = (url: string): string | undefined => URL.parse(url)?.href.replace(/\/$/v, '');

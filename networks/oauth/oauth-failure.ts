@@ -48,7 +48,7 @@ function castRefusal(refusal: TokenRefusal, server: Named): OauthError {
 /** X and LinkedIn answer `invalid_request` for a code that is over, and name the code in their words. */
 const isAboutCode = ({ error, description }: Refused): boolean =>
   error === 'invalid_grant' ||
-  (error === 'invalid_request' && /\bauthorization code\b/iu.test(description));
+  (error === 'invalid_request' && /\b(?:authorization code|code verifier)\b/iu.test(description));
 
 const codes: Readonly<Partial<Record<NetworkError['code'], OauthErrorCode>>> = {
   access_lost: 'no_account',

@@ -1,0 +1,81 @@
+import test, { type ExecutionContext } from 'ava';
+import { openNetworks } from '../../../networks/registry.ts';
+import { openBrowser } from '../../support/browser.ts';
+import { openSandbox } from '../../sandbox/open-sandbox.ts';
+import { control } from '../../sandbox/oauth/sign-in.ts';
+import { loaded } from './connect-by.ts';
+import { beginning, contextFor, redirectUri, registeredApps } from './context.ts';
+
+const networks = openNetworks({});
+/** Whose grants can be renewed, and whose cannot. */
+const platforms = { x: true, mastodon: false } as const;
+
+type Decision = { readonly button: 'Allow' | 'Deny'; readonly account?: 'demo' | 'second' };
+
+/** A sandbox of the test's own, and the whole way through it. */
+async function opened(t: ExecutionContext, platform: string) {
+  const { url } = await openSandbox(t);
+  const context = contextFor(t, [url], { sandboxUrl: url, apps: registeredApps() });
+  const oauth = await loaded(t, networks.oauth[platform]);
+  const connect = async ({ button, account = 'demo' }: Decision) => {
+    const begun = await oauth.begin(beginning(context));
+    const browser = openBrowser(redirectUri);
+    const page = await browser.open(begun.url);
+    const answer = new URL((await browser.press(page, button, { account })).url).searchParams;
+    return oauth.finish({ ...context, answer, redirectUri, kept: begun.kept });
+  };
+  return { url, context, oauth, connect };
+}
+
+for (const [platform, isRenewed] of Object.entries(platforms)) {
+  test(`at the sandbox an account of ${platform} connects, and is checked with its token`, async (t) => {
+    const { url, context, connect } = await opened(t, platform);
+    const { grant, accounts } = await connect({ button: 'Allow' });
+    const [account] = accounts;
+    if (!account) {
+      t.fail();
+      return;
+    }
+
+    t.true(account.baseUrl.startsWith(url), account.baseUrl);
+    t.is(grant.refreshToken !== null, isRenewed);
+    const { baseUrl, remoteId, handle, settings } = account;
+    const connection = { http: context.http, baseUrl, remoteId, settings, session: null };
+    const credentials = { accessToken: grant.accessToken };
+    const checked = await networks.checks[platform]?.({ ...connection, credentials });
+    t.deepEqual(checked, { remoteId, handle });
+
+    const { connectors } = networks;
+    const byToken = Object.entries(connectors).find(([name]) => name === platform)?.[1];
+    const demo = await byToken?.connect(context.http, byToken.sandbox(url));
+    t.deepEqual({ ...demo, credentials: {} }, { ...account });
+  });
+
+  test(`at the sandbox the other account of ${platform} is another one`, async (t) => {
+    const { connect } = await opened(t, platform);
+    const [first] = (await connect({ button: 'Allow' })).accounts;
+    const [second] = (await connect({ button: 'Allow', account: 'second' })).accounts;
+    t.not(first?.remoteId, second?.remoteId);
+    t.is(first?.baseUrl, second?.baseUrl);
+  });
+
+  test(`at the sandbox a person says no to ${platform}`, async (t) => {
+    const { connect } = await opened(t, platform);
+    const error = await t.throwsAsync(connect({ button: 'Deny' }));
+    t.like(error, { name: 'OauthError', code: 'denied' });
+  });
+}
+
+for (const [platform] of Object.entries(platforms).filter(([, isRenewed]) => isRenewed)) {
+  test(`at the sandbox access to ${platform} is renewed until it is revoked`, async (t) => {
+    const { url, context, oauth, connect } = await opened(t, platform);
+    const { grant, accounts } = await connect({ button: 'Allow' });
+    const { baseUrl = '', remoteId = '' } = accounts[0] ?? {};
+    const request = { ...context, baseUrl, remoteId };
+    const renewed = await oauth.refresh({ ...request, grant });
+    t.not(renewed.accessToken, grant.accessToken);
+    await control(url, { platform, directive: 'revoke' });
+    const lost = oauth.refresh({ ...request, grant: renewed });
+    t.like(await t.throwsAsync(lost), { name: 'NetworkError', code: 'access_lost' });
+  });
+}
