@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import type { Grant } from '../../../networks/oauth.ts';
 import { openNetworks } from '../../../networks/registry.ts';
 import { openBrowser } from '../../support/browser.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
@@ -8,7 +9,7 @@ import { beginning, contextFor, redirectUri, registeredApps } from './context.ts
 
 const networks = openNetworks({});
 /** Whose grants can be renewed, and whose cannot. */
-const platforms = { x: true, mastodon: false } as const;
+const platforms = { x: true, linkedin: false, mastodon: false, youtube: true } as const;
 
 type Decision = { readonly button: 'Allow' | 'Deny'; readonly account?: 'demo' | 'second' };
 
@@ -66,16 +67,39 @@ for (const [platform, isRenewed] of Object.entries(platforms)) {
   });
 }
 
-for (const [platform] of Object.entries(platforms).filter(([, isRenewed]) => isRenewed)) {
+for (const platform of ['x', 'linkedin', 'youtube']) {
   test(`at the sandbox access to ${platform} is renewed until it is revoked`, async (t) => {
     const { url, context, oauth, connect } = await opened(t, platform);
+    if (platform === 'linkedin') {
+      // As for an app of a partner.
+      await control(url, { platform, directive: 'refresh-tokens' });
+    }
+
     const { grant, accounts } = await connect({ button: 'Allow' });
     const { baseUrl = '', remoteId = '' } = accounts[0] ?? {};
-    const request = { ...context, baseUrl, remoteId };
-    const renewed = await oauth.refresh({ ...request, grant });
+    const refresh = (from: Grant) => oauth.refresh({ ...context, baseUrl, remoteId, grant: from });
+    const renewed = await refresh(grant);
     t.not(renewed.accessToken, grant.accessToken);
     await control(url, { platform, directive: 'revoke' });
-    const lost = oauth.refresh({ ...request, grant: renewed });
-    t.like(await t.throwsAsync(lost), { name: 'NetworkError', code: 'access_lost' });
+    t.like(await t.throwsAsync(refresh(renewed)), { name: 'NetworkError', code: 'access_lost' });
   });
 }
+
+test('at the sandbox a refresh token of X that was used already ends the newer one', async (t) => {
+  const { context, oauth, connect } = await opened(t, 'x');
+  const { grant, accounts } = await connect({ button: 'Allow' });
+  const { baseUrl = '', remoteId = '' } = accounts[0] ?? {};
+  const refresh = (from: Grant) => oauth.refresh({ ...context, baseUrl, remoteId, grant: from });
+  const renewed = await refresh(grant);
+  t.like(await t.throwsAsync(refresh(grant)), { code: 'access_lost' });
+  t.like(await t.throwsAsync(refresh(renewed)), { code: 'access_lost' });
+});
+
+test('at the sandbox a member of LinkedIn chooses among their account and a page', async (t) => {
+  const { connect } = await opened(t, 'linkedin');
+  const { accounts } = await connect({ button: 'Allow' });
+  t.deepEqual(
+    accounts.map(({ handle }) => handle),
+    ['Demo', 'demo-page'],
+  );
+});
