@@ -10,6 +10,7 @@ export type Part =
   | 'versitygw'
   | 'gcs-emulator'
   | 'pgbouncer'
+  | 'chromium'
   | 'openssl'
   | 'python';
 

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import type { Stage } from '../../../scripts/parts/part.ts';
 import { findTestServer } from './temporal-test-server.ts';
 import type { Part } from '../needs.ts';
+import { findChromium } from './chromium-program.ts';
 import { startGcsEmulator } from './gcs-emulator.ts';
 import { startGoToSocial } from './gotosocial.ts';
 import { startPds } from './pds.ts';
@@ -29,6 +30,7 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
     versitygw: () => startVersitygw(folder, stage),
     'gcs-emulator': () => startGcsEmulator(folder, stage),
     pgbouncer: () => pgbouncer(stage),
+    chromium: () => chromium(stage),
     openssl: () => onPath('openssl', 'version'),
     python: () => onPath('python3', '--version'),
   };
@@ -58,6 +60,15 @@ async function onPath(name: string, ...args: readonly string[]): Promise<TestSer
 async function pgbouncer(stage: Stage): Promise<TestService> {
   const program = await findPgbouncer(process.env, stage);
   return { env: { PUNCTUAL_TEST_PGBOUNCER_PATH: program }, stop: async () => undefined };
+}
+
+/** Each test file starts one, with nothing kept from another. */
+async function chromium(stage: Stage): Promise<TestService> {
+  const { path: program, env } = await findChromium(process.env, stage);
+  return {
+    env: { PUNCTUAL_TEST_CHROMIUM_PATH: program, PUNCTUAL_TEST_CHROMIUM_ENV: JSON.stringify(env) },
+    stop: async () => undefined,
+  };
 }
 
 /** Each test that skips time starts a server of its own, so only the program is shared. */

@@ -1,8 +1,8 @@
-import { cp, mkdir, readdir } from 'node:fs/promises';
+import { cp, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Say } from '../../../scripts/terminal.ts';
-import { runCommand } from '../../../scripts/run-command.ts';
 import { addToCache, cached, onPath } from '../../../scripts/programs/find-program.ts';
+import { openDebianPackages } from './debian-packages.ts';
 
 const entry = 'pgbouncer';
 const program = path.join(entry, 'usr', 'sbin', 'pgbouncer');
@@ -40,36 +40,13 @@ async function unpack(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<string> {
-  const [state, made] = [path.join(workshop, 'apt'), path.join(workshop, 'made')];
-  for (const folder of ['lists/partial', 'archives/partial']) {
-    await mkdir(path.join(state, folder), { recursive: true });
-  }
-
-  await mkdir(made);
-  const run = async (name: string, ...args: readonly string[]): Promise<string> => {
-    const result = await runCommand(name, args, { cwd: state, env, signal, timeoutMs: 120_000 });
-    if (!result.ok) {
-      throw new Error(`${name} failed: ${result.stderr.trim().slice(-500)}`);
-    }
-
-    return result.stdout;
-  };
-  const settings = [
-    ['Dir::State', state],
-    ['Dir::State::lists', path.join(state, 'lists')],
-    ['Dir::State::status', '/var/lib/dpkg/status'],
-    ['Dir::Cache', state],
-    ['Dir::Cache::archives', path.join(state, 'archives')],
-  ].flatMap(([name, value]) => ['-o', `${name}=${value}`]);
-  await run('apt-get', '-qq', ...settings, 'update');
+  const { run, settings, unpack: unpackAll } = await openDebianPackages(workshop, env, signal);
   const needed = await run('apt-cache', ...settings, 'depends', 'pgbouncer');
   const names = [...needed.matchAll(/Depends: (\S+)/gv)].flatMap(([, name = '']) =>
     libraries.test(name) ? [name] : [],
   );
   await run('apt-get', '-qq', ...settings, 'download', 'pgbouncer', ...names);
-  for (const file of (await readdir(state)).filter((each) => each.endsWith('.deb'))) {
-    await run('dpkg-deb', '-x', file, made);
-  }
+  const made = await unpackAll();
 
   // Debian's folder of libraries names the machine's architecture.
   const lib = path.join(made, 'usr', 'lib');

@@ -1,0 +1,118 @@
+import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
+import { tcpGate, targetOf, throughGate } from '../support/tcp-gate.ts';
+import { grantedPunctual } from './support/granted-channel.ts';
+
+const test = needs('temporal');
+
+const minuteMs = 60_000;
+
+test('a token endpoint that hangs for a dozen channels holds up no post of a channel whose token lasts', async (t) => {
+  const { server, network, newChannel, startWorker } = await grantedPunctual(t);
+  const over = await Promise.all(Array.from({ length: 12 }, () => newChannel({ lastsMs: -1000 })));
+  const [old, well] = [
+    await newChannel({ lastsMs: 8 * minuteMs }), // To be replaced; it can be used until then.
+    await newChannel({ lastsMs: 60 * minuteMs }),
+  ];
+  await startWorker();
+  server.control.mood = 'silent';
+  await Promise.all(over.map((channel, index) => channel.post(`Waits ${index}`)));
+  await poll(
+    async () => server.requests(),
+    (count) => count === over.length,
+  );
+
+  const posts = [await well.post('Well'), await old.post('Old')];
+  t.is((await well.client.finalPost(posts[0] ?? '', 20_000)).status, 'published');
+  t.is((await old.client.finalPost(posts[1] ?? '', 20_000)).status, 'published');
+  t.deepEqual([...network.texts()].toSorted(), ['Old', 'Well']);
+  for (const channel of [...over, old, well]) {
+    t.is((await channel.shown()).state, 'connected');
+    t.is(await channel.told(), 0);
+  }
+});
+
+test('a token endpoint that fails disconnects nobody, and the post goes out when it works again', async (t) => {
+  const { server, newChannel, startWorker } = await grantedPunctual(t);
+  const channel = await newChannel({ lastsMs: -1000 });
+  await startWorker();
+  server.control.mood = 500;
+  const post = await channel.post('Later');
+  const tried = await poll(
+    async () => (await channel.client.get(`/posts/${post}`)).body.post.channels[0],
+    ({ status }) => status === 'retrying',
+  );
+  t.is(tried.error_code, 'network_unavailable');
+  t.is((await channel.shown()).state, 'connected');
+
+  server.control.mood = 'usual';
+  t.is((await channel.client.finalPost(post, 90_000)).status, 'published');
+  t.is(await channel.told(), 0);
+});
+
+test('an API that refuses a token before its time costs one refresh, and no channel', async (t) => {
+  const { server, network, newChannel, startWorker } = await grantedPunctual(t);
+  const channel = await newChannel({ lastsMs: 60 * minuteMs });
+  await startWorker();
+  network.control.refusesAll = true;
+  const post = await channel.post('Refused at first');
+  await poll(
+    async () => (await channel.client.get(`/posts/${post}`)).body.post.channels[0],
+    // Once more with the new token, which is refused as well.
+    ({ status, error }) => status === 'retrying' && /handed out this access/v.test(error ?? ''),
+  );
+  t.is((await channel.shown()).state, 'connected');
+  t.deepEqual(server.answered(), [200]);
+
+  network.control.refusesAll = false;
+  t.is((await channel.client.finalPost(post, 90_000)).status, 'published');
+  t.deepEqual(server.answered(), [200]);
+  t.is(await channel.told(), 0);
+});
+
+test('the database goes away between the answer of a refresh and its commit: the new pair is stored when it is back', async (t) => {
+  const { server, punctual, newChannel, startWorker } = await grantedPunctual(t);
+  const channel = await newChannel({ lastsMs: -1000 });
+  const { refreshToken: spent } = await channel.grant();
+  const gate = await tcpGate(t, targetOf(punctual.databaseUrl));
+  const cut = Promise.withResolvers<void>();
+  server.control.beforeAnswer = async () => {
+    await gate.close();
+    cut.resolve();
+  };
+  const worker = await startWorker({ DATABASE_URL: throughGate(punctual.databaseUrl, gate) });
+  const post = await channel.post('In spite of it');
+  await cut.promise;
+  const before = worker.output().length;
+  await poll(
+    async () => worker.output().slice(before),
+    (log) => log.includes('ECONNREFUSED'), // It has noticed, and the answer came before that.
+  );
+  await gate.open();
+
+  t.is((await channel.client.finalPost(post, 90_000)).status, 'published');
+  t.deepEqual(server.answered(), [200]);
+  t.not((await channel.grant()).refreshToken, spent);
+  t.is(await channel.told(), 0);
+});
+
+test('an account that is connected again while its old grant is being refreshed keeps the newer grant', async (t) => {
+  const { server, newChannel, startWorker } = await grantedPunctual(t);
+  const channel = await newChannel({ lastsMs: -1000 });
+  const asked = Promise.withResolvers<void>();
+  const reconnected = Promise.withResolvers<void>();
+  server.control.beforeAnswer = async () => {
+    asked.resolve();
+    await reconnected.promise;
+  };
+  await startWorker();
+  const post = await channel.post('With the newer one');
+  await asked.promise;
+  const newer = await channel.reconnect();
+  reconnected.resolve();
+
+  t.is((await channel.client.finalPost(post)).status, 'published');
+  t.is((await channel.grant()).refreshToken, newer.refreshToken);
+  t.deepEqual(server.answered(), [200]);
+  t.is(await channel.told(), 0);
+});
