@@ -87,6 +87,8 @@ export type ApiOptions = Patience & {
   readonly returnUrls?: readonly string[];
   /** Where the service is reached from outside. */
   readonly publicUrl?: string;
+  /** On 127.0.0.1, where the public URL has to name it; otherwise a free one. */
+  readonly port?: number;
   /** The clock of the API and the workers; the machine's otherwise. */
   readonly now?: () => Date;
 };
@@ -152,7 +154,8 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     trustedProxies,
   });
   t.teardown(() => sync.drain());
-  const url = await listen(t, app, { most: mostPerAddress, trustedProxies, log: testLog });
+  const bounds = { most: mostPerAddress, trustedProxies, log: testLog };
+  const url = await listen(t, app, bounds, options.port);
   return { orm, databaseUrl, temporal, temporalEnv: settings, secretKey, deps, url, mediaDir };
 }
 
@@ -171,16 +174,17 @@ async function listen(
   t: ExecutionContext,
   app: ReturnType<typeof createApp>,
   bounds: ConnectionBounds,
+  port = 0,
 ): Promise<string> {
-  const server = app.listen(0, '127.0.0.1');
+  const server = app.listen(port, '127.0.0.1');
   configure(server, bounds);
   await new Promise((resolve) => server.once('listening', resolve));
   t.teardown(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  const { port } = server.address() as AddressInfo;
-  return `http://127.0.0.1:${port}`;
+  const { port: taken } = server.address() as AddressInfo;
+  return `http://127.0.0.1:${taken}`;
 }
 
 async function libraryIn(

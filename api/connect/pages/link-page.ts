@@ -25,17 +25,20 @@ export type LinkView = {
 /** What will be connected to what, and the button that begins it. */
 export function linkPage(view: LinkView): Page {
   const { link, networkName, workspaceName, handle, entry, connector, form, error } = view;
-  const what = handle === null ? `a ${networkName} account` : `${handle} on ${networkName}`;
+  const what =
+    handle === null
+      ? `${articleOf(networkName)} ${networkName} account`
+      : `${handle} on ${networkName}`;
   const again = handle === null ? '' : ' again';
-  const place = link.atSandbox ? ' at the sandbox, where nothing is published' : '';
   return {
     title: `Connect ${what}${again}`,
     content: html`
       ${error === null ? [] : [alert(error)]}
       <p>
-        This connects ${what}${place} to <strong>${workspaceName}</strong>, whose posts then go out
-        there. ${networkName} asks you to allow it; your password stays with ${networkName}.
+        This connects ${what} to <strong>${workspaceName}</strong>, whose posts then go out there.
+        ${networkName} asks you to allow it; your password stays with ${networkName}.
       </p>
+      ${link.atSandbox ? [html`<p>It is an account of the sandbox: nothing is published.</p>`] : []}
       ${formOf(form, 'begin', html`${fieldsOf(view)}<button>Continue to ${networkName}</button>`)}
       ${connector ? [secretForm(view, connector, entry)] : []}
       <p class="quiet">
@@ -44,6 +47,9 @@ export function linkPage(view: LinkView): Page {
     `,
   };
 }
+
+/** `an X account`, `a Mastodon account`. */
+const articleOf = (name: string): string => (/^(?:X$|[AEIO])/v.test(name) ? 'an' : 'a');
 
 const formOf = ({ action, key }: Form, step: string, content: Html): Html =>
   html`<form method="post" action="${action}">
@@ -112,7 +118,7 @@ function secretForm(
         <input
           type="password"
           id="secret"
-          name="secret"
+          name="${secret}"
           autocomplete="off"
           maxlength="500"
           required

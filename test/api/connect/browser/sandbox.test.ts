@@ -1,0 +1,91 @@
+import { needs } from '../../../support/needs.ts';
+import { browserWorld, picture, press } from './world.ts';
+
+const test = needs('chromium');
+const open = browserWorld(test);
+
+const x = { platform: 'x', sandbox: true };
+
+test('a person connects an X account in a browser, and the same link connects nothing more', async (t) => {
+  const { page, linkFor, channels, newPage } = await open(t);
+  const link = await linkFor(x);
+  await page.goto(link);
+  await picture(page, 'x-1-link');
+  t.regex(await page.locator('h1').innerText(), /Connect an? X account/v);
+  await press(page, 'Continue to X');
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+  await picture(page, 'x-2-consent');
+  await press(page, 'Allow');
+  await page.getByText('is connected to Ana & Co').waitFor();
+  await picture(page, 'x-3-connected');
+  const [channel, ...others] = await channels();
+  t.is(channel?.platform, 'x');
+  t.deepEqual(others, []);
+
+  const other = await newPage();
+  await other.goto(link);
+  await picture(other, 'x-4-used');
+  t.is(await other.getByRole('button').count(), 0);
+  t.is((await channels()).length, 1);
+});
+
+test('a person who says no is told that nothing was connected, and can try the same link again', async (t) => {
+  const { page, linkFor, channels } = await open(t);
+  await page.goto(await linkFor(x));
+  await press(page, 'Continue to X');
+  await press(page, 'Deny');
+  await page.getByRole('alert').waitFor();
+  await picture(page, 'x-5-denied');
+  t.deepEqual(await channels(), []);
+
+  await press(page, 'Continue to X');
+  await press(page, 'Allow');
+  await page.getByText('is connected to').waitFor();
+  t.is((await channels()).length, 1);
+});
+
+test('a channel is connected again by its own account, and by no other', async (t) => {
+  const { page, linkFor, channels } = await open(t);
+  await page.goto(await linkFor(x));
+  await press(page, 'Continue to X');
+  await press(page, 'Allow');
+  await page.getByText('is connected to').waitFor();
+  const before = await channels();
+
+  await page.goto(await linkFor({ ...x, channel_id: before[0]?.id }));
+  await picture(page, 'x-6-again');
+  await press(page, 'Continue to X');
+  await page.getByRole('radio', { name: /Second/v }).check();
+  await press(page, 'Allow');
+  await page.getByRole('alert').waitFor();
+  await picture(page, 'x-7-wrong-account');
+  t.deepEqual(await channels(), before);
+
+  await page.goto(await linkFor({ ...x, channel_id: before[0]?.id }));
+  await press(page, 'Continue to X');
+  await press(page, 'Allow');
+  await page.getByText('is connected').first().waitFor();
+  t.is((await channels()).length, 1);
+});
+
+test('all of it works in a browser that runs no scripts, on a telephone', async (t) => {
+  const { page, linkFor, channels } = await open(t, {
+    javaScriptEnabled: false,
+    viewport: { width: 375, height: 700 },
+  });
+  await page.goto(await linkFor(x));
+  await press(page, 'Continue to X');
+  await press(page, 'Allow');
+  await page.getByText('is connected to').waitFor();
+  t.is((await channels()).length, 1);
+});
+
+test('with a return URL the browser comes back to the app, with the channel that was connected', async (t) => {
+  const { page, linkFor, channels, sandbox } = await open(t);
+  await page.goto(await linkFor({ ...x, return_url: `${sandbox.url}/` }));
+  await press(page, 'Continue to X');
+  await press(page, 'Allow');
+  await page.waitForURL(/connected=/v);
+  const [channel] = await channels();
+  t.is(page.url(), `${sandbox.url}/?connected=${channel?.id}`);
+});

@@ -1,0 +1,77 @@
+import path from 'node:path';
+import type { ExecutionContext, TestFn } from 'ava';
+import type { Page } from 'playwright-core';
+import { openNetworks } from '../../../../networks/registry.ts';
+import { freePort } from '../../../../scripts/ports.ts';
+import { openSandbox } from '../../../sandbox/open-sandbox.ts';
+import { networkPorts } from '../../../support/accounts.ts';
+import { sharedChromium } from '../../../support/chromium.ts';
+import { newClient } from '../../../support/client.ts';
+import { beforeTests } from '../../../support/kit.ts';
+import { startApi } from '../../../support/punctual.ts';
+
+/** An API that browsers reach, the sandbox, and Chromium. @returns how a test gets a person with a workspace. */
+export function browserWorld(test: TestFn) {
+  const openPage = sharedChromium(test);
+  const shared = beforeTests(test, async (scope) => {
+    const sandbox = await openSandbox(scope);
+    const plcUrl = process.env['PUNCTUAL_TEST_PLC_URL'];
+    const resolverUrl = process.env['PUNCTUAL_TEST_PDS_URL'];
+    const port = await freePort();
+    const settings = {
+      ...(plcUrl ? { PUNCTUAL_BLUESKY_PLC_URL: plcUrl } : {}),
+      ...(resolverUrl ? { PUNCTUAL_BLUESKY_RESOLVER_URL: resolverUrl } : {}),
+    };
+    const punctual = await startApi(scope, {
+      port,
+      publicUrl: `http://127.0.0.1:${port}`,
+      sandboxUrl: sandbox.url,
+      returnUrls: [`${sandbox.url}/`],
+      connecting: openNetworks(settings),
+      allowPorts: [...networkPorts(), ...[sandbox.url, plcUrl].flatMap(portOf)],
+    });
+    return { sandbox, punctual };
+  });
+
+  return async (t: ExecutionContext, options: Parameters<typeof openPage>[1] = {}) => {
+    const { sandbox, punctual } = shared();
+    const client = await newClient(punctual, 'Ana & Co');
+    const page = await openPage(t, options);
+    return {
+      client,
+      page,
+      sandbox,
+      newPage: () => openPage(t, options),
+      linkFor: async (body: object): Promise<string> =>
+        (await client.post('/channels/connect', body)).body.link,
+      channels: async (): Promise<{ id: string; handle: string; platform: string }[]> =>
+        (await client.get('/channels')).body.channels,
+    };
+  };
+}
+
+const portOf = (url: string | undefined): number[] => (url ? [Number(new URL(url).port)] : []);
+
+/** Presses a button, and waits for the page that it leads to. */
+export const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('button', { name }).click();
+
+const looks = [
+  { look: 'light', colorScheme: 'light', width: 1000, height: 750 },
+  { look: 'dark', colorScheme: 'dark', width: 1000, height: 750 },
+  { look: 'phone', colorScheme: 'light', width: 375, height: 700 },
+] as const;
+
+/** Keeps pictures of a page in the folder `PUNCTUAL_TEST_PICTURES`, where there is one, and goes on as before. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env['PUNCTUAL_TEST_PICTURES'];
+  if (!folder) {
+    return;
+  }
+
+  for (const { look, colorScheme, width, height } of looks) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height });
+    await page.screenshot({ path: path.join(folder, `${name}-${look}.png`), fullPage: true });
+  }
+}
