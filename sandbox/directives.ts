@@ -1,3 +1,15 @@
+type Effect = {
+  /** For the page. */
+  readonly effect: string;
+  /** Where it does something; everywhere when absent. */
+  readonly networks?: readonly string[];
+};
+
+/** The others take files as they are. */
+const worksOnFiles = ['mastodon', 'linkedin', 'x', 'youtube'];
+/** The others hand out no refresh tokens. */
+const refreshes = ['bluesky', 'linkedin', 'x', 'youtube'];
+
 /**
  * What the sandbox can be told to do to a post: by `#sandbox-<name>` in its text, or by a control call.
  *
@@ -34,27 +46,45 @@ export const directives = {
   slow: {
     once: true,
     effect:
-      'Work on a file takes a while. For networks that get files before the text: in the alt text.',
+      'Work on a file takes a while. YouTube reads it in the text, Mastodon in an alt text; X and LinkedIn get files before any text, so only a control call reaches them.',
+    networks: worksOnFiles,
   },
   broken: {
     once: false,
-    effect: 'Work on a file fails. For networks that get files before the text: in the alt text.',
+    effect: 'Work on a file fails. Where it is read: as slow.',
+    networks: worksOnFiles,
   },
   locked: {
     once: false,
     effect: 'YouTube makes the video private, as it does for apps that it has not audited.',
+    networks: ['youtube'],
   },
-} as const satisfies Record<string, { readonly once: boolean; readonly effect: string }>;
+} as const satisfies Record<string, Effect & { readonly once: boolean }>;
 
 /** What only a control call can ask for: it is about signing in, and there is no text in that. */
 export const signInDirectives = {
-  lifetime: 'New access tokens live so many `seconds`.',
-  'refresh-error': 'A refresh is answered with an error (500), and nothing happens.',
-  'refresh-busy': 'A refresh is rate limited (429), with a Retry-After.',
-  'refresh-silent': 'A refresh is not answered, and nothing happens.',
-  'refresh-lost': 'The network hands out new tokens, but its answer never arrives.',
-  'refresh-tokens': 'LinkedIn also hands out refresh tokens, as it does for few apps.',
-} as const;
+  lifetime: { effect: 'New access tokens live so many `seconds`.' },
+  'refresh-error': {
+    effect: 'A refresh is answered with an error (500), and nothing happens.',
+    networks: refreshes,
+  },
+  'refresh-busy': {
+    effect: 'A refresh is rate limited (429), with a Retry-After.',
+    networks: refreshes,
+  },
+  'refresh-silent': {
+    effect: 'A refresh is not answered, and nothing happens.',
+    networks: refreshes,
+  },
+  'refresh-lost': {
+    effect: 'The network hands out new tokens, but its answer never arrives.',
+    networks: refreshes,
+  },
+  'refresh-tokens': {
+    effect: 'LinkedIn also hands out refresh tokens, as it does for few apps.',
+    networks: ['linkedin'],
+  },
+} as const satisfies Record<string, Effect>;
 
 export type TextDirective = keyof typeof directives;
 export type Directive = TextDirective | keyof typeof signInDirectives;
@@ -69,6 +99,12 @@ const formerNames: ReadonlyMap<string, Directive> = new Map([['revoked', 'revoke
 
 export function directiveNamed(name: string): Directive | undefined {
   return formerNames.get(name) ?? directiveNames.find((known) => known === name);
+}
+
+/** The networks on which a directive does something; undefined when it does on all. */
+export function networksOf(directive: Directive): readonly string[] | undefined {
+  const all: Readonly<Record<string, Effect>> = { ...directives, ...signInDirectives };
+  return all[directive]?.networks;
 }
 
 /** The directives in some texts, in any case. */

@@ -62,7 +62,7 @@ function asideView(origin: string): Html {
         <dd>${effect}</dd>`,
   );
   const signInFailures = Object.entries(signInDirectives).map(
-    ([name, effect]) =>
+    ([name, { effect }]) =>
       html`<dt><code>${name}</code></dt>
         <dd>${effect}</dd>`,
   );

@@ -11,6 +11,8 @@ import type { Session } from './sessions.ts';
 const maxTitle = 100;
 const maxDescriptionBytes = 5000;
 const maxTags = 500;
+/** Those that a video may have, in the United States: others that YouTube lists are its own. */
+const categories = '1 2 10 15 17 19 20 22 23 24 25 26 27 28 29'.split(' ');
 
 /** What names a video for the script: the mark that its client gave it, or its title. */
 const attemptOf = ({ snippet }: VideoRequest) => ({
@@ -49,7 +51,7 @@ export async function admitVideo(
 }
 
 function assertFits({ snippet }: VideoRequest): void {
-  const { title, description = '', tags = [] } = snippet;
+  const { title, description = '', tags = [], categoryId } = snippet;
   if (title.trim() === '' || title.length > maxTitle || /[<>]/v.test(title)) {
     throw badRequest(
       'invalidTitle',
@@ -60,6 +62,12 @@ function assertFits({ snippet }: VideoRequest): void {
     throw badRequest(
       'invalidDescription',
       'The request metadata specifies an invalid video description.',
+    );
+  }
+  if (categoryId !== undefined && !categories.includes(categoryId)) {
+    throw badRequest(
+      'invalidCategoryId',
+      'The snippet.categoryId property specifies an invalid category ID.',
     );
   }
   const counted = tags.map((tag) => (/\s/v.test(tag) ? `"${tag}"` : tag)).join(',');

@@ -228,3 +228,19 @@ test('a control call that makes no sense is refused with what there is', async (
   }
   t.is((await control(url, { platform: 'mastodon', directive: 'lost' }, 'text/plain')).status, 415);
 });
+
+test('a directive that does nothing on a network is refused there', async (t) => {
+  const { url } = await openSandbox(t);
+  const refused = [
+    ['bluesky', 'slow'],
+    ['x', 'locked'],
+    ['mastodon', 'refresh-busy'],
+    ['youtube', 'refresh-tokens'],
+  ] as const;
+  for (const [platform, directive] of refused) {
+    const answer = await control(url, { platform, directive });
+    t.is(answer.status, 400);
+    t.regex(await answer.text(), /does nothing on (?:bluesky|x|mastodon|youtube)\. It does on: /v);
+  }
+  t.is((await control(url, { platform: 'linkedin', directive: 'slow' })).status, 200);
+});
