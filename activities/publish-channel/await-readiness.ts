@@ -5,7 +5,8 @@ import { markRejected, markSent } from '../../db/ledger/marks.ts';
 import { query } from '../../db/query.ts';
 import { failureAdvice } from '../../domain/channel-error.ts';
 import { NetworkError, type Readiness, type SentPart } from '../../networks/network.ts';
-import { dayEndMs, isDayOver } from './job.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { dayEndMs, isDayOver, type PublishJob } from './job.ts';
 import { readJobEntries, type Try } from './reconcile.ts';
 import type { Live } from './record-success.ts';
 
@@ -34,7 +35,8 @@ export class ProcessingError extends Error {
  *
  * @returns what went out, with what the network says of it.
  * @throws ProcessingError when it has to be asked again.
- * @throws NetworkError when the network gave a part up. It is not sent any more then, and a retry sends it anew.
+ * @throws NetworkError when the network gave a part up: it is not sent any more then, and a retry sends it anew. And
+ *   `access_lost`, which says nothing of the post.
  */
 export async function awaitReadiness(attempt: Try, live: Live): Promise<Live> {
   const { deps, job, network } = attempt;
@@ -71,7 +73,7 @@ async function lookAt(attempt: Try, entry: Entry, sent: SentPart): Promise<strin
   // The last look is made when the day is over.
   const atMs = Math.min(deps.now().getTime() + waitMs, dayEndMs(job) + 1000);
   const message = 'The network has the post and is still processing it.';
-  await recordProcessing(attempt, message, atMs);
+  await recordProcessing(deps, job, `${message} ${failureAdvice('processing', atMs)}`, atMs);
   throw new ProcessingError(message, atMs);
 }
 
@@ -92,6 +94,10 @@ async function look(attempt: Try, entry: Entry, sent: SentPart): Promise<Readine
       throw error;
     }
 
+    if (error.code === 'access_lost') {
+      throw error; // The channel's owner is to hear of it: see record-unseen.ts.
+    }
+
     // The post is there, whatever keeps the network from saying so: it is asked until it does.
     const atMs = error.retryAtMs ?? 0;
     return { kind: 'processing', checkAfterMs: Math.max(usualWaitMs, atMs - deps.now().getTime()) };
@@ -104,8 +110,13 @@ const warned = (sent: SentPart, warning: string | undefined): SentPart =>
     ? sent
     : { ...sent, warning: [sent.warning, warning].filter(Boolean).join(' ') };
 
-async function recordProcessing({ deps, job }: Try, message: string, atMs: number): Promise<void> {
-  const error = `${message} ${failureAdvice('processing', atMs)}`;
+/** @param error What its owner reads. @param atMs When the network is asked again. */
+export async function recordProcessing(
+  deps: ActivityDeps,
+  job: PublishJob,
+  error: string,
+  atMs: number,
+): Promise<void> {
   await query(
     deps.orm.em.fork(),
     sql`update post_channels pc set ${retrying({ code: 'processing', error }, new Date(atMs))}

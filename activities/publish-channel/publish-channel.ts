@@ -15,6 +15,7 @@ import { checkPacing, recordWait, type Wait } from './pacing.ts';
 import { readJobEntries } from './reconcile.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
 import { recordSuccess } from './record-success.ts';
+import { recordUnseen } from './record-unseen.ts';
 import { judgeRefusal } from './refused-token.ts';
 import { sendThread } from './send-thread.ts';
 import { atServer, giveBack } from './server-slots.ts';
@@ -154,6 +155,15 @@ async function fail(
   failure: PublishFailure,
   ledger: readonly Entry[],
 ): Promise<ChannelOutcome> {
+  const unseen = await recordUnseen(deps, job, failure);
+  if (unseen?.kind === 'published') {
+    return { status: 'published', code: null, deliveryIds: [] };
+  }
+
+  if (unseen) {
+    throw tryAgain(deps, 'processing', unseen.atMs);
+  }
+
   const recorded = await recordFailure(deps, job, failure, ledger);
   if (recorded.kind === 'final') {
     const { status, code, deliveryIds } = recorded;

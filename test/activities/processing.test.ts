@@ -1,45 +1,17 @@
 import test, { type ExecutionContext } from 'ava';
-import { PostPart } from '../../db/entities/post-part.ts';
 import { noOptions } from '../../networks/content-rules.ts';
-import { NetworkError, type Readiness } from '../../networks/network.ts';
+import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
-import { clockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { type FakeNetwork, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { processedPost, processingNetwork } from './processing-network.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 const database = beforeTests(test, freshDatabase);
 
-type Processing = FakeNetwork & { says: Readiness | NetworkError; looks: number };
-
-/** A network that works on what it took until the test lets it say something else. */
-function processingNetwork(): Processing {
-  const network: Processing = Object.assign(fakeNetwork(), {
-    says: { kind: 'processing', checkAfterMs: minute } as Readiness | NetworkError,
-    looks: 0,
-    readiness: async (): Promise<Readiness> => {
-      network.looks += 1;
-      if (network.says instanceof NetworkError) {
-        throw network.says;
-      }
-
-      return network.says;
-    },
-  });
-  return network;
-}
-
-async function newPost(t: ExecutionContext, network: FakeNetwork, ...texts: readonly string[]) {
-  const channel = await clockedChannel(t, network, database().url);
-  const post = await channel.newPost(texts.length > 0 ? texts : ['A film']);
-  const em = () => channel.deps.orm.em.fork();
-  const parts = async () => {
-    const { id } = await post.row();
-    return em().find(PostPart, { postChannelId: id }, { orderBy: { part: 'asc' } });
-  };
-  return { channel, post, parts };
-}
+const newPost = (t: ExecutionContext, network: FakeNetwork, ...texts: readonly string[]) =>
+  processedPost(t, network, database().url, ...texts);
 
 test('a channel is published when its network shows the post, and says before that it is processed', async (t) => {
   const network = processingNetwork();
