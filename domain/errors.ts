@@ -24,6 +24,7 @@ export const errorCodes = [
   'nothing_to_retry',
   'media_in_use',
   'network_not_configured',
+  'channel_not_connected',
   'nothing_to_settle',
   'delivery_not_final',
   'webhook_disabled',

@@ -5,6 +5,7 @@ import { listOf, record } from '../../domain/json-schema.ts';
 import { disconnectChannel } from '../../accounts/disconnect-channel.ts';
 import { checkRoute } from './check-route.ts';
 import { editChannel, loadChannel } from './edit-channel.ts';
+import { reconnectCall } from './reconnect-route.ts';
 import { presentChannel, presentChannels } from './present-channel.ts';
 import { blueskyChannel, disconnected, mastodonChannel } from './examples.ts';
 import { channelAnswer, channelSchema, disconnectedAnswer, editChannelSchema } from './schemas.ts';
@@ -15,6 +16,7 @@ export const channelRoutes = (deps: ApiDeps): Route[] => [
   editCall(deps),
   disconnectCall(deps),
   checkRoute(deps),
+  reconnectCall(deps),
 ];
 
 const listCall = ({ orm, now }: ApiDeps): Route =>

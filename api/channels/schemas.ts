@@ -4,6 +4,7 @@ import {
   count,
   dateTime,
   fields,
+  flag,
   listOf,
   nullable,
   oneOf,
@@ -12,6 +13,7 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
+import { mostAtOnce } from './retry-lost-posts.ts';
 import { mostNamed } from '../../accounts/disconnect-channel.ts';
 
 export const channelSchema = record({
@@ -61,6 +63,27 @@ export const disconnectedAnswer = record({
     description:
       'How many posts are being sent to the channel at this moment. Each may still go out, and its channel says so then.',
   },
+});
+
+export const reconnectBody = fields({
+  retry_posts: { ...flag, description: 'Send them again. Only once the account is connected.' },
+});
+
+export const reconnectAnswer = record({
+  channel: channelSchema,
+  failed_posts: {
+    ...record({
+      count,
+      post_ids: {
+        ...listOf(uuid),
+        maxItems: mostAtOnce,
+        description: `Of the first ${mostAtOnce} of them, in the order in which they were due.`,
+      },
+    }),
+    description:
+      'Posts that failed on this channel within 24 hours, for `access_lost`, as the call found them.',
+  },
+  retrying: { ...listOf(uuid), description: 'Those of them that this call has sent again.' },
 });
 
 export const channelAnswer = record({ channel: channelSchema });

@@ -30,6 +30,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   nothing_to_retry: 409,
   media_in_use: 409,
   network_not_configured: 409,
+  channel_not_connected: 409,
   nothing_to_settle: 409,
   delivery_not_final: 409,
   webhook_disabled: 409,

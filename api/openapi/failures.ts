@@ -204,6 +204,13 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
       error: 'Post 0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d, which is scheduled, uses this file.',
     },
   },
+  channel_not_connected: {
+    when: 'The access of the channel was lost, and its account is not connected again yet.',
+    example: {
+      error:
+        'The account @ana@social.example on mastodon is not connected: connect it again, then retry its posts.',
+    },
+  },
   network_not_configured: {
     when: 'The operator has not yet set what the network needs for accounts to be connected; the message names the settings.',
     example: {

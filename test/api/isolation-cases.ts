@@ -106,6 +106,12 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     path: '/channels/connect',
     body: { platform: 'mastodon', channel_id: id },
   })),
+  'post /channels/{id}/reconnect {id}': inPath(
+    'channel',
+    'POST',
+    (id) => `/channels/${id}/reconnect`,
+    { retry_posts: true },
+  ),
   'delete /channels/{id} {id}': inPath('channel', 'DELETE', (id) => `/channels/${id}`),
   'get /networks ?channel_id': {
     kind: 'channel',

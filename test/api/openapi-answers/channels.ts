@@ -24,6 +24,15 @@ export async function channels(punctual: Punctual, { client, channel }: Owned, l
   await connect({ platform: 'nowhere' });
   await connect({ platform: 'mastodon', channel_id: unknown });
   await connect({ platform: 'x' });
+  const reconnect = async (id: string, body: unknown) =>
+    look('post /channels/{id}/reconnect', await client.post(`/channels/${id}/reconnect`, body));
+  await reconnect(video, { retry_posts: true });
+  await reconnect(video, { retry_posts: 1 });
+  await reconnect(unknown, {});
+  await punctual.orm.em
+    .fork()
+    .execute(`update channels set state = 'needs_reconnect' where id = ?`, [video]);
+  await reconnect(video, { retry_posts: true });
   for (const id of [video, video]) {
     look('delete /channels/{id}', await client.delete(`/channels/${id}`));
   }

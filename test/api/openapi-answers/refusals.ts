@@ -61,6 +61,9 @@ export async function withoutPlan({ orm }: Punctual, client: Client, look: Look)
   look('post /posts', await client.post('/posts', { body: 'Hello.' }));
   look('patch /posts/{id}', await client.patch(`/posts/${draft}`, { body: 'Hello.' }));
   look('post /posts/{id}/retry', await client.post(`/posts/${draft}/retry`));
+  const [channel] = (await client.get('/channels')).body.channels;
+  const reconnect = await client.post(`/channels/${channel.id}/reconnect`, { retry_posts: true });
+  look('post /channels/{id}/reconnect', reconnect);
   await setPlan('standard');
 }
 

@@ -1,0 +1,160 @@
+import test from 'ava';
+import type { PostView } from '../../../domain/post-view.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { endedPost, storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+
+type Ends = Parameters<typeof endedPost>[2];
+
+/** A workspace with a channel whose access was lost, and another. */
+async function workspace() {
+  const client = await api.newClient();
+  const { workspaceId } = client;
+  const [lost, other] = [
+    await storeChannel(api.punctual, workspaceId, { handle: '@lost@social.test' }),
+    await storeChannel(api.punctual, workspaceId),
+  ];
+  const run = (sql: string, values: readonly unknown[]) =>
+    api.punctual.orm.em.fork().execute(sql, [...values]);
+  await run(`update channels set state = 'needs_reconnect', error = 'Revoked.' where id = ?`, [
+    lost,
+  ]);
+  /** A post that ended so, and lost the access of the channels that it failed on. */
+  const ended = async (ends: Ends, code = 'access_lost', hoursAgo = 1): Promise<string> => {
+    const post = await endedPost(api.punctual, client, ends);
+    await run(
+      `update post_channels set error_code = ?, tried_at = now() - make_interval(hours => ?)
+       where post_id = ? and status = 'failed'`,
+      [code, hoursAgo, post],
+    );
+    return post;
+  };
+  return {
+    client,
+    lost,
+    other,
+    run,
+    ended,
+    failed: (code?: string, hoursAgo?: number) =>
+      ended(new Map([[lost, 'failed']]), code, hoursAgo),
+    show: async (id: string): Promise<PostView> => (await client.get(`/posts/${id}`)).body.post,
+    reconnect: (body: object = {}) => client.post(`/channels/${lost}/reconnect`, body),
+    connectAgain: () =>
+      run(`update channels set state = 'connected', error = null where id = ?`, [lost]),
+  };
+}
+
+const retrying = { retry_posts: true };
+
+test('the posts of a day that failed only because access was lost are named, in the order in which they were due', async (t) => {
+  const { lost, other, ended, failed, run, reconnect } = await workspace();
+  const [late, early] = [await failed(), await failed()];
+  await run(`update posts set scheduled_at = now() - interval '2 hours' where id = ?`, [early]);
+  const both = await ended(
+    new Map([
+      [lost, 'failed'],
+      [other, 'published'],
+    ] as const),
+  );
+  await run(`update posts set scheduled_at = now() + interval '2 hours' where id = ?`, [both]);
+  await failed('network_unavailable');
+  await failed('access_lost', 25);
+  await ended(
+    new Map([
+      [other, 'failed'],
+      [lost, 'published'],
+    ] as const),
+  );
+  await ended(new Map([[lost, 'unconfirmed']]));
+  const publishing = await failed();
+  await run(`update posts set status = 'publishing' where id = ?`, [publishing]);
+
+  const { status, body } = await reconnect();
+
+  t.is(status, 200);
+  t.like(body.channel, { id: lost, state: 'needs_reconnect', error: 'Revoked.' });
+  t.deepEqual(body.failed_posts, { count: 3, post_ids: [early, late, both] });
+  t.deepEqual(body.retrying, []);
+});
+
+test('nothing is sent again before the account is connected', async (t) => {
+  const { failed, show, reconnect, connectAgain } = await workspace();
+  const post = await failed();
+  const before = await show(post);
+
+  const { status, body } = await reconnect(retrying);
+
+  t.is(status, 409);
+  t.is(body.code, 'channel_not_connected');
+  t.regex(body.error, /@lost@social\.test on mastodon is not connected: connect it again/v);
+  t.deepEqual(await show(post), before);
+  await connectAgain();
+  t.deepEqual((await reconnect(retrying)).body.retrying, [post]);
+});
+
+test('a post is sent again to the channel that was connected, and to no other', async (t) => {
+  const { client, lost, other, ended, run, show, reconnect, connectAgain } = await workspace();
+  const [published, unconfirmed] = [
+    await storeChannel(api.punctual, client.workspaceId),
+    await storeChannel(api.punctual, client.workspaceId),
+  ];
+  const post = await ended(
+    new Map([
+      [lost, 'failed'],
+      [other, 'failed'],
+      [published, 'published'],
+      [unconfirmed, 'unconfirmed'],
+    ] as const),
+  );
+  await run(`update post_channels set error_code = 'access_lost' where channel_id = ?`, [other]);
+  const before = (await show(post)).channels;
+  await connectAgain();
+
+  t.deepEqual((await reconnect(retrying)).body.retrying, [post]);
+
+  const after = await show(post);
+  t.is(after.status, 'publishing');
+  t.like(after.channels[0], { channel_id: lost, status: 'scheduled', error_code: null });
+  t.deepEqual(after.channels.slice(1), before.slice(1));
+});
+
+test('two calls at the same moment send each post again once', async (t) => {
+  const { failed, run, reconnect, connectAgain } = await workspace();
+  const posts = [await failed(), await failed(), await failed(), await failed()];
+  await connectAgain();
+
+  const replies = await Promise.all([reconnect(retrying), reconnect(retrying)]);
+
+  t.deepEqual(
+    replies.map(({ status }) => status),
+    [200, 200],
+  );
+  const sent: string[] = replies.flatMap(({ body }) => body.retrying);
+  t.deepEqual(sent.toSorted(), posts.toSorted());
+  t.deepEqual(await run('select distinct run from posts where id in (?)', [posts]), [{ run: 2 }]);
+  t.like((await reconnect(retrying)).body, { failed_posts: { count: 0 }, retrying: [] });
+});
+
+test('posts are sent again one after the other, and one without its files is passed over', async (t) => {
+  const { failed, run, reconnect, connectAgain, client } = await workspace();
+  const [first, without, second] = [await failed(), await failed(), await failed()];
+  await run(
+    `with file as (
+       insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at, deleted_at)
+       values (gen_random_uuid(), ?, 'cat.png', 'image/png', 1, 'x', ?, now(), now()) returning id)
+     insert into post_media (post_id, workspace_id, media_id, position, part, from_url) select ?, ?, id, 0, 0, false from file`,
+    [client.workspaceId, crypto.randomUUID(), without, client.workspaceId],
+  );
+  await connectAgain();
+
+  const { body } = await reconnect(retrying);
+
+  t.deepEqual(body.failed_posts.post_ids, [first, without, second]);
+  t.deepEqual(body.retrying, [first, second]);
+  const [row] = (await run(
+    `select extract(epoch from max(retried_at) - min(retried_at))::float8 as apart from posts where id in (?)`,
+    [[first, second]],
+  )) as { apart: number }[];
+  t.is(row?.apart, 2);
+});
