@@ -45,6 +45,8 @@ export type Failure = {
   readonly code: ChannelErrorCode;
   /** When the network said that it takes requests again: milliseconds since 1970. */
   readonly retryAtMs: number | undefined;
+  /** More of its files is on the network than before. */
+  readonly hasProgressed?: boolean | undefined;
 };
 
 export type NextTry =
@@ -57,7 +59,7 @@ const unnamedRateLimitMs = 60_000;
 /**
  * The next step after a failed try: when to try again, or why not.
  *
- * A wait that a rate limit imposes is no try, nor is a fault on our side. A network's own time takes the place of ours
+ * A wait that a rate limit imposes is no try, nor is a fault on our side, nor one that brought more of a file to the network. A network's own time takes the place of ours
  * when it is later.
  *
  * @param triesBefore Tries of this run that counted, this one not included.
@@ -72,9 +74,13 @@ export function nextTry(
     return { kind: 'give_up', code: failure.code };
   }
 
-  const { code, retryAtMs } = failure;
-  const counts = code !== 'rate_limited' && code !== 'internal';
-  const waitMs = counts ? publishWaitMs(triesBefore + 1) : uncountedWaitMs(code, dueAtMs, nowMs);
+  const { code, retryAtMs, hasProgressed = false } = failure;
+  const counts = code !== 'rate_limited' && code !== 'internal' && !hasProgressed;
+  const waitMs = counts
+    ? publishWaitMs(triesBefore + 1)
+    : hasProgressed
+      ? publishWaitsMs[0]
+      : uncountedWaitMs(code, dueAtMs, nowMs);
   if (waitMs === null) {
     return { kind: 'give_up', code };
   }

@@ -228,6 +228,8 @@ export class NetworkError extends Error {
    * of the same part made. The ledger takes it unless another part has it.
    */
   readonly existing: readonly SentPart[] | undefined;
+  /** Of an `upload`: more of its files is on the network than before, and the next try goes on there. So it is no try. */
+  readonly hasProgressed: boolean;
 
   /**
    * @param message What happened, as a sentence for the user, with the network's own words where it has some, and no
@@ -241,6 +243,7 @@ export class NetworkError extends Error {
     this.limit = options.limit ?? 'channel';
     this.server = options.server;
     this.existing = options.existing;
+    this.hasProgressed = options.hasProgressed ?? false;
   }
 }
 
@@ -253,5 +256,6 @@ export type NetworkErrorOptions = {
   readonly limit?: LimitScope;
   readonly server?: ServerEvidence;
   readonly existing?: readonly SentPart[];
+  readonly hasProgressed?: boolean;
   readonly cause?: unknown;
 };

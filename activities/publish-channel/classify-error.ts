@@ -24,6 +24,8 @@ export type PublishFailure = {
   readonly message: string;
   /** When the network said that it takes requests again: milliseconds since 1970. */
   readonly retryAtMs?: number | undefined;
+  /** More of its files is on the network than before. */
+  readonly hasProgressed?: boolean;
   /** Of `rate_limited`: whom it holds for. */
   readonly limit: LimitScope;
   /** The network refused an access token, and the channel has a newer one: the next try is made at once. */

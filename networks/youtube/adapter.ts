@@ -107,7 +107,7 @@ export const youtube: Network = {
   },
 };
 
-/** Asks the session that was kept. Null when there is none, or it is gone. */
+/** Asks the session that was kept. Null when that cannot tell: the channel's uploads can. */
 async function askKept(
   connection: Connection,
   access: Access,
@@ -119,12 +119,13 @@ async function askKept(
   }
 
   const progress = await askSession(access, session, 'reconcile');
-  if (progress.kind === 'gone') {
-    return null;
+  if (progress.kind === 'finished') {
+    return findingOf([sentVideo(progress.video, ownSettings(connection))]);
   }
-  return progress.kind === 'finished'
-    ? findingOf([sentVideo(progress.video, ownSettings(connection))])
-    : { kind: 'absent' };
+
+  // One that has all of the file may have made a video of it, and not say so.
+  const lacksBytes = progress.kind === 'partial' && progress.received < session.sizeBytes;
+  return lacksBytes ? { kind: 'absent' } : null;
 }
 
 const findingOf = (posts: readonly SentPart[]): Finding =>

@@ -101,10 +101,30 @@ type Way = {
   readonly keep: (session: Session) => Promise<void>;
 };
 
-async function bring(
+/** @throws NetworkError that says whether YouTube has more of the file than before. */
+async function bring(way: Way, begun: Session, progressThen: Progress): Promise<Upload> {
+  const reached = { chunks: 0 };
+  try {
+    return await bringRest(way, begun, progressThen, reached);
+  } catch (error) {
+    if (!(error instanceof NetworkError) || reached.chunks === 0) {
+      throw error;
+    }
+
+    const { code, message, taken, retryAtMs, limit, server, cause } = error;
+    const known = { taken, retryAtMs, limit, cause, ...(server && { server }) };
+    throw new NetworkError(code, message, { ...known, hasProgressed: true });
+  }
+}
+
+/** How many chunks YouTube took in this try. */
+type Reached = { chunks: number };
+
+async function bringRest(
   { access, file, keep }: Way,
   begun: Session,
   progressThen: Progress,
+  reached: Reached,
 ): Promise<Upload> {
   const endMs = Date.now() + sendsForMs;
   let [session, progress, setbacks] = [begun, progressThen, 0];
@@ -126,7 +146,7 @@ async function bring(
       return { kind: 'waiting', session, received };
     }
 
-    const sent = await sendFrom(access, session, file, { received, end, endMs });
+    const sent = await sendFrom(access, session, file, { received, end, endMs, reached });
     setbacks += sent.isWhole ? 0 : 1;
     if (setbacks >= mostSetbacks) {
       throw notNow(`YouTube does not keep what it is sent of the file "${file.name}".`);
@@ -135,7 +155,12 @@ async function bring(
   }
 }
 
-type Stretch = { readonly received: number; readonly end: number; readonly endMs: number };
+type Stretch = {
+  readonly received: number;
+  readonly end: number;
+  readonly endMs: number;
+  readonly reached: Reached;
+};
 
 /**
  * Sends chunk after chunk, for as long as the session has all that it was sent.
@@ -146,7 +171,7 @@ async function sendFrom(
   access: Access,
   session: Session,
   file: PartMedia,
-  { received, end, endMs }: Stretch,
+  { received, end, endMs, reached }: Stretch,
 ): Promise<{ readonly progress: Progress; readonly isWhole: boolean }> {
   const pieces = piecesOf(file, received);
   const chunkBytes = chunkBytesOf(file.sizeBytes);
@@ -157,6 +182,7 @@ async function sendFrom(
       const stream = Readable.from(pieces.take(to - from), { objectMode: false });
       const progress = await putChunk(access, session, { from, to, stream }, 'upload');
       const isWhole = progress.kind === 'partial' && progress.received === to;
+      reached.chunks += isWhole ? 1 : 0;
       if (!isWhole || to === end || progress.uri !== undefined) {
         return { progress, isWhole };
       }

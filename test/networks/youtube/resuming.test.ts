@@ -91,7 +91,7 @@ for (const megabytes of [8, 30]) {
     const killed = await t.throwsAsync(sendStep(youtube, freshProcess(), step), {
       instanceOf: NetworkError,
     });
-    t.like(killed, { code: 'network_unavailable', taken: 'no' });
+    t.like(killed, { code: 'network_unavailable', taken: 'no', hasProgressed: true });
     t.true(line.sentBytes() >= file.sizeBytes * 0.6);
     t.deepEqual(await look.uploads(), []);
 
@@ -249,3 +249,21 @@ for (const { what, status, range, taken } of odd) {
     t.is((await look.uploads()).length, 1);
   });
 }
+
+test('a session that has all of a video and does not say that it made one is no proof that there is none', async (t) => {
+  const { account, look } = await openYoutube(t);
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  const [part] = await filmParts(['There']);
+  const size = part?.media[0]?.sizeBytes ?? 0;
+  const answer = { status: 308, headers: { range: `bytes=0-${size - 1}` } };
+  proxy.plan(uploads, { kind: 'overruled', answer });
+  proxy.plan(uploads, { kind: 'refused', answer });
+  const prepared = await youtube.prepare(connection, part ? [part] : [], Date.now());
+  const step = nextStep(youtube, prepared, []);
+  t.like(await t.throwsAsync(sendStep(youtube, connection, step)), { taken: 'unknown' });
+
+  const [video] = await look.uploads();
+  const finding = await youtube.reconcile(connection, step);
+  t.is(finding.kind === 'found' ? finding.candidates[0]?.[0]?.remoteId : null, video?.id ?? '');
+});

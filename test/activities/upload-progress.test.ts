@@ -1,0 +1,45 @@
+import test from 'ava';
+import { NetworkError } from '../../networks/network.ts';
+import { beforeTests } from '../support/before-tests.ts';
+import { clockedChannel } from '../support/claimed-posts.ts';
+import { freshDatabase } from '../support/database.ts';
+import { fakeNetwork, liveTexts } from '../support/networks.ts';
+
+const minute = 60_000;
+const database = beforeTests(test, freshDatabase);
+
+test('a file that goes up in many tries, each a part of it, is no failure: the post goes out with the twelfth', async (t) => {
+  const network = fakeNetwork();
+  const channel = await clockedChannel(t, network, database().url);
+  const post = await channel.newPost(['A long film']);
+  const { upload } = network;
+  network.upload = async () => {
+    throw new NetworkError('network_unavailable', 'Half of it is there.', {
+      taken: 'no',
+      hasProgressed: true,
+    });
+  };
+  for (let tries = 0; tries < 12; tries += 1) {
+    t.deepEqual(await post.attempt(), { kind: 'again', code: 'network_unavailable', inMs: 30_000 });
+    channel.pass(minute);
+  }
+
+  t.is((await post.row()).tries, 0);
+  network.upload = upload;
+  t.like(await post.attempt(), { kind: 'done', status: 'published' });
+  t.deepEqual(liveTexts(network), ['A long film']);
+});
+
+test('a file that goes up in parts is given up with the day of its post', async (t) => {
+  const network = fakeNetwork();
+  const channel = await clockedChannel(t, network, database().url);
+  const post = await channel.newPost(['A long film']);
+  network.upload = async () => {
+    throw new NetworkError('network_unavailable', 'Half of it is there.', {
+      taken: 'no',
+      hasProgressed: true,
+    });
+  };
+  channel.pass(24 * 60 * minute - 10_000);
+  t.like(await post.attempt(), { kind: 'done', status: 'failed', code: 'too_late' });
+});
