@@ -1,3 +1,4 @@
+import { createConnectLink } from '../accounts/connecting/create-link.ts';
 import { connectChannel } from '../accounts/connect-channel.ts';
 import type { Account, Connector } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
@@ -73,5 +74,25 @@ async function connect(
   return {
     text: `Channel ${id}: ${handle} on ${platform}`,
     data: { channel: { id, platform, handle } },
+  };
+}
+
+/** The same as `POST /channels/connect`, and the same refusals. */
+export async function makeConnectLink(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
+  const { WORKSPACE_ID: workspaceId = '', platform = '', url, handle, sandbox } = values;
+  await assertWorkspaceExists(deps.em, workspaceId);
+  const { networks, quotas } = deps;
+  const linkDeps = { ...deps, oauth: networks.oauth };
+  const { link, expiresAt } = await createConnectLink(linkDeps, workspaceId, {
+    platform,
+    values: { ...(url ? { url } : {}), ...(handle ? { handle } : {}) },
+    returnUrl: values['return-url'],
+    atSandbox: sandbox === 'yes',
+    channelId: values['channel'],
+    mostChannels: quotas.channels,
+  });
+  return {
+    text: `Open this in a browser before ${expiresAt.toISOString()}; it connects one account, once:\n${link}`,
+    data: { link, expires_at: expiresAt.toISOString(), platform },
   };
 }

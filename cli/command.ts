@@ -20,6 +20,8 @@ export type CommandDeps = {
   readonly sandboxUrl: string | null;
   /** What a workspace may have, where nothing else was set for it. */
   readonly quotas: Quotas;
+  /** Where browsers may be sent back to after an account was connected. */
+  readonly returnUrls: readonly URL[];
   readonly now: () => Date;
 };
 

@@ -1,8 +1,8 @@
 import { quotaNames } from '../domain/quotas.ts';
 import { platforms } from '../networks/registry.ts';
 import type { Command } from './command.ts';
-import { addSandboxChannel, channelCommands } from './channels.ts';
 import { listChannels, removeChannel } from './connected-channels.ts';
+import { addSandboxChannel, channelCommands, makeConnectLink } from './channels.ts';
 import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
 import { setQuota, showQuotas } from './quotas.ts';
@@ -66,6 +66,19 @@ export const commands: Readonly<Record<string, Command>> = {
     options: {},
     takesAnyKey: true,
     run: adoptSecretKey,
+  },
+  'channel connect': {
+    summary: 'Prints a link by which a person connects an account in a browser, within 15 minutes.',
+    positionals: ['WORKSPACE_ID'],
+    options: {
+      platform: { placeholder: platforms.join('|'), required: true },
+      url: { placeholder: 'https://mastodon.example', required: false },
+      handle: { placeholder: 'me.bsky.social', required: false },
+      channel: { placeholder: 'CHANNEL_ID', required: false },
+      'return-url': { placeholder: 'https://app.example.com/accounts', required: false },
+      sandbox: { required: false },
+    },
+    run: makeConnectLink,
   },
   ...channelCommands,
   'channel add-sandbox': {

@@ -56,7 +56,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
       await assertSealedBy(orm, sealer.keyId);
     }
 
-    const { publicUrl, temporalUiUrl, sandboxUrl, quotas } = config;
+    const { publicUrl, temporalUiUrl, sandboxUrl, quotas, returnUrls } = config;
     const now = () => new Date();
     const { namespace } = temporalOptions();
     const workflowLink = (id: string) =>
@@ -72,6 +72,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
       sandboxUrl,
       workflowLink,
       quotas,
+      returnUrls,
       now,
     };
     return await command.run(deps, values);

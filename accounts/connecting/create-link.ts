@@ -121,7 +121,7 @@ function assertUsable(
 
 /** @throws AppError `invalid_channel_ids` */
 async function channelOf(em: Em, workspaceId: string, id: string): Promise<Channel> {
-  const channel = await em.findOne(Channel, { id, workspaceId });
+  const channel = await em.findOne(Channel, { id, workspaceId, disconnectedAt: null });
   if (!channel) {
     const message = `No channel of this workspace has the id ${id}.`;
     throw new AppError('invalid_channel_ids', message, {

@@ -4,6 +4,9 @@ import type { ActivityDeps } from '../deps.ts';
 
 const dayMs = 24 * 3_600_000;
 
+/** For how long the page of a link that has expired still says so, in days: an hour. */
+const linkDays = 1 / 24;
+
 /** In one go, so that no statement runs long; what is left goes with the next sweeps. */
 const batchSize = 1000;
 const maxBatches = 10;
@@ -11,14 +14,15 @@ const maxBatches = 10;
 /**
  * Deletes what is older than it is kept (30 days unless set otherwise): the sweep's finds, deliveries that have ended with
  * their attempts, and events without deliveries, which can be delivered no more. A delivery that is still being attempted
- * stays, and its event with it.
+ * stays, and its event with it. Links by which accounts are connected go an hour after they expired.
  *
  * @returns how many rows it deleted, attempts not counted.
  */
 export async function purgeExpired(deps: ActivityDeps): Promise<number> {
   let purged = 0;
   for (const { of, purge } of purges) {
-    const before = new Date(deps.now().getTime() - deps.retentionDays[of] * dayMs);
+    const days = of === null ? linkDays : deps.retentionDays[of];
+    const before = new Date(deps.now().getTime() - days * dayMs);
     purged += await inBatches(deps, purge(before));
   }
 
@@ -31,7 +35,8 @@ export async function purgeExpired(deps: ActivityDeps): Promise<number> {
  * the table is. Of all workspaces: it reads nothing that leaves the database.
  */
 const purges: readonly {
-  readonly of: keyof ActivityDeps['retentionDays'];
+  /** Null: of links that connected accounts. */
+  readonly of: keyof ActivityDeps['retentionDays'] | null;
   readonly purge: (before: Date) => RawBuilder<unknown>;
 }[] = [
   {
@@ -56,6 +61,13 @@ const purges: readonly {
           select 1 from deliveries d where d.event_id = e.id and d.workspace_id = e.workspace_id)
         order by e.created_at limit ${sql.lit(batchSize)} for update of e skip locked)
       delete from events where id = any(array(select id from expired)) returning id`,
+  },
+  {
+    of: null,
+    purge: (before) => sql`with expired as materialized (
+        select id from connect_links where expires_at < ${before}
+        order by expires_at limit ${sql.lit(batchSize)} for update skip locked)
+      delete from connect_links where id = any(array(select id from expired)) returning id`,
   },
 ];
 

@@ -32,13 +32,17 @@ export async function fitting(
   }
 
   const channel = await deps.orm.em.fork().findOne(Channel, { id: channelId, workspaceId });
+  if (!channel || channel.disconnectedAt !== null) {
+    throw new Problem('used', 'The account of this link was disconnected in the meantime.');
+  }
+
   const moves = isProved && follows(deps, link);
   const same = accounts.filter(
     ({ remoteId, baseUrl }) =>
-      remoteId === channel?.remoteId && (moves || baseUrl === channel.baseUrl),
+      remoteId === channel.remoteId && (moves || baseUrl === channel.baseUrl),
   );
-  if (!channel || same.length === 0) {
-    throw wrongAccount(first.handle, channel?.handle);
+  if (same.length === 0) {
+    throw wrongAccount(first.handle, channel.handle);
   }
 
   return same;

@@ -1,10 +1,15 @@
 import type { Json } from '../../domain/json-schema.ts';
+import type { OauthEntry } from '../../networks/oauth.ts';
 import type { Rules } from '../../networks/content-rules.ts';
 import type { FileKind, TextLimit } from '../../networks/validation/limits.ts';
 import type { NetworkView } from './schemas.ts';
 
 /** What a client needs to build a post that a network takes: the same limits that the network's rules validate by. */
-export function describeNetwork(platform: string, rules: Rules, settings: Json): NetworkView {
+export function describeNetwork(
+  platform: string,
+  { rules, oauth }: { readonly rules: Rules; readonly oauth: OauthEntry | undefined },
+  settings: Json,
+): NetworkView {
   const { text, files, required = [] } = rules.limits(settings);
   return {
     platform,
@@ -14,8 +19,19 @@ export function describeNetwork(platform: string, rules: Rules, settings: Json):
     files: files.filter(({ max }) => max > 0).map(describeFiles),
     required,
     options: rules.options as unknown as NetworkView['options'],
+    connect: oauth ? describeConnecting(oauth) : null,
   };
 }
+
+const describeConnecting = ({ missing, fields }: OauthEntry): NetworkView['connect'] => ({
+  configured: missing.length === 0,
+  fields: Object.entries(fields).map(([name, field]) => ({
+    name,
+    label: field.label,
+    placeholder: field.placeholder,
+    required: field.required,
+  })),
+});
 
 const describeText = (limit: TextLimit): NetworkView['texts'][number] => ({
   unit: limit.unit,

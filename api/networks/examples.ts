@@ -29,6 +29,17 @@ const mastodon: NetworkView = {
     },
   ],
   required: [],
+  connect: {
+    configured: true,
+    fields: [
+      {
+        name: 'url',
+        label: 'Your server',
+        placeholder: 'https://mastodon.social',
+        required: true,
+      },
+    ],
+  },
   options: {
     type: 'object',
     additionalProperties: false,

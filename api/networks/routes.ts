@@ -32,18 +32,21 @@ export const networkRoutes = (deps: ApiDeps): Route[] => [
   }),
 ];
 
-const all = ({ rules }: ApiDeps): NetworkView[] =>
-  Object.entries(rules).map(([platform, own]) => describeNetwork(platform, own, {}));
+const all = ({ rules, networks }: ApiDeps): NetworkView[] =>
+  Object.entries(rules).map(([platform, own]) =>
+    describeNetwork(platform, { rules: own, oauth: networks.oauth[platform] }, {}),
+  );
 
 /** @throws AppError `invalid_channel_ids` */
 async function ofChannel(
-  { orm, rules }: ApiDeps,
+  { orm, rules, networks }: ApiDeps,
   workspaceId: string,
   id: string,
 ): Promise<NetworkView[]> {
   const channels = await chooseChannels(orm.em.fork(), workspaceId, [id], '?channel_id');
   return channels.flatMap(({ platform, settings }) => {
     const own = rules[platform];
-    return own ? [describeNetwork(platform, own, settings)] : [];
+    const oauth = networks.oauth[platform];
+    return own ? [describeNetwork(platform, { rules: own, oauth }, settings)] : [];
   });
 }

@@ -5,6 +5,7 @@ import {
   listOf,
   nullable,
   oneOf,
+  orNull,
   record,
   text,
   type Value,
@@ -49,6 +50,13 @@ export const fileKindSchema = record({
   },
 });
 
+const connectFieldSchema = record({
+  name: { ...text, description: 'In `POST /channels/connect`.' },
+  label: { ...text, description: 'For people.' },
+  placeholder: text,
+  required: flag,
+});
+
 export const networkSchema = record({
   platform: { ...text, examples: ['mastodon'] },
   threads: {
@@ -67,6 +75,22 @@ export const networkSchema = record({
   required: {
     ...listOf(text),
     description: 'What a post needs there beside a text or a file: `video.made_for_kids`.',
+  },
+  connect: {
+    ...orNull(
+      record({
+        configured: {
+          ...flag,
+          description: 'Whether the operator has set what the network needs for it.',
+        },
+        fields: {
+          ...listOf(connectFieldSchema),
+          description: 'What has to be known beforehand; the page of the link asks for it too.',
+        },
+      }),
+    ),
+    description:
+      'How accounts are connected by `POST /channels/connect`; null: the operator connects them.',
   },
   options: {
     ...anyFields,

@@ -53,6 +53,8 @@ const oauthEntry = (directories: Directories): OauthEntry => ({
     },
   },
   takesSecret: true,
+  // The directory of accounts says at which server a DID lives.
+  moves: true,
   clientMetadata: {
     path: metadataPath,
     make: async ({ publicUrl, redirectUri, derive }) => {

@@ -41,6 +41,7 @@ export const linkedin: Entry = (env, problems) => {
       sandbox: (url) => ({ url: `${url}/linkedin`, token: 'demo' }),
     },
     oauth: {
+      name: 'LinkedIn',
       missing: app.missing,
       fields: {},
       load: async () => {

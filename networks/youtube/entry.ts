@@ -27,6 +27,7 @@ export const youtube: Entry = (env, problems) => {
       sandbox: (url) => ({ url: `${url}/youtube`, token: 'demo' }),
     },
     oauth: {
+      name: 'YouTube',
       missing: app.missing,
       fields: {},
       load: async () => (await import('./oauth.ts')).youtubeOauth({ app, endpoints, apiUrl }),

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { purgeExpired } from '../../activities/sweep/purge-expired.ts';
 import { SweepFind } from '../../db/entities/sweep-find.ts';
+import { sha256Hex } from '../../runtime/secrets.ts';
 import { upload, filesOf, sweepLibrary } from '../support/media-library.ts';
 import { picture } from '../support/media-files.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -95,6 +96,23 @@ test.serial(
     );
   },
 );
+
+test.serial('links that connect accounts go an hour after they expired', async (t) => {
+  const { punctual } = api;
+  const client = await api.newClient();
+  for (const minutes of [70, 50, -10]) {
+    const { link } = (await client.post('/channels/connect', { platform: 'bluesky' })).body;
+    await punctual.orm.em
+      .fork()
+      .execute(
+        `update connect_links set expires_at = now() - make_interval(mins => ?) where token_hash = ?`,
+        [minutes, sha256Hex(String(link).split('/').at(-1) ?? '')],
+      );
+  }
+
+  await purgeExpired(punctual.deps);
+  t.is((await storedRows(punctual.orm, client.workspaceId))['connect_links'], 2);
+});
 
 test.serial(
   'files that no post has go after the days that the operator says, with their bytes, and no others',

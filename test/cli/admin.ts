@@ -102,6 +102,7 @@ export function adminOf({
         sandboxUrl: null,
         workflowLink,
         quotas,
+        returnUrls: [],
         now,
       };
       return command.run(its, values);

@@ -24,7 +24,7 @@ export type LinkView = {
 
 /** What will be connected to what, and the button that begins it. */
 export function linkPage(view: LinkView): Page {
-  const { link, networkName, workspaceName, handle, entry, connector, form, error } = view;
+  const { link, networkName, workspaceName, handle, connector, form, error } = view;
   const what =
     handle === null
       ? `${articleOf(networkName)} ${networkName} account`
@@ -40,7 +40,7 @@ export function linkPage(view: LinkView): Page {
       </p>
       ${link.atSandbox ? [html`<p>It is an account of the sandbox: nothing is published.</p>`] : []}
       ${formOf(form, 'begin', html`${fieldsOf(view)}<button>Continue to ${networkName}</button>`)}
-      ${connector ? [secretForm(view, connector, entry)] : []}
+      ${connector ? [secretForm(view, connector)] : []}
       <p class="quiet">
         Did you not ask for this? Close the page, and nothing happens. The link can be used once.
       </p>
@@ -91,18 +91,14 @@ const labels: Readonly<Record<string, string>> = {
 };
 
 /** For networks whose accounts can be connected with a secret too, such as an app password. */
-function secretForm(
-  { link, networkName, form, typed }: LinkView,
-  connector: Connector,
-  { fields }: OauthEntry,
-): Html {
+function secretForm({ link, networkName, form, typed }: LinkView, connector: Connector): Html {
   const { secret, options } = connector;
   const secretName = secret.replaceAll('-', ' ');
   const asked = Object.entries(options).filter(
     ([name, { required }]) => required && !(link.atSandbox && name === 'url'),
   );
   const inputs = asked.map(([name, { placeholder }]) => {
-    const label = fields[name]?.label ?? labels[name] ?? name;
+    const label = labels[name] ?? name;
     const usual = name === 'url' ? placeholder : '';
     const value = typed[name] ?? link.values[name] ?? usual;
     return textField(name, `secret-${name}`, { label, placeholder, required: true }, value);

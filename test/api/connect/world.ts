@@ -3,6 +3,7 @@ import { openBrowser, refreshOf, type Browser, type Seen } from './person.ts';
 import type { Client } from '../../support/client.ts';
 import { sharedApi, type SharedApi } from '../../support/kit.ts';
 import { accountNamed, pretendOauth, type PretendOauth } from '../../support/pretend-oauth.ts';
+import { sha256Hex } from '../../../runtime/secrets.ts';
 import type { ApiOptions } from '../../support/punctual.ts';
 
 export const server = {
@@ -20,13 +21,17 @@ export type World = {
 };
 
 /** An API with two networks that a test plays; of a third the settings are missing. */
-export function connectWorld(test: TestFn, options: ApiOptions = {}): World {
+export function connectWorld(
+  test: TestFn,
+  options: ApiOptions = {},
+  more: ApiOptions['connecting'] = {},
+): World {
   const fake = pretendOauth();
   const many = pretendOauth({ fields: { url: server } });
   const missing = ['PUNCTUAL_BARE_CLIENT_ID', 'PUNCTUAL_BARE_CLIENT_SECRET'];
   const bare = pretendOauth({ missing });
-  const oauth = { fake: fake.entry, many: many.entry, bare: bare.entry };
-  const api = sharedApi(test, { connecting: { oauth }, ...options });
+  const oauth = { fake: fake.entry, many: many.entry, bare: bare.entry, ...more.oauth };
+  const api = sharedApi(test, { connecting: { ...more, oauth }, ...options });
   return { api, fake, many };
 }
 
@@ -63,3 +68,24 @@ export async function stage({ api, fake }: World, { handle = '@ana' } = {}) {
   const channels = async () => (await client.get('/channels')).body.channels;
   return { client, browser, code, remoteId, channels };
 }
+
+/** What the database has of a link. */
+export async function rowOf({ api }: World, link: string): Promise<Record<string, unknown>> {
+  const [row] = await api.punctual.orm.em
+    .fork()
+    .execute<Record<string, unknown>[]>('select * from connect_links where token_hash = ?', [
+      sha256Hex(tokenIn(link)),
+    ]);
+  return row ?? {};
+}
+
+/** Lets the time of a link run out. */
+export async function expire({ api }: World, link: string): Promise<void> {
+  await api.punctual.orm.em
+    .fork()
+    .execute(`update connect_links set expires_at = now() - interval '1 s' where token_hash = ?`, [
+      sha256Hex(tokenIn(link)),
+    ]);
+}
+
+export const tokenIn = (link: string): string => link.split('/').at(-1) ?? '';

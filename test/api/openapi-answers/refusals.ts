@@ -113,6 +113,7 @@ async function apiWithoutDatabase(t: ExecutionContext): Promise<string> {
   // No call gets further than to its key, so the rest of the dependencies is out of reach.
   const answers = {
     media: { stallMs: 30_000 },
+    networks: { oauth: {} },
     readers: { bytesPerSecond: 0, windowMs: 60_000 },
     mostPerAddress: 0,
   };

@@ -1,0 +1,129 @@
+import test from 'ava';
+import { accountNamed } from '../../support/pretend-oauth.ts';
+import { openBrowser, wordsOf } from './person.ts';
+import {
+  answerTo,
+  connectWorld,
+  expire,
+  leaveFrom,
+  linkFor,
+  rowOf,
+  stage,
+  tokenIn,
+  walk,
+} from './world.ts';
+
+const world = connectWorld(test);
+const { fake, api } = world;
+
+const redeemedOf = (code: string): number => fake.redeemed.filter((one) => one === code).length;
+
+test('an answer that comes many times at once is redeemed once, and makes one channel', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const back = answerTo(await leaveFrom(browser, await linkFor(client)), { code });
+  const answers = await Promise.all(Array.from({ length: 8 }, () => browser.get(back)));
+  t.deepEqual(answers.map(({ status }) => status).toSorted(), [
+    303,
+    ...Array.from({ length: 7 }, () => 410),
+  ]);
+  t.is(redeemedOf(code), 1);
+  t.is((await channels()).length, 1);
+});
+
+test('a link that connected an account connects no other', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const link = await linkFor(client);
+  const page = await browser.get(link);
+  await walk(browser, link, code);
+  const other = crypto.randomUUID();
+  fake.codes.set(other, [accountNamed('@mallory')]);
+  t.is((await browser.submit(page, 'begin')).status, 410);
+  const stranger = openBrowser(api.punctual.url);
+  const seen = await stranger.get(link);
+  t.is(seen.status, 410);
+  t.false(seen.text.includes('@ana'), 'whom it connected is not told to others');
+  t.is((await channels()).length, 1);
+});
+
+test('a link that is late connects nothing, wherever the person is with it', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const opened = await linkFor(client);
+  const page = await browser.get(opened);
+  await expire(world, opened);
+  const begun = await browser.submit(page, 'begin');
+  t.is(begun.status, 410);
+  t.regex(wordsOf(begun), /expired\. Ask for a new one/v);
+  t.is((await browser.get(opened)).status, 410);
+
+  const left = await linkFor(client);
+  const back = answerTo(await leaveFrom(browser, left), { code });
+  await expire(world, left);
+  t.is((await browser.get(back)).status, 410);
+  t.is(redeemedOf(code), 0);
+
+  const chosen = await linkFor(client);
+  const several = crypto.randomUUID();
+  fake.codes.set(several, [accountNamed('@one'), accountNamed('@two')]);
+  await walk(browser, chosen, several);
+  const choice = await browser.get(chosen);
+  await expire(world, chosen);
+  t.is((await browser.submit(choice, 'choose', { account: '0' })).status, 410);
+  t.deepEqual(await channels(), []);
+});
+
+test('previews, and whoever else only looks, use nothing up', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const link = await linkFor(client);
+  const before = await rowOf(world, link);
+  for (const headers of [{}, { 'sec-purpose': 'prefetch' }, { 'user-agent': 'Slackbot 1.0' }]) {
+    t.is((await openBrowser(api.punctual.url).get(link, headers)).status, 200);
+  }
+
+  await fetch(`${api.punctual.url}/connect/${tokenIn(link)}`, { method: 'HEAD' });
+  t.deepEqual(await rowOf(world, link), before);
+  const back = answerTo(await leaveFrom(browser, link), { code });
+  const { pathname, search } = new URL(back);
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const looked = { method: 'HEAD', headers: { cookie } };
+  await fetch(`${api.punctual.url}${pathname}${search}`, looked);
+  t.is(redeemedOf(code), 0);
+  t.is((await browser.get(back)).status, 303);
+  t.is((await channels()).length, 1);
+});
+
+test('of a workspace a hundred links are open at most: the oldest end', async (t) => {
+  const { client, browser } = await stage(world);
+  const first = await linkFor(client);
+  const second = await linkFor(client);
+  const other = await stage(world);
+  const theirs = await linkFor(other.client);
+  for (let more = 0; more < 99; more += 1) {
+    await linkFor(client);
+  }
+
+  t.is((await browser.get(first)).status, 404);
+  t.is((await browser.get(second)).status, 200);
+  t.is((await browser.get(theirs)).status, 200);
+});
+
+test('an account goes to the workspace of the link, whoever else has links', async (t) => {
+  const [mine, theirs] = [await stage(world), await stage(world)];
+  const link = await linkFor(mine.client);
+  await linkFor(theirs.client);
+  await walk(mine.browser, link, mine.code);
+  t.is((await mine.channels()).length, 1);
+  t.deepEqual(await theirs.channels(), []);
+});
+
+test('where the channel is stored nowhere, the link is not used up in part', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const link = await linkFor(client);
+  const back = answerTo(await leaveFrom(browser, link), { code });
+  fake.codes.set(code, async () => {
+    await expire(world, link);
+    return [accountNamed('@late')];
+  });
+  await browser.get(back);
+  t.deepEqual(await channels(), [], 'its time ran out while the network answered');
+  t.is((await browser.get(link)).status, 410);
+});

@@ -1,0 +1,187 @@
+import test from 'ava';
+import { NetworkError, type Connector } from '../../../networks/network.ts';
+import { OauthError } from '../../../networks/oauth.ts';
+import { accountNamed, pretendOauth } from '../../support/pretend-oauth.ts';
+import { limit } from '../quotas/limited.ts';
+import { wordsOf } from './person.ts';
+import { answerTo, connectWorld, leaveFrom, linkFor, rowOf, stage, walk } from './world.ts';
+
+const moving = pretendOauth({ moves: true });
+const secretive = pretendOauth({ takesSecret: true });
+const passwords = new Map<string, string>();
+const connector: Connector = {
+  options: { url: { placeholder: 'https://pds.example', required: true } },
+  secret: 'app-password',
+  summary: 'Connects.',
+  connect: async (_http, { url = '', 'app-password': password = '' }) => {
+    const handle = passwords.get(password);
+    if (handle === undefined) {
+      throw new NetworkError('access_lost', 'The password is wrong.', { taken: 'no' });
+    }
+
+    return { ...accountNamed(handle), baseUrl: url };
+  },
+  sandbox: (url) => ({ url, 'app-password': 'demo' }),
+};
+const world = connectWorld(
+  test,
+  { returnUrls: ['https://app.example'] },
+  {
+    oauth: { moving: moving.entry, secretive: secretive.entry },
+    connectors: { secretive: connector } as object,
+  },
+);
+const { fake, api } = world;
+
+test('a person who does not allow it is told so, and may try again', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const link = await linkFor(client);
+  const at = await leaveFrom(browser, link);
+  const denied = await browser.get(answerTo(at, { error: 'access_denied' }));
+  t.is(denied.status, 303);
+  const page = await browser.get(link);
+  t.regex(wordsOf(page), /You did not allow it/v);
+  t.is((await browser.get(answerTo(at, { code }))).status, 400, 'that authorization is over');
+  t.deepEqual(await channels(), []);
+  await walk(browser, link, code);
+  t.is((await channels()).length, 1);
+});
+
+test('a network that does not answer leaves the link as it was', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const link = await linkFor(client);
+  const away = crypto.randomUUID();
+  fake.codes.set(away, () =>
+    Promise.reject(new OauthError('unavailable', 'It does not answer. Try again later.')),
+  );
+  await walk(browser, link, away);
+  t.regex(wordsOf(await browser.get(link)), /It does not answer/v);
+  await walk(browser, link, code);
+  t.is((await channels()).length, 1);
+});
+
+test('a failure of ours is told without its reason, and the link can be tried again', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const link = await linkFor(client);
+  const broken = crypto.randomUUID();
+  fake.codes.set(broken, () => Promise.reject(new Error(`secret ${broken}`)));
+  const seen = await walk(browser, link, broken);
+  t.is(seen.status, 500);
+  t.false(seen.text.includes(broken));
+  await walk(browser, link, code);
+  t.is((await channels()).length, 1);
+});
+
+test('another account than that of the channel changes nothing, and the page says which came', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  await walk(browser, await linkFor(client), code);
+  const before = await channels();
+  const back = { channel_id: before[0].id, return_url: 'https://app.example/x' };
+  const link = await linkFor(client, back);
+  t.regex(wordsOf(await browser.get(link)), /Connect @ana on Fake again/v);
+  const other = crypto.randomUUID();
+  fake.codes.set(other, [accountNamed('@berta')]);
+  await walk(browser, link, other);
+  const page = await browser.get(link);
+  t.regex(wordsOf(page), /let you in as @berta, and this link is for @ana/v);
+  t.true(page.text.includes('https://app.example/x?error=wrong_account'));
+  t.deepEqual(await channels(), before);
+  t.is((await rowOf(world, link))['sealed_flow'], null, 'what was handed out is not kept');
+
+  await walk(browser, await linkFor(client, { channel_id: before[0].id }), code);
+  t.deepEqual(await channels(), before, 'the right one is the same channel');
+});
+
+test('of several accounts a link for a channel takes that of the channel', async (t) => {
+  const { client, browser, code, remoteId, channels } = await stage(world);
+  await walk(browser, await linkFor(client), code);
+  const before = await channels();
+  fake.codes.set(code, [accountNamed('@berta'), accountNamed('@ana', remoteId)]);
+  const done = await walk(browser, await linkFor(client, { channel_id: before[0].id }), code);
+  t.is(done.status, 303);
+  t.deepEqual(await channels(), before);
+});
+
+test('the same id at another server is another account, unless its network proves otherwise', async (t) => {
+  for (const [platform, network, isSame] of [
+    ['fake', fake, false],
+    ['moving', moving, true],
+  ] as const) {
+    const { client, browser, code, channels } = await stage(world);
+    network.codes.set(code, [accountNamed('@ana', 'did:plc:ana')]);
+    await walk(browser, await linkFor(client, { platform }), code);
+    const [{ id }] = await channels();
+    const moved = { ...accountNamed('@ana', 'did:plc:ana'), baseUrl: 'https://other.example' };
+    network.codes.set(code, [moved]);
+    await walk(browser, await linkFor(client, { platform, channel_id: id }), code);
+    await walk(browser, await linkFor(client, { platform }), code);
+    t.is((await channels()).length, isSame ? 1 : 2, platform);
+  }
+});
+
+test('a workspace that has all its channels gets no link, and no channel by one that it had', async (t) => {
+  const { client, browser, code, channels } = await stage(world);
+  const [early, other] = [await linkFor(client), await linkFor(client)];
+  await walk(browser, early, code);
+  await limit(api.punctual, client, { channels: 1 });
+  const refused = await client.post('/channels/connect', { platform: 'fake' });
+  t.deepEqual([refused.status, refused.body.code], [402, 'quota_exceeded']);
+  const second = crypto.randomUUID();
+  fake.codes.set(second, [accountNamed('@berta')]);
+  await walk(browser, other, second);
+  t.regex(wordsOf(await browser.get(other)), /may have 1 channels/v);
+  const [{ id }] = await channels();
+  const again = await linkFor(client, { channel_id: id });
+  t.is((await walk(browser, again, code)).status, 303);
+  t.is((await channels()).length, 1);
+});
+
+test('a network without its settings names them, and one that there is not lists those that are', async (t) => {
+  const { client } = await stage(world);
+  const bare = await client.post('/channels/connect', { platform: 'bare' });
+  t.deepEqual([bare.status, bare.body.code], [409, 'network_not_configured']);
+  t.regex(bare.body.error, /PUNCTUAL_BARE_CLIENT_ID and PUNCTUAL_BARE_CLIENT_SECRET/v);
+  const none = await client.post('/channels/connect', { platform: 'constructor' });
+  t.is(none.status, 400);
+  t.regex(none.body.error, /must be one of .*fake, many, bare/v);
+  const sandbox = await client.post('/channels/connect', { platform: 'fake', sandbox: true });
+  t.is(sandbox.body.details[0].path, '/sandbox');
+  const url = await client.post('/channels/connect', {
+    platform: 'fake',
+    url: 'https://x.example',
+  });
+  t.is(url.body.details[0].path, '/url');
+});
+
+test('an app password connects an account too, and a wrong one may be mended', async (t) => {
+  const { client, browser, channels } = await stage(world);
+  const password = crypto.randomUUID();
+  passwords.set(password, '@app');
+  const link = await linkFor(client, { platform: 'secretive' });
+  const page = await browser.get(link);
+  const wrong = await browser.submit(page, 'secret', { 'app-password': 'wrong' });
+  t.is(wrong.status, 400);
+  t.regex(wordsOf(wrong), /The password is wrong/v);
+  t.false(wrong.text.includes('value="wrong"'));
+  const filled = { url: 'https://mine.example', 'app-password': password };
+  t.is((await browser.submit(wrong, 'secret', filled)).status, 303);
+  const end = await browser.get(link);
+  t.regex(wordsOf(end), /@app on Secretive is connected/v);
+  t.false(end.text.includes(password));
+  t.is((await channels()).length, 1);
+  t.is((await browser.submit(page, 'secret', filled)).status, 410);
+});
+
+test('a secret connects no account of another server in the place of a channel', async (t) => {
+  const { client, browser, channels } = await stage(world);
+  const [own, password] = [crypto.randomUUID(), crypto.randomUUID()];
+  passwords.set(own, '@app').set(password, '@app');
+  const first = await browser.get(await linkFor(client, { platform: 'secretive' }));
+  await browser.submit(first, 'secret', { url: 'https://mine.example', 'app-password': own });
+  const [{ id }] = await channels();
+  const again = await linkFor(client, { platform: 'secretive', channel_id: id });
+  const evil = { url: 'https://evil.example', 'app-password': password };
+  const refused = await browser.submit(await browser.get(again), 'secret', evil);
+  t.regex(wordsOf(refused), /this link is for @app/v);
+  t.is((await channels()).length, 1);
+});
