@@ -6,6 +6,7 @@ import { beginCodeFlow, finishCodeFlow, withoutSecrets } from '../oauth/code-flo
 import { asOauthError } from '../oauth/oauth-failure.ts';
 import { refreshGrant } from '../oauth/refresh-grant.ts';
 import { grantOf } from '../oauth/tokens.ts';
+import { withinSignal } from '../oauth/within-signal.ts';
 import { NetworkError } from '../network.ts';
 import { baseUrlOf } from '../send-request.ts';
 import { readAnnounced, type Announced } from './announced.ts';
@@ -57,7 +58,7 @@ export const mastodonOauth: Oauth = {
   },
 
   async finish(request) {
-    const { apps, http, now, redirectUri } = request;
+    const { apps, now, redirectUri } = request;
     const kept = readKept(request.kept);
     const app = kept && (await apps.find(kept.baseUrl, redirectUri));
     if (!kept || !app) {
@@ -70,7 +71,7 @@ export const mastodonOauth: Oauth = {
     const grant = grantOf(tokens, now().getTime());
     const { accessToken, refreshToken } = grant;
     try {
-      const account = await connectMastodon(http, { baseUrl, accessToken });
+      const account = await connectMastodon(withinSignal(request), { baseUrl, accessToken });
       return {
         grant: refreshToken === null ? grant : { ...grant, data: { ...app } },
         accounts: [withoutSecrets(account)],

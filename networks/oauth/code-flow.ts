@@ -10,6 +10,7 @@ import { asOauthError } from './oauth-failure.ts';
 import { refreshGrant } from './refresh-grant.ts';
 import { redeemCode } from './token-endpoint.ts';
 import { grantOf, type Tokens } from './tokens.ts';
+import { withinSignal } from './within-signal.ts';
 
 /** What the code flow keeps between its two halves. The verifier is a secret. */
 type Kept = { readonly state: string; readonly verifier: string | null };
@@ -93,7 +94,8 @@ export const codeFlowOauth = ({ serverFor, accountsOf }: CodeFlowNetwork): Oauth
     const tokens = await finishCodeFlow(server, request);
     const grant = grantOf(tokens, request.now().getTime());
     try {
-      return { grant, accounts: (await accountsOf(request, grant, tokens)).map(withoutSecrets) };
+      const context = { ...request, http: withinSignal(request) };
+      return { grant, accounts: (await accountsOf(context, grant, tokens)).map(withoutSecrets) };
     } catch (error) {
       throw asOauthError(error, server);
     }

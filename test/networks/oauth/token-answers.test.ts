@@ -41,6 +41,7 @@ async function attempts(url: string, context: OauthContext) {
   const { kept } = await oauth.begin(beginning(context));
   const answer = new URLSearchParams({ state, code: secrets.code });
   return {
+    verifier: (kept as { readonly verifier: string }).verifier,
     finish: () => oauth.finish({ ...context, answer, redirectUri, kept }),
     refresh: () => oauth.refresh({ ...context, baseUrl: url, remoteId: '1', grant }),
   };
@@ -58,22 +59,22 @@ async function outcomesOf(
   const server = await startScriptedServer(t, answerTo);
   const plain = contextFor(t, [server.url]);
   const context = { ...plain, http: asking(plain.http, () => ({ timeoutMs })) };
-  const { finish, refresh } = await attempts(server.url, context);
+  const { finish, refresh, verifier } = await attempts(server.url, context);
   const errors = {
     finish: (await t.throwsAsync(finish(), { instanceOf: OauthError })) as OauthError,
     refresh: (await t.throwsAsync(refresh(), { instanceOf: NetworkError })) as NetworkError,
   };
   for (const error of Object.values(errors)) {
-    holdsNoSecret(t, error);
+    holdsNoSecret(t, error, verifier);
   }
   return { ...errors, server };
 }
 
 /** Nor in what a logger would write of it. */
-function holdsNoSecret(t: ExecutionContext, error: Error | undefined): void {
+function holdsNoSecret(t: ExecutionContext, error: Error, verifier: string): void {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     const written = `${at.stack} ${JSON.stringify(at)}`;
-    for (const secret of Object.values(secrets)) {
+    for (const secret of [...Object.values(secrets), verifier]) {
       t.false(written.includes(secret), written);
       t.false(written.includes(encodeURIComponent(secret)), written);
     }

@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Grant, OauthContext } from '../../../networks/oauth.ts';
 import { x } from '../../../networks/x/entry.ts';
+import { patient } from '../../support/patient-egress.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
 import { beginning, contextFor, redirectUri, state } from '../oauth/context.ts';
 import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
@@ -160,4 +161,38 @@ test('a check asks X whose account it is, and tells when the token is over', asy
   t.regex(owner.handle, /^@\w+$/v);
   const wrong = check!({ ...connection, credentials: { accessToken: 'no-token-of-anybody' } });
   t.like(await t.throwsAsync(wrong), { name: 'NetworkError', code: 'access_lost' });
+});
+
+test('a step that takes too long ends, also while X is asked whose account it is', async (t) => {
+  const stopped = new AbortController();
+  const server = await startScriptedServer(t, ({ path }) => {
+    if (path === '/x/2/oauth2/token') {
+      return { json: pair };
+    }
+    stopped.abort();
+    return () => undefined;
+  });
+  const { oauth } = await opened(t);
+  const { url } = server;
+  const plain = contextFor(t, [url], { sandboxUrl: url, signal: stopped.signal });
+  const context = { ...plain, http: patient(plain.http) };
+  const { kept } = await oauth.begin(beginning(context));
+  const finished = oauth.finish({ ...context, answer: answerOf('c1'), redirectUri, kept });
+  t.like(await t.throwsAsync(finished), { name: 'OauthError', code: 'unavailable' });
+});
+
+test('whatever X repeats when it is asked whose account it is, the token is in no message', async (t) => {
+  const server = await startScriptedServer(t, ({ path, headers }) =>
+    path === '/x/2/oauth2/token'
+      ? { json: pair }
+      : { status: 403, json: { title: 'Forbidden', detail: `Not with ${headers.authorization}` } },
+  );
+  const { oauth } = await opened(t);
+  const context = contextFor(t, [server.url], { sandboxUrl: server.url });
+  const { kept } = await oauth.begin(beginning(context));
+  const finished = oauth.finish({ ...context, answer: answerOf('c1'), redirectUri, kept });
+  const error = await t.throwsAsync(finished);
+  t.like(error, { name: 'OauthError', code: 'no_account' });
+  t.regex(error?.message ?? '', /"Not with Bearer …"/v);
+  t.false(`${error?.stack} ${String(error?.cause)}`.includes('an-access-token'));
 });
