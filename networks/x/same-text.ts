@@ -16,11 +16,14 @@ export function isSameText(post: OwnPost, text: string): boolean {
   return (
     lettersOf(shown.rest) === lettersOf(sent.rest) &&
     shown.links.length === sent.links.length &&
-    // A link of which X does not say where it leads may be any.
-    shown.links.every((link, index) => link === null || link === sent.links[index]) &&
+    shown.links.every((link, index) => isSameLink(link, sent.links[index])) &&
     (!isPlain || bare(shown.rest) === bare(sent.rest))
   );
 }
+
+/** One of which is not known where it leads may be any. */
+const isSameLink = (shown: string | null, sent: string | null | undefined): boolean =>
+  shown === null || sent === null || shown === sent;
 
 type Pieces = {
   /** The text without its links. */
@@ -31,7 +34,11 @@ type Pieces = {
 
 function sentOf(text: string): Pieces {
   const links = twitterText.extractUrls(text);
-  return { rest: without(text, links), links: links.map(spelled) };
+  // X says of a link of its own where that leads, which we cannot know.
+  const addresses = links.map((link) =>
+    /^https?:\/\/t\.co\//iv.test(link) ? null : spelled(link),
+  );
+  return { rest: without(text, links), links: addresses };
 }
 
 /** X's own links, as they stand in a text. */

@@ -46,6 +46,30 @@ for (const text of texts) {
   });
 }
 
+test('a text that has a link of X’s own is found, wherever X says that it leads', (t) => {
+  const sent = 'Read https://t.co/AbCdEf1234 and https://example.com/a';
+  const leadsTo = (
+    expanded_url: string,
+    text = 'Read https://t.co/AbCdEf1234 and https://t.co/x2',
+  ) => ({
+    id: '1',
+    text,
+    conversation_id: '1',
+    entities: {
+      urls: [
+        { url: 'https://t.co/AbCdEf1234', expanded_url },
+        { url: 'https://t.co/x2', expanded_url: 'https://example.com/a' },
+      ],
+    },
+  });
+  t.true(isSameText(leadsTo('https://elsewhere.example/page'), sent));
+  t.true(isSameText(leadsTo('https://t.co/AbCdEf1234'), sent));
+  t.false(
+    isSameText(leadsTo('https://elsewhere.example/page', 'Read https://t.co/AbCdEf1234'), sent),
+  );
+  t.false(isSameText(leadsTo('https://elsewhere.example/page'), sent.replace('Read', 'Write')));
+});
+
 test('a post of files alone has no text', (t) => {
   t.true(isSameText(shownAs('', [file, file]), ''));
   t.false(isSameText(shownAs('Words', [file]), ''));
