@@ -30,7 +30,7 @@ export async function fitImage(
 ): Promise<FittedImage> {
   const { bytes, type, width, height } = await encode(connection, file, maxBytes);
   const blob = blobOfBytes(bytes, type);
-  holdBytes(connection, blob.ref.$link, bytes);
+  holdBytes(connection, blob.ref.$link, { bytes, canBeMadeAgain: true });
   const [limit, had] = sizesOf(maxBytes, file.sizeBytes);
   const size = `${numberOf(width)} × ${numberOf(height)} pixels`;
   const kind = type === 'image/webp' ? 'WebP' : 'JPEG';

@@ -86,7 +86,11 @@ async function makeCard(
   }
 
   const thumb = blobOfBytes(picture.bytes, picture.type);
-  holdBytes(connection, thumb.ref.$link, picture.bytes);
+  if (!holdBytes(connection, thumb.ref.$link, { bytes: picture.bytes, canBeMadeAgain: false })) {
+    const warning = `The card for ${quote(link, [])} has no picture: the cards of one thread have no room for more.`;
+    return { embed: { $type, external }, warnings: [warning] };
+  }
+
   return { embed: { $type, external: { ...external, thumb } }, thumb, warnings: [] };
 }
 
