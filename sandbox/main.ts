@@ -6,12 +6,14 @@ import { startSandbox } from './server.ts';
 //
 // HOST                    address to listen on (127.0.0.1)
 // PORT                    port to listen on (0: a free one)
-// PUNCTUAL_SANDBOX_DATA   a JSON file in which posts survive a restart, with their files in a folder
+// PUNCTUAL_SANDBOX_DATA   a JSON file in which posts and grants survive a restart, with their files in a folder
 //                         beside it (none: they live as long as the sandbox)
 //
 // Mastodon: <url>/mastodon, access token `demo`.
 // Bluesky: <url>/bluesky, handle `demo.sandbox.test`, app password `demo`.
 // LinkedIn: <url>/linkedin, access token `demo`; `demo-self-serve` may post, and read nothing.
+// X: <url>/x, YouTube: <url>/youtube, access token `demo`.
+// By OAuth: client id `punctual`, client secret `sandbox`; Mastodon's apps register themselves.
 //
 // A text that contains `#sandbox-<directive>` is treated badly, and so is what a control call names: see `directives.ts`
 // and `control.ts`, and the page.
