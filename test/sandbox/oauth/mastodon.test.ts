@@ -137,6 +137,15 @@ test('a verifier is asked for where the app sent a challenge, and Basic is as go
   t.deepEqual(await errorOf(refresh(url, asking, 'none')), [400, 'unsupported_grant_type']);
 });
 
+test('a code is for the app that asked', async (t) => {
+  const { url } = await openSandbox(t);
+  const [asking, other] = [await registered(url), await registered(url)];
+  const code = (await decide(await askPerson(url, asking), 'Allow')).get('code') ?? '';
+
+  t.deepEqual(await errorOf(redeem(url, other, code)), [400, 'invalid_grant']);
+  t.is((await redeem(url, asking, code)).status, 200);
+});
+
 test('allowed once more, the app gets the token that it has', async (t) => {
   const { url } = await openSandbox(t);
   const asking = await registered(url);
