@@ -4,8 +4,7 @@ import type { Options } from '../../networks/content-rules.ts';
 import { createdAt, id, instant, updatedAt } from './columns.ts';
 import { Workspace } from './workspace.ts';
 
-export const channelStates = ['connected', 'needs_reconnect'] as const;
-export type ChannelState = (typeof channelStates)[number];
+export type ChannelState = 'connected' | 'needs_reconnect';
 
 export const ChannelSchema = defineEntity({
   name: 'Channel',

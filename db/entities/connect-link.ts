@@ -10,7 +10,7 @@ import { Workspace } from './workspace.ts';
  * - `choosing`: the person has to say which of several accounts it is.
  * - `connected`, `failed`: it is used up.
  */
-export const connectStatuses = [
+const connectStatuses = [
   'open',
   'authorizing',
   'redeeming',

@@ -2,7 +2,7 @@ import test from 'ava';
 import { connectChannel } from '../../accounts/connect-channel.ts';
 import { currentGrant } from '../../accounts/current-grant.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { createOrm } from '../../db/orm.ts';
+import { createOrm, type Orm } from '../../db/orm.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fails, liveTexts } from '../support/networks.ts';
@@ -26,10 +26,16 @@ test('an access token that lasts is used as it is, and one that is about to end 
 
 test('tries at once, in two processes, spend one refresh token', async (t) => {
   const { steps, tokens, channel } = await granted(t, database().url, { forMs: -minuteMs });
-  const other = createOrm(database().url);
+  const other = createOrm(steps.deps.orm.config.get('clientUrl') ?? ''); // With the test's clock.
   t.teardown(() => other.close());
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-  tokens.slowly = async () => ask();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  tokens.slowly = async () => {
+    if (tokens.spent.length > 1) {
+      release();
+    }
+
+    await released;
+  };
   const key = {
     workspaceId: steps.workspaceId,
     channelId: channel.id,
@@ -37,10 +43,27 @@ test('tries at once, in two processes, spend one refresh token', async (t) => {
     baseUrl: 'https://fake.example',
     remoteId: 'me',
   };
-  const many = [steps.deps, { ...steps.deps, orm: other }].flatMap((deps) =>
-    Array.from({ length: 25 }, () => currentGrant(deps, key)),
-  );
-  await asked;
+  // A process that waits for the other one's refresh reads the grant again and again.
+  const looks = new Map([steps.deps.orm, other].map((orm) => [orm, 0]));
+  const watched = (orm: Orm) => ({
+    ...steps.deps,
+    orm,
+    sealer: {
+      ...steps.deps.sealer,
+      open: (sealed: string, purpose: string) => {
+        looks.set(orm, (looks.get(orm) ?? 0) + 1);
+        if ([...looks.values()].every((count) => count > 0) && Math.max(...looks.values()) > 2) {
+          release();
+        }
+
+        return steps.deps.sealer.open(sealed, purpose);
+      },
+    },
+  });
+  const many = [steps.deps.orm, other].flatMap((orm) => {
+    const deps = watched(orm);
+    return Array.from({ length: 25 }, () => currentGrant(deps, key));
+  });
   const grants = await Promise.all(many);
   t.is(new Set(grants.map(({ grant }) => grant.accessToken)).size, 1);
   t.is(tokens.spent.length, 1);

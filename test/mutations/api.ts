@@ -221,6 +221,12 @@ export const apiMutations: readonly Mutation[] = [
   ...mutationsOf(
     'api/channels/routes.ts',
     [...isolation, 'test/api/*'],
-    [['channels of all workspaces are listed', '        { workspaceId },\n', '        {},\n']],
+    [
+      [
+        'channels of all workspaces are listed',
+        '{ workspaceId, disconnectedAt: null }',
+        '{ disconnectedAt: null }',
+      ],
+    ],
   ),
 ];
