@@ -75,7 +75,7 @@ export const accountMutations: readonly Mutation[] = [
   ...mutationsOf('accounts/connect-channel.ts', accounts, [
     [
       'an account that is connected twice at once fails, or is two channels',
-      'await lockWorkspace(tx, workspaceId);',
+      'await lockWorkspace(tx, workspaceId);\n      known = await find();',
       '',
     ],
   ]),
