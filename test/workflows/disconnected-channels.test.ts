@@ -1,0 +1,101 @@
+import test from 'ava';
+import { postWorkflowId } from '../../workflows/messages.ts';
+import { sharedPunctual } from '../support/kit.ts';
+import { needs } from '../support/needs.ts';
+import { fails, fakeNetwork, heldNetwork, liveTexts } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { fakeChannel } from '../support/seed.ts';
+
+// Workflows hear of a disconnection by the outbox alone.
+
+const api = sharedPunctual(test);
+
+/** How the workflow of a post ended; undefined while it runs. */
+async function endOf(postId: string): Promise<unknown> {
+  const { client } = api.punctual.temporal;
+  const handle = client.workflow.getHandle(postWorkflowId(postId));
+  const { status } = await handle.describe();
+  return status.name === 'RUNNING' ? undefined : handle.result();
+}
+
+needs('temporal')(
+  'the workflow of a scheduled post that lost its only channel ends, and nothing is sent at its time',
+  async (t) => {
+    const client = await api.newClient();
+    const network = fakeNetwork();
+    const channel = await fakeChannel(api.punctual, client.workspaceId, network);
+    const request = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
+    const id: string = (await client.post('/posts', request)).body.post.id;
+
+    const { body } = await client.delete(`/channels/${channel}`);
+
+    t.deepEqual(body.became_drafts.post_ids, [id]);
+    t.is(
+      await poll(
+        () => endOf(id),
+        (end) => end !== undefined,
+      ),
+      'canceled',
+    );
+    t.deepEqual(network.sends, []);
+  },
+);
+
+needs('temporal')(
+  'a post that waits for its next try ends at once when its account is disconnected, not at its time',
+  async (t) => {
+    const client = await api.newClient();
+    const network = fakeNetwork();
+    network.fates.push(fails('rate_limited', { retryAtMs: Date.now() + 3_600_000 }));
+    const [gone, stays] = [
+      await fakeChannel(api.punctual, client.workspaceId, network),
+      await fakeChannel(api.punctual, client.workspaceId, fakeNetwork()),
+    ];
+    const request = { body: 'x', channel_ids: [gone, stays], schedule_in_minutes: 0 };
+    const id: string = (await client.post('/posts', request)).body.post.id;
+    await poll(
+      async () => (await client.get(`/posts/${id}`)).body.post.channels,
+      ([first, second]) => first.status === 'retrying' && second.status === 'published',
+    );
+
+    t.is((await client.delete(`/channels/${gone}`)).body.still_sending, 0);
+
+    const post = await client.finalPost(id);
+    t.like(post, { status: 'failed', summary: { published: 1, failed: 1 } });
+    t.like(post.channels[0], { status: 'failed', error_code: 'disconnected' });
+    t.deepEqual(liveTexts(network), []);
+    t.is(
+      await poll(
+        () => endOf(id),
+        (end) => end !== undefined,
+      ),
+      'failed',
+    );
+  },
+);
+
+needs('temporal')(
+  'a post that is in the middle of its request is published, and the answer has told so',
+  async (t) => {
+    const client = await api.newClient();
+    const network = heldNetwork();
+    const channel = await fakeChannel(api.punctual, client.workspaceId, network);
+    const request = { body: 'x', channel_ids: [channel], schedule_in_minutes: 0 };
+    const id: string = (await client.post('/posts', request)).body.post.id;
+    await network.held();
+
+    const { body } = await client.delete(`/channels/${channel}`);
+    t.like(body, { removed_from: 0, still_sending: 1 });
+    network.release();
+
+    t.like(await client.finalPost(id), { status: 'published' });
+    t.deepEqual(liveTexts(network), ['x']);
+    t.is(
+      await poll(
+        () => endOf(id),
+        (end) => end !== undefined,
+      ),
+      'published',
+    );
+  },
+);
