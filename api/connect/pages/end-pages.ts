@@ -1,5 +1,6 @@
 import { html, type Html } from '../../../runtime/html.ts';
 import { alert, type Page } from './document.ts';
+import { formOf, type Form } from './form.ts';
 
 /** On the way to the network. The refresh does what the button would. */
 export const leavePage = (networkName: string, url: string): Page => ({
@@ -13,15 +14,36 @@ export type Connected = {
   readonly networkName: string;
   readonly workspaceName: string;
   readonly handle: string;
+  /** How many posts failed only because its access was lost. */
+  readonly lost: number;
 };
 
-export const connectedPage = ({ networkName, workspaceName, handle }: Connected): Page => ({
+export const connectedPage = (
+  { networkName, workspaceName, handle, lost }: Connected,
+  form: Form,
+): Page => ({
   title: `${handle} is connected`,
   content: html`<p>
       <strong>${handle}</strong> on ${networkName} is connected to
       <strong>${workspaceName}</strong>. Its posts go out there from now on.
     </p>
+    ${lost > 0 ? [lostView(lost, form)] : []}
     <p class="quiet">You can close this page.</p>`,
+});
+
+const lostView = (lost: number, form: Form): Html =>
+  html`<p>
+      In the last 24 hours ${postsAre(lost, 'was', 'were')} not published, only because the access
+      to this account was lost.
+    </p>
+    ${formOf(form, 'retry', html`<button>Publish ${lost === 1 ? 'it' : 'them'} now</button>`)}`;
+
+const postsAre = (count: number, one: string, many: string): string =>
+  count === 1 ? `1 post ${one}` : `${count} posts ${many}`;
+
+export const retriedPage = (count: number): Page => ({
+  title: count === 0 ? 'Nothing was left to publish' : `${postsAre(count, 'is', 'are')} sent again`,
+  content: html`<p class="quiet">You can close this page.</p>`,
 });
 
 /** While another request redeems the network's answer. */

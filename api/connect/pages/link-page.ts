@@ -3,9 +3,7 @@ import type { ConnectField, OauthEntry } from '../../../networks/oauth.ts';
 import type { Account, Connector } from '../../../networks/network.ts';
 import { html, type Html } from '../../../runtime/html.ts';
 import { alert, type Page } from './document.ts';
-
-/** What the forms of a page carry. */
-type Form = { readonly action: string; readonly key: string };
+import { formOf, type Form } from './form.ts';
 
 export type LinkView = {
   readonly link: ConnectLink;
@@ -50,13 +48,6 @@ export function linkPage(view: LinkView): Page {
 
 /** `an X account`, `a Mastodon account`. */
 const articleOf = (name: string): string => (/^(?:X$|[AEIO])/v.test(name) ? 'an' : 'a');
-
-const formOf = ({ action, key }: Form, step: string, content: Html): Html =>
-  html`<form method="post" action="${action}">
-    <input type="hidden" name="key" value="${key}" />
-    <input type="hidden" name="step" value="${step}" />
-    ${content}
-  </form>`;
 
 function fieldsOf({ link, entry, typed }: LinkView): Html[] {
   const fields = link.atSandbox ? [] : Object.entries(entry.fields);

@@ -3,12 +3,13 @@ import type { ApiDeps } from '../../deps.ts';
 import { beginConnecting, type Step } from '../begin.ts';
 import { chooseAccount, openChoice } from '../choose.ts';
 import { findLink } from '../links.ts';
+import { sendLostPosts } from '../lost-posts.ts';
 import type { Outcome } from '../outcome.ts';
 import { Problem, problemOf } from '../problem.ts';
 import { connectWithSecret } from '../use-secret.ts';
 import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.ts';
 import { showPage } from './document.ts';
-import { connectedPage, leavePage, problemPage, waitPage } from './end-pages.ts';
+import { connectedPage, leavePage, problemPage, retriedPage, waitPage } from './end-pages.ts';
 import { choicePage, linkPage } from './link-page.ts';
 import { readForm } from './read-form.ts';
 import { connectedTo, networkNameOf, returnAddress, viewOf } from './view.ts';
@@ -36,15 +37,15 @@ async function show(
   const { link, token, browser } = step;
   const base = basePath(deps.publicUrl);
   const own = `${base}/connect/${token}`;
+  const form = { action: own, key: formKey(browser, token) };
   if (link.status === 'connected') {
-    showPage(ctx, 200, connectedPage(await connectedTo(deps, step)), base);
+    showPage(ctx, 200, connectedPage(await connectedTo(deps, step), form), base);
   } else if (link.status === 'failed') {
     const back = returnAddress(link, { error: link.errorCode ?? 'failed' });
     showPage(ctx, 200, problemPage(link.error ?? 'This link was used.', back), base);
   } else if (link.status === 'redeeming') {
     showPage(ctx, 200, waitPage(own), base);
   } else {
-    const form = { action: own, key: formKey(browser, token) };
     const told = error ?? link.error;
     const view = await viewOf(deps, link, { form, error: told, typed });
     const page =
@@ -119,6 +120,9 @@ async function take(
     await goOn(deps, ctx, await chooseAccount(deps, step, index));
   } else if (kind === 'secret') {
     await goOn(deps, ctx, await connectWithSecret(deps, step, values));
+  } else if (kind === 'retry') {
+    const page = retriedPage(await sendLostPosts(deps, step));
+    showPage(ctx, 200, page, basePath(deps.publicUrl));
   } else {
     throw new Problem('invalid', 'Press one of the buttons of this page.');
   }

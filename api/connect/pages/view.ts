@@ -3,6 +3,7 @@ import type { ConnectLink } from '../../../db/entities/connect-link.ts';
 import { Workspace } from '../../../db/entities/workspace.ts';
 import { sha256Hex } from '../../../runtime/secrets.ts';
 import type { ApiDeps } from '../../deps.ts';
+import { countLostPosts } from '../lost-posts.ts';
 import { oauthEntryOf } from '../oauth-of.ts';
 import { Problem } from '../problem.ts';
 import { connectorOf } from '../use-secret.ts';
@@ -50,6 +51,7 @@ export async function connectedTo(
     networkName: networkNameOf(deps, link),
     workspaceName: await workspaceNameOf(deps, link),
     handle: channel.handle,
+    lost: await countLostPosts(deps, { link, browser }),
   };
 }
 

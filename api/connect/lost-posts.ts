@@ -1,0 +1,42 @@
+import { Workspace } from '../../db/entities/workspace.ts';
+import { lostPosts, retryLostPosts } from '../channels/retry-lost-posts.ts';
+import { sha256Hex } from '../../runtime/secrets.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { Step } from './begin.ts';
+import { Problem } from './problem.ts';
+
+/** How many posts failed only because the account that this link connected had lost its access. */
+export async function countLostPosts(
+  { orm, now }: Pick<ApiDeps, 'orm' | 'now'>,
+  step: Pick<Step, 'link' | 'browser'>,
+): Promise<number> {
+  const { link } = step;
+  if (link.connectedId === null || link.expiresAt <= now() || !isOwn(step)) {
+    return 0;
+  }
+
+  return (await lostPosts(orm.em.fork(), link.workspaceId, link.connectedId, now())).count;
+}
+
+/**
+ * Sends them again, for the person who has just connected the account, as long as the link lives.
+ *
+ * @returns how many.
+ * @throws Problem `used`; AppError `plan_required`
+ */
+export async function sendLostPosts(deps: ApiDeps, step: Step): Promise<number> {
+  const { link } = step;
+  const { connectedId, workspaceId } = link;
+  if (connectedId === null || link.expiresAt <= deps.now() || !isOwn(step)) {
+    throw new Problem('used', 'This link has ended. Retry the posts where you write them.');
+  }
+
+  const em = deps.orm.em.fork();
+  const found = await lostPosts(em, workspaceId, connectedId, deps.now());
+  const workspace = await em.findOneOrFail(Workspace, { id: workspaceId });
+  const caller = { workspaceId, plan: workspace.plan };
+  return (await retryLostPosts(deps, caller, connectedId, found)).length;
+}
+
+const isOwn = ({ link, browser }: Pick<Step, 'link' | 'browser'>): boolean =>
+  link.status === 'connected' && sha256Hex(browser) === link.browserHash;
