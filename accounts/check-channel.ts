@@ -50,10 +50,12 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
     // Whatever was found holds for the access that was tried, and for no other.
     const [same] = await query(
       em,
-      sql`select id from channels where id = ${key.channelId} and workspace_id = ${key.workspaceId}
-        and sealed_credentials = ${row.sealed_credentials} for no key update`,
+      sql<Pick<Row, 'sealed_grant'>>`select g.sealed_grant from channels c
+        left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
+        where c.id = ${key.channelId} and c.workspace_id = ${key.workspaceId}
+          and c.sealed_credentials = ${row.sealed_credentials} for no key update of c`,
     );
-    if (same && checked.access === 'connected') {
+    if (same && checked.access === 'connected' && !isDying(deps, key, same)) {
       await query(
         em,
         sql`update channels set state = 'connected', error = null, updated_at = ${deps.now()}
@@ -64,6 +66,16 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
     }
   });
   return checked;
+}
+
+/** The network ended the grant, and its last access token still lasts for minutes: that is no way back. */
+function isDying(
+  { sealer }: CheckDeps,
+  { channelId }: ChannelKey,
+  { sealed_grant }: Pick<Row, 'sealed_grant'>,
+): boolean {
+  const grant = sealed_grant === null ? null : openGrant(sealer, channelId, sealed_grant);
+  return grant !== null && grant.refreshToken === null && grant.endsAtMs !== grant.accessEndsAtMs;
 }
 
 async function load(deps: AccountDeps, key: ChannelKey): Promise<Row | undefined> {

@@ -73,13 +73,19 @@ async function refreshSome(deps: AccountDeps): Promise<number> {
             and p.status = 'scheduled' and p.scheduled_at <= ${new Date(now.getTime() + dayMs)}))
       order by random() limit ${sql.lit(mostRefreshed)}`,
   );
+  const endMs = performance.now() + longestMs;
   let refreshed = 0;
   for (const row of rows) {
-    refreshed += (await refresh(deps, row)) ? 1 : 0;
+    if (performance.now() < endMs) {
+      refreshed += (await refresh(deps, row)) ? 1 : 0;
+    }
   }
 
   return refreshed;
 }
+
+/** For how long a sweep begins refreshes, in milliseconds: one may take 45 s where a network hangs. */
+const longestMs = 15_000;
 
 const dayMs = 24 * 3_600_000;
 

@@ -2,7 +2,7 @@ import { Router } from '@koa/router';
 import { Ajv } from 'ajv';
 import { readBody } from './body.ts';
 import { accountNames, type AccountName } from './account-name.ts';
-import { directiveNamed, directiveNames, networksOf } from './directives.ts';
+import { directiveNamed, directiveNames, neededBy } from './directives.ts';
 import { Refusal } from './refusal.ts';
 import { networks } from './registry.ts';
 import type { Script } from './script.ts';
@@ -91,9 +91,10 @@ function orderOf(call: unknown) {
     const known = directiveNames.join(', ');
     throw new Refusal(400, `There is no directive "${call.directive}". There are: ${known}.`);
   }
-  const places = networksOf(directive);
-  if (places?.includes(network) === false) {
-    const known = places.join(', ');
+  const needed = neededBy(directive);
+  const places = networks.filter(({ traits }) => needed === undefined || traits.includes(needed));
+  if (!places.some(({ id }) => id === network)) {
+    const known = places.map(({ id }) => id).join(', ');
     throw new Refusal(400, `"${directive}" does nothing on ${network}. It does on: ${known}.`);
   }
   if (count > 0 && (directive === 'lifetime') !== (seconds !== undefined)) {

@@ -1,14 +1,19 @@
 type Effect = {
   /** For the page. */
   readonly effect: string;
-  /** Where it does something; everywhere when absent. */
-  readonly networks?: readonly string[];
+  /** What a network must do so that it has an effect there; nothing when absent. */
+  readonly needs?: Trait;
 };
 
-/** The others take files as they are. */
-const worksOnFiles = ['mastodon', 'linkedin', 'x', 'youtube'];
-/** The others hand out no refresh tokens. */
-const refreshes = ['bluesky', 'linkedin', 'x', 'youtube'];
+/**
+ * What some networks do, and others do not.
+ *
+ * - `works_on_files`: files are not ready at once.
+ * - `refreshes`: it hands out refresh tokens, or may be told to.
+ * - `refreshes_if_told`: it hands them out to few apps.
+ * - `locks`: it makes posts of some apps private.
+ */
+export type Trait = 'works_on_files' | 'refreshes' | 'refreshes_if_told' | 'locks';
 
 /**
  * What the sandbox can be told to do to a post: by `#sandbox-<name>` in its text, or by a control call.
@@ -47,17 +52,17 @@ export const directives = {
     once: true,
     effect:
       'Work on a file takes a while. YouTube reads it in the text, Mastodon in an alt text; X and LinkedIn get files before any text, so only a control call reaches them.',
-    networks: worksOnFiles,
+    needs: 'works_on_files',
   },
   broken: {
     once: false,
     effect: 'Work on a file fails. Where it is read: as slow.',
-    networks: worksOnFiles,
+    needs: 'works_on_files',
   },
   locked: {
     once: false,
     effect: 'YouTube makes the video private, as it does for apps that it has not audited.',
-    networks: ['youtube'],
+    needs: 'locks',
   },
 } as const satisfies Record<string, Effect & { readonly once: boolean }>;
 
@@ -66,23 +71,23 @@ export const signInDirectives = {
   lifetime: { effect: 'New access tokens live so many `seconds`.' },
   'refresh-error': {
     effect: 'A refresh is answered with an error (500), and nothing happens.',
-    networks: refreshes,
+    needs: 'refreshes',
   },
   'refresh-busy': {
     effect: 'A refresh is rate limited (429), with a Retry-After.',
-    networks: refreshes,
+    needs: 'refreshes',
   },
   'refresh-silent': {
     effect: 'A refresh is not answered, and nothing happens.',
-    networks: refreshes,
+    needs: 'refreshes',
   },
   'refresh-lost': {
     effect: 'The network hands out new tokens, but its answer never arrives.',
-    networks: refreshes,
+    needs: 'refreshes',
   },
   'refresh-tokens': {
     effect: 'LinkedIn also hands out refresh tokens, as it does for few apps.',
-    networks: ['linkedin'],
+    needs: 'refreshes_if_told',
   },
 } as const satisfies Record<string, Effect>;
 
@@ -101,10 +106,10 @@ export function directiveNamed(name: string): Directive | undefined {
   return formerNames.get(name) ?? directiveNames.find((known) => known === name);
 }
 
-/** The networks on which a directive does something; undefined when it does on all. */
-export function networksOf(directive: Directive): readonly string[] | undefined {
+/** What a network must do so that a directive has an effect there; undefined when nothing. */
+export function neededBy(directive: Directive): Trait | undefined {
   const all: Readonly<Record<string, Effect>> = { ...directives, ...signInDirectives };
-  return all[directive]?.networks;
+  return all[directive]?.needs;
 }
 
 /** The directives in some texts, in any case. */

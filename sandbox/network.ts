@@ -2,6 +2,7 @@ import type { Router } from '@koa/router';
 import type { SchemaObject } from 'ajv';
 import type { AccountName, Identity } from './account-name.ts';
 import type { SandboxDeps } from './deps.ts';
+import type { Trait } from './directives.ts';
 import type { Post, PostFile } from './post.ts';
 import type { Segment } from './segment.ts';
 
@@ -21,6 +22,7 @@ type Face = {
   /** Names its folder, its paths and its posts: `mastodon`. */
   readonly id: string;
   readonly label: string;
+  readonly traits: readonly Trait[];
   /** Their credentials are no secret. */
   readonly accounts: Readonly<Record<AccountName, Identity>>;
   /** What a person needs to connect the demo account. @param origin Of this server. */

@@ -8,7 +8,7 @@ import {
 import { nameOfChannel, type ChosenChannel } from '../posts/choose-channels.ts';
 
 /** As short as a text can be: whatever a network has against it with defaults, it has by them. */
-const shortestText = 'x';
+const shortestText = 'a';
 
 /**
  * Refuses defaults that a network has something against whatever the post is: what its rules say of the shortest post

@@ -10,6 +10,7 @@ const profile = `/bluesky/profile/${account.did}`;
 export const bluesky = defineNetwork<BlueskyPost>({
   id: 'bluesky',
   label: 'Bluesky',
+  traits: ['refreshes'],
   accounts: {
     demo: { displayName: account.displayName, handle: `@${account.handle}` },
     second: { displayName: 'Second', handle: '@second.sandbox.test' },

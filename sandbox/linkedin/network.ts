@@ -13,6 +13,7 @@ const tagPath = (tag: string): string =>
 export const linkedin = defineNetwork<LinkedinPost>({
   id: 'linkedin',
   label: 'LinkedIn',
+  traits: ['works_on_files', 'refreshes', 'refreshes_if_told'],
   accounts: identities,
   signIn: (origin) => ({
     Server: `${origin}/linkedin`,

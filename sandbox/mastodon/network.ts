@@ -9,6 +9,7 @@ const profile = `/mastodon/@${account.username}`;
 export const mastodon = defineNetwork<Status>({
   id: 'mastodon',
   label: 'Mastodon',
+  traits: ['works_on_files'],
   accounts: identities,
   signIn: (origin) => ({
     Server: origin,

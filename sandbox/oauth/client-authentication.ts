@@ -33,4 +33,4 @@ function basicIn(header: string): { id: string; secret: string } | undefined {
     : { id: decoded(id), secret: decoded(secret) };
 }
 
-const decoded = (text: string): string => new URLSearchParams(`x=${text}`).get('x') ?? '';
+const decoded = (text: string): string => new URLSearchParams(`text=${text}`).get('text') ?? '';

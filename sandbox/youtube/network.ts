@@ -10,6 +10,7 @@ const profile = `/youtube/${account.handle}`;
 export const youtube = defineNetwork<Video | Comment>({
   id: 'youtube',
   label: 'YouTube',
+  traits: ['works_on_files', 'refreshes', 'locks'],
   accounts: identities,
   signIn: (origin) => ({
     Server: `${origin}/youtube`,

@@ -85,3 +85,13 @@ test('a channel that was believed lost and works is connected again', async (t) 
   t.deepEqual(await check(), { access: 'connected' });
   t.like(await state(), { state: 'connected', error: null });
 });
+
+test('an access token that outlives its grant by minutes brings no channel back', async (t) => {
+  const { check, tokens, steps, state, told } = await checkable(t, hourMs / 12);
+  tokens.isOver = true;
+  await check();
+  await check();
+  t.like(await state(), { state: 'needs_reconnect' });
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
+  t.truthy(steps);
+});
