@@ -36,8 +36,8 @@ export const networkMutations: readonly Mutation[] = [
   ...mutationsOf('networks/x/same-text.ts', networks, [
     [
       'links of a text are not compared',
-      'link === null || link === sent.links[index]',
-      "link !== '-' || index < 0",
+      'shown === null || sent === null || shown === sent;',
+      "shown !== '-' || sent === '-';",
     ],
   ]),
   ...mutationsOf('networks/linkedin/rules.ts', networks, [
