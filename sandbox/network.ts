@@ -8,7 +8,7 @@ import type { Segment } from './segment.ts';
 
 /** A network as the sandbox plays it: what its folder exports, and all that the rest of the sandbox knows of it. */
 export type SandboxNetwork = Face & {
-  /** Adds the server's calls, all below `/<id>/`. Called once for each sandbox. */
+  /** Adds the server's calls, all below `/<id>/` but Bluesky's OAuth, whose issuer is an origin. Called once for each sandbox. */
   routes(deps: SandboxDeps): Router;
   /** Checks a post's own fields in the data file. Also takes what earlier versions wrote. */
   readonly postSchema: SchemaObject & { readonly properties: Readonly<Record<string, object>> };

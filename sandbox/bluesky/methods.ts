@@ -7,13 +7,13 @@ import type {
   ComAtprotoRepoPutRecord,
   ComAtprotoServerCreateSession,
 } from '@atproto/api';
-import { account } from './account.ts';
+import { accountNamed, accountOf } from './account.ts';
 import { Refusal } from '../refusal.ts';
 import { uploadBlob } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
 import { getRecord, listRecords } from './read-records.ts';
 import { uriOf } from './record.ts';
-import { createSession, describeSession, isDemo, newSession, type TokenKind } from './sessions.ts';
+import { createSession, describeSession, newSession, type TokenKind } from './sessions.ts';
 import { writeRecords, type Write, type Written } from './write-records.ts';
 
 export type Method = {
@@ -37,7 +37,11 @@ export const methods: Readonly<Record<string, Method>> = {
     needs: 'refresh',
     run: (deps) => newSession(deps),
   },
-  'com.atproto.server.getSession': { verb: 'GET', needs: 'access', run: describeSession },
+  'com.atproto.server.getSession': {
+    verb: 'GET',
+    needs: 'access',
+    run: ({ by }) => describeSession(by.account),
+  },
   'com.atproto.identity.resolveHandle': {
     verb: 'GET',
     run: (_, input) => resolveHandle(input as ComAtprotoIdentityResolveHandle.QueryParams),
@@ -74,10 +78,11 @@ export const methods: Readonly<Record<string, Method>> = {
 };
 
 function resolveHandle({ handle }: ComAtprotoIdentityResolveHandle.QueryParams) {
-  if (!isDemo(handle)) {
+  const name = accountNamed(handle);
+  if (name === null) {
     throw new Refusal(400, 'Unable to resolve handle');
   }
-  return { did: account.did };
+  return { did: accountOf(name).did };
 }
 
 /** How many writes a PDS takes in one call. */
@@ -92,7 +97,7 @@ async function applyWrites(
   deps: BlueskyDeps,
   input: ComAtprotoRepoApplyWrites.InputSchema,
 ): Promise<Answer> {
-  assertTarget(input);
+  assertTarget(deps, input);
   if (input.writes.length > maxWrites) {
     throw new Refusal(400, `Too many writes. Max: ${maxWrites}`);
   }
@@ -111,7 +116,7 @@ async function createRecord(
   deps: BlueskyDeps,
   input: ComAtprotoRepoCreateRecord.InputSchema,
 ): Promise<Answer> {
-  assertTarget(input);
+  assertTarget(deps, input);
   const { collection, rkey, record } = input;
   return one(await writeRecords(deps, [{ collection, rkey, value: record, over: 'nothing' }]));
 }
@@ -121,7 +126,7 @@ async function putRecord(
   deps: BlueskyDeps,
   input: ComAtprotoRepoPutRecord.InputSchema,
 ): Promise<Answer> {
-  assertTarget(input);
+  assertTarget(deps, input);
   const { collection, rkey, record, swapRecord } = input;
   const over = swapRecord === undefined ? 'anything' : { cid: swapRecord };
   return one(await writeRecords(deps, [{ collection, rkey, value: record, over }]));
@@ -143,9 +148,15 @@ function toWrite(write: ComAtprotoRepoApplyWrites.InputSchema['writes'][number])
   return { collection, rkey, value, over: 'nothing' };
 }
 
-function assertTarget(input: { readonly repo: string; readonly swapCommit?: string }): void {
-  if (!isDemo(input.repo)) {
+function assertTarget(
+  { by }: BlueskyDeps,
+  input: { readonly repo: string; readonly swapCommit?: string },
+): void {
+  if (accountNamed(input.repo) !== by.account) {
     throw new Refusal(401, 'Authentication Required', { code: 'AuthenticationRequired' });
+  }
+  if (by.account !== 'demo') {
+    throw new Refusal(400, 'The sandbox keeps posts of the demo account only.');
   }
   if (input.swapCommit !== undefined) {
     throw new Refusal(400, 'The sandbox has no commits to swap.');

@@ -1,5 +1,5 @@
 import { defineNetwork } from '../network.ts';
-import { account } from './account.ts';
+import { account, identities } from './account.ts';
 import { blueskyPostSchema, type BlueskyPost } from './post.ts';
 import { blueskyRoutes } from './routes.ts';
 import { isDemo } from './sessions.ts';
@@ -11,10 +11,7 @@ export const bluesky = defineNetwork<BlueskyPost>({
   id: 'bluesky',
   label: 'Bluesky',
   traits: ['refreshes'],
-  accounts: {
-    demo: { displayName: account.displayName, handle: `@${account.handle}` },
-    second: { displayName: 'Second', handle: '@second.sandbox.test' },
-  },
+  accounts: identities,
   signIn: (origin) => ({
     Server: origin,
     'Web address': `${origin}/bluesky`,

@@ -4,23 +4,26 @@ import type { Middleware } from 'koa';
 import { readBody, readRaw } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
-import type { BlueskyDeps } from './deps.ts';
+import type { Signer } from '../orders.ts';
 import { methods, type Method } from './methods.ts';
 import { createTids } from './record.ts';
 import { internalError, revoked } from './refusals.ts';
-import { createTokens } from './sessions.ts';
+import { createTokens, type TokenKind, type Tokens } from './sessions.ts';
+import { createProofs, type Proofs } from './oauth/proofs.ts';
+import { blueskyOauthRoutes } from './oauth/routes.ts';
 
 /** As much of a personal data server as it takes to publish and to look at what was published. */
 export function blueskyRoutes(shared: SandboxDeps): Router {
-  const { store, now, script } = shared;
-  const deps: BlueskyDeps = {
+  const { store, now } = shared;
+  const deps = {
     ...shared,
     tokens: createTokens(store.secret, now),
     nextTid: createTids(now),
   };
-  const router = new Router({ prefix: '/bluesky/xrpc' });
-  router.use(answerErrors);
-  router.all('/:nsid', async (ctx) => {
+  const proofs = createProofs(store.secret);
+  const router = new Router();
+  router.use(blueskyOauthRoutes(shared, proofs).routes());
+  router.all('/bluesky/xrpc/:nsid', answerErrors, async (ctx) => {
     const nsid = ctx.params.nsid ?? '';
     const method = Object.hasOwn(methods, nsid) ? methods[nsid] : undefined;
     if (method === undefined) {
@@ -29,13 +32,8 @@ export function blueskyRoutes(shared: SandboxDeps): Router {
     if (ctx.method !== method.verb) {
       throw new Refusal(405, `Incorrect HTTP method (${ctx.method}) expected ${method.verb}`);
     }
-    if (method.needs !== undefined) {
-      deps.tokens.check(method.needs, ctx.get('authorization'));
-      if (script.isRevoked('bluesky')) {
-        throw revoked();
-      }
-    }
-    const answer = await method.run(deps, await inputOf(ctx, nsid, method));
+    const by = method.needs ? signerOf(ctx, deps, proofs, method.needs) : nobody;
+    const answer = await method.run({ ...deps, by }, await inputOf(ctx, nsid, method));
     if (answer === 'none') {
       cutConnection(ctx);
     } else if (answer === 'error') {
@@ -45,6 +43,33 @@ export function blueskyRoutes(shared: SandboxDeps): Router {
     }
   });
   return router;
+}
+
+const nobody: Signer = { account: 'demo', hasGrant: false };
+
+/** Whose request it is: by the token of an app password's session, or by that of a grant with its proof. */
+function signerOf(
+  ctx: RouterContext,
+  deps: SandboxDeps & { readonly tokens: Tokens },
+  proofs: Proofs,
+  needs: TokenKind,
+): Signer {
+  const token = /^dpop\s+(?<token>\S+)$/iv.exec(ctx.get('authorization'))?.groups?.['token'];
+  if (token === undefined) {
+    deps.tokens.check(needs, ctx.get('authorization'));
+    if (deps.script.isRevoked('bluesky')) {
+      throw revoked();
+    }
+    return nobody;
+  }
+  ctx.set('dpop-nonce', proofs.nonce());
+  const jkt = proofs.check(ctx, token);
+  const state = deps.grants.access('bluesky', token);
+  if (state.kind !== 'live' || state.grant.data?.['jkt'] !== jkt || needs !== 'access') {
+    const code = state.kind === 'live' ? 'invalid_dpop_key_binding' : 'invalid_token';
+    throw new Refusal(401, `The access token is not good (${state.kind})`, { code });
+  }
+  return { account: state.grant.account, hasGrant: true };
 }
 
 /** The query or the body of a request, checked against the network's own lexicon. */

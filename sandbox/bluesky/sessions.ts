@@ -1,6 +1,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { ComAtprotoServerCreateSession } from '@atproto/api';
-import { account } from './account.ts';
+import type { AccountName } from '../account-name.ts';
+import { account, accountNamed, accountOf } from './account.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -79,18 +80,18 @@ export function createSession(
 /** A pair of tokens. The ones before stay good until they expire. */
 export function newSession({ tokens }: { readonly tokens: Tokens }) {
   return {
-    ...describeSession(),
+    ...describeSession('demo'),
     accessJwt: tokens.issue('access'),
     refreshJwt: tokens.issue('refresh'),
   };
 }
 
-export function describeSession() {
-  const { did, handle } = account;
+export function describeSession(name: AccountName) {
+  const { did, handle } = accountOf(name);
   return { did, handle, emailConfirmed: true, active: true };
 }
 
 /** Whether a DID or a handle is the demo account's. Handles are read in any case. */
 export function isDemo(actor: string): boolean {
-  return actor === account.did || actor.toLowerCase() === account.handle;
+  return accountNamed(actor) === 'demo';
 }

@@ -110,12 +110,12 @@ async function keepRefused(
 }
 
 function fateOf(
-  { script }: BlueskyDeps,
+  { script, by }: BlueskyDeps,
   posts: readonly BlueskyPost[],
   writes: readonly Write[],
 ): Fate {
   const key = posts.map((post, n) => writes[n]?.rkey ?? post.text).join(' ');
-  return script.fateOf({ network: 'bluesky', texts: posts.map(({ text }) => text), key });
+  return script.fateOf({ network: 'bluesky', texts: posts.map(({ text }) => text), key, by });
 }
 
 /** @param cid Of what is to be written. @param there Of what stands at the key. */

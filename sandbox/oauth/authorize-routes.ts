@@ -90,7 +90,7 @@ function readOrTell(
 }
 
 /** Sends the browser back to the app. */
-function returnTo(
+export function returnTo(
   ctx: Context,
   { redirectUri, state }: Pick<AuthorizeRequest, 'redirectUri' | 'state'>,
   answer: Readonly<Record<string, string>>,

@@ -24,15 +24,26 @@ export function addTokenRoute(router: Router, deps: SandboxDeps, flow: CodeFlow)
     if (app === undefined) {
       throw flow.refusalOf({ kind: 'client' });
     }
-    const { grant_type: grantType = '' } = fields;
-    if (grantType === 'authorization_code') {
-      ctx.body = flow.present(await redeem(deps, flow, app, fields), true, ctx);
-    } else if (grantType === 'refresh_token') {
-      await refresh(ctx, deps, flow, app, fields);
-    } else {
-      throw flow.refusalOf({ kind: 'grant type', given: grantType });
-    }
+    await answerTokens(ctx, deps, flow, app, fields);
   });
+}
+
+/** Answers a request for tokens of an app that has shown who it is. */
+export async function answerTokens(
+  ctx: Context,
+  deps: SandboxDeps,
+  flow: CodeFlow,
+  app: OauthApp,
+  fields: Fields,
+): Promise<void> {
+  const { grant_type: grantType = '' } = fields;
+  if (grantType === 'authorization_code') {
+    ctx.body = flow.present(await redeem(deps, flow, app, fields), true, ctx);
+  } else if (grantType === 'refresh_token') {
+    await refresh(ctx, deps, flow, app, fields);
+  } else {
+    throw flow.refusalOf({ kind: 'grant type', given: grantType });
+  }
 }
 
 /** The fields of a form. @throws OauthRefusal 400 for another type. */

@@ -1,0 +1,191 @@
+import test, { type ExecutionContext } from 'ava';
+import { credentialsOf } from '../../../accounts/grants.ts';
+import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { checkAccount } from '../../../networks/bluesky/account.ts';
+import { nonces } from '../../../networks/bluesky/oauth/nonces.ts';
+import { blueskyOauth } from '../../../networks/bluesky/oauth/oauth.ts';
+import type { Account } from '../../../networks/network.ts';
+import type { Grant } from '../../../networks/oauth.ts';
+import { openConnection } from '../../networks/connection.ts';
+import { pictureFile } from '../../networks/files.ts';
+import { beginning, contextFor } from '../../networks/oauth/context.ts';
+import { partsOf, partsWith, publish } from '../../networks/publish.ts';
+import { openBrowser } from '../../support/browser.ts';
+import { openSandbox } from '../open-sandbox.ts';
+import { control } from './sign-in.ts';
+
+const nowhere = 'https://nowhere.invalid';
+const oauth = blueskyOauth({ plcUrl: nowhere, resolverUrl: nowhere });
+const loopback = 'http://127.0.0.1:9';
+
+/** A sandbox of the test's own, and the whole way through it. */
+async function opened(t: ExecutionContext, publicUrl = loopback) {
+  const { url } = await openSandbox(t);
+  const context = contextFor(t, [url], { sandboxUrl: url, publicUrl });
+  const redirectUri = `${publicUrl}/connect/callback/bluesky`;
+  const begin = (handle = 'demo.sandbox.test') =>
+    oauth.begin({ ...beginning(context, { handle }), redirectUriFor: () => redirectUri });
+  const connect = async (button: 'Allow' | 'Deny' = 'Allow', choice: object = {}) => {
+    const begun = await begin();
+    const browser = openBrowser(redirectUri);
+    const page = await browser.open(begun.url);
+    const answer = new URL((await browser.press(page, button, { ...choice })).url).searchParams;
+    return oauth.finish({ ...context, answer, redirectUri, kept: begun.kept });
+  };
+  const refresh = (grant: Grant) => {
+    const of = { baseUrl: url, remoteId: 'did:plc:punctualsandboxdemo22222' };
+    return oauth.refresh({ ...context, ...of, grant });
+  };
+  return { url, begin, connect, refresh };
+}
+
+function connectionOf(t: ExecutionContext, account: Account | undefined, grant: Grant) {
+  if (!account) {
+    throw new Error('No account was connected.');
+  }
+
+  return openConnection(t, { ...account, credentials: credentialsOf(grant) });
+}
+
+for (const publicUrl of [loopback, 'https://punctual.example.com']) {
+  test(`from ${publicUrl} the account connects and posts, with pictures and threads`, async (t) => {
+    const { url, connect } = await opened(t, publicUrl);
+    const { grant, accounts } = await connect();
+    const connection = connectionOf(t, accounts[0], grant);
+
+    t.is(connection.baseUrl, url);
+    t.deepEqual(await checkAccount(connection), {
+      remoteId: connection.remoteId,
+      handle: 'demo.sandbox.test',
+    });
+    const { sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
+    const parts = partsWith([await pictureFile()], 'A picture');
+    const pictures = await publish(bluesky, connection, parts);
+    for (const { url: live } of [...sent, ...pictures.sent]) {
+      t.true(live.startsWith(`${url}/bluesky/profile/`), live);
+      t.is((await fetch(live)).status, 200);
+    }
+  });
+}
+
+test('a person sees who asks and for what', async (t) => {
+  const { begin } = await opened(t);
+  const page = await openBrowser(loopback).open((await begin('second.sandbox.test')).url);
+
+  t.regex(page.text, /Punctual wants to use your account .*Demo @demo.*Second @second/v);
+  t.regex(page.text, /transition:generic/v);
+  t.is(page.forms[0]?.fields['account'], 'second', 'the one that was named');
+});
+
+test('a denial, and another account than the named one, connect nothing', async (t) => {
+  const { connect } = await opened(t);
+  t.like(await t.throwsAsync(connect('Deny')), { name: 'OauthError', code: 'denied' });
+  const other = await t.throwsAsync(connect('Allow', { account: 'second' }));
+  t.like(other, { name: 'OauthError', code: 'no_account' });
+});
+
+test('a pushed request is answered once', async (t) => {
+  const { begin } = await opened(t);
+  const { url } = await begin();
+  const browser = openBrowser(loopback);
+  const page = await browser.open(url);
+  await browser.press(page, 'Allow');
+
+  t.is((await browser.press(page, 'Allow')).status, 400);
+  t.is((await browser.open(url)).status, 400);
+});
+
+test('a refresh token is good once: its second use ends the session', async (t) => {
+  const { connect, refresh } = await opened(t);
+  const { grant } = await connect();
+  const next = await refresh(grant);
+
+  t.not(next.refreshToken, grant.refreshToken);
+  t.like(await t.throwsAsync(refresh(grant)), { code: 'access_lost' });
+  t.like(await t.throwsAsync(refresh(next)), { code: 'access_lost' });
+});
+
+test('an ended token is refused and a refresh mends it, a revoked session needs its owner', async (t) => {
+  const { url, connect, refresh } = await opened(t);
+  const { grant, accounts } = await connect();
+  const post = (by: Grant) =>
+    publish(bluesky, connectionOf(t, accounts[0], by), partsOf(`Hi ${crypto.randomUUID()}`));
+
+  await control(url, { platform: 'bluesky', directive: 'expire' });
+  t.like(await t.throwsAsync(post(grant)), { code: 'access_lost', taken: 'no' });
+  const next = await refresh(grant);
+  t.is((await post(next)).sent.length, 1);
+
+  await control(url, { platform: 'bluesky', directive: 'revoke' });
+  t.like(await t.throwsAsync(post(next)), { code: 'access_lost', taken: 'no' });
+  t.like(await t.throwsAsync(refresh(next)), { code: 'access_lost' });
+});
+
+test('a refresh that is answered by 500, 429 or nothing loses no access', async (t) => {
+  const { url, connect, refresh } = await opened(t);
+  const { grant } = await connect();
+  const outcomes = {
+    'refresh-error': 'network_unavailable',
+    'refresh-silent': 'network_unavailable',
+    'refresh-busy': 'rate_limited',
+  };
+  for (const [directive, code] of Object.entries(outcomes)) {
+    await control(url, { platform: 'bluesky', directive });
+    t.like(await t.throwsAsync(refresh(grant)), { code });
+  }
+  t.not((await refresh(grant)).refreshToken, grant.refreshToken);
+});
+
+test('a token without its key opens nothing, and neither does a proof that was seen', async (t) => {
+  const { url, connect } = await opened(t);
+  const { grant, accounts } = await connect();
+  const { http, ...connection } = connectionOf(t, accounts[0], grant);
+  const seen: Record<string, string>[] = [];
+  const watched = {
+    ...http,
+    request: (request: Parameters<typeof http.request>[0]) => {
+      seen.push({ ...request.headers });
+      return http.request(request);
+    },
+  };
+  await checkAccount({ ...connection, http: watched });
+  const headers = seen.at(-1) ?? {};
+  const call = (given: Record<string, string>) =>
+    fetch(`${url}/xrpc/com.atproto.server.getSession`, { headers: given });
+  const { authorization = '' } = headers;
+
+  t.like(await (await call(headers)).json(), { error: 'invalid_dpop_proof' });
+  t.is((await call({ authorization })).status, 401);
+  t.is((await call({ authorization: authorization.replace('DPoP', 'Bearer') })).status, 400);
+});
+
+test('a nonce of before is refused, and the request made again', async (t) => {
+  const { url, connect } = await opened(t);
+  const { grant, accounts } = await connect();
+  nonces.set(url, 'a-nonce-of-before');
+
+  const { http, ...connection } = connectionOf(t, accounts[0], grant);
+  const statuses: number[] = [];
+  const watched = {
+    ...http,
+    request: async (request: Parameters<typeof http.request>[0]) => {
+      const response = await http.request(request);
+      statuses.push(response.status);
+      return response;
+    },
+  };
+  const { sent } = await publish(bluesky, { ...connection, http: watched }, partsOf('Hi'));
+  t.is(sent.length, 1);
+  t.deepEqual(statuses, [401, 200]);
+});
+
+test('the app password opens the account as before', async (t) => {
+  const { url } = await opened(t);
+  const login = { identifier: 'demo.sandbox.test', password: 'demo' };
+  const answer = await fetch(`${url}/xrpc/com.atproto.server.createSession`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(login),
+  });
+  t.is(answer.status, 200);
+});
