@@ -4,7 +4,7 @@ import { registeredApps } from './oauth-apps.ts';
 
 /** What a network's OAuth works with. @param isAtSandbox Whether it is about an account of the sandbox. */
 export const oauthContext = (
-  deps: AccountDeps,
+  deps: Omit<AccountDeps, 'oauth' | 'log'>,
   platform: string,
   isAtSandbox: boolean,
 ): OauthContext => ({

@@ -23,6 +23,7 @@ const [mostWarned, mostRefreshed] = [200, 20];
  * Keeps accounts connected, and tells their owners in time where that takes a person:
  *
  * - A grant that ends within a week is refreshed once a day, where it can be: that puts the end of some off.
+ * - One that was not used for a month is refreshed too: networks end grants that nobody uses.
  * - One that still ends then is told of by `channel.at_risk`, once for each end.
  * - One that has ended loses its channel, by `channel.needs_reconnect`, before a post meets it.
  * - One without a token that lasts is refreshed where a post is due within a day, so that an access that was taken back is
@@ -67,6 +68,7 @@ async function refreshSome(deps: AccountDeps): Promise<number> {
     sql<Row>`select ${columns} from ${connected}
       where coalesce(g.refreshed_at, g.created_at) < ${new Date(now.getTime() - dayMs)} and (
         g.ends_at <= ${new Date(now.getTime() + warnBeforeMs)} and ${canBeRefreshed}
+        or coalesce(g.refreshed_at, g.created_at) < ${new Date(now.getTime() - idleMs)} and ${canBeRefreshed}
         or g.access_ends_at <= ${now} and exists (
           select 1 from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
           where pc.channel_id = g.channel_id and pc.workspace_id = g.workspace_id and pc.status = 'scheduled'
@@ -88,6 +90,9 @@ async function refreshSome(deps: AccountDeps): Promise<number> {
 const longestMs = 15_000;
 
 const dayMs = 24 * 3_600_000;
+
+/** A grant that nobody uses for so long is refreshed: Bluesky ends it after three months without, Google after six. */
+const idleMs = 30 * dayMs;
 
 async function refresh(deps: AccountDeps, row: Row): Promise<boolean> {
   const channel = channelOf(row);

@@ -3,7 +3,10 @@ import type { Channel } from '../db/entities/channel.ts';
 import { Workspace } from '../db/entities/workspace.ts';
 import { query } from '../db/query.ts';
 import { connectChannel } from '../accounts/connect-channel.ts';
+import type { Account, Connector } from '../networks/network.ts';
+import type { Grant, OauthEntry } from '../networks/oauth.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
+import { signInAtSandbox } from './sign-in-at-sandbox.ts';
 import { createApiKey, createWorkspace } from './workspaces.ts';
 
 const demoName = 'Demo';
@@ -14,16 +17,18 @@ const demoName = 'Demo';
  * port.
  */
 export async function createDemo(
-  { em, networks, egress, sealer }: CommandDeps,
+  deps: CommandDeps,
   { 'sandbox-url': sandboxUrl = '' }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
+  const { em, networks } = deps;
   const known = await em.findOne(Workspace, { name: demoName }, { orderBy: { createdAt: 'asc' } });
   const workspaceId = known?.id ?? (await createWorkspace(em, demoName));
   const apiKey = known ? null : await createApiKey(em, workspaceId);
   const channels: (Pick<Channel, 'id' | 'platform' | 'handle'> & { takes_text: boolean })[] = [];
-  for (const [platform, connector] of Object.entries(networks.connectors)) {
-    const account = await connector.connect(egress, connector.sandbox(sandboxUrl));
-    const { id, handle } = await connect(em, sealer, workspaceId, platform, account);
+  for (const platform of Object.keys(networks.connectors)) {
+    const { id, handle } =
+      (await findConnected(em, workspaceId, platform, sandboxUrl)) ??
+      (await connect(deps, workspaceId, platform, sandboxUrl));
     channels.push({ id, platform, handle, takes_text: takesText(networks, platform) });
   }
 
@@ -45,17 +50,37 @@ function takesText({ rules }: CommandDeps['networks'], platform: string): boolea
   return known?.validate(content, {}).errors.length === 0;
 }
 
-/**
- * Connects an account of the sandbox, or moves its channel to where the sandbox is now. Other channels of the workspace
- * are their owner's, who may have connected a real account: it must not be asked of the sandbox.
- */
-async function connect(
+/** The channel of an earlier start, while the sandbox lets it in. */
+async function findConnected(
   em: CommandDeps['em'],
-  sealer: CommandDeps['sealer'],
   workspaceId: string,
   platform: string,
-  account: Parameters<typeof connectChannel>[4],
-): ReturnType<typeof connectChannel> {
+  sandboxUrl: string,
+): Promise<Pick<Channel, 'id' | 'handle'> | undefined> {
+  const [channel] = await query(
+    em,
+    sql<Pick<Channel, 'id' | 'handle'>>`select c.id, c.handle from channels c
+      join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
+      where c.workspace_id = ${workspaceId} and c.platform = ${platform} and c.state = 'connected'
+        and (c.base_url = ${sandboxUrl} or starts_with(c.base_url, ${`${sandboxUrl}/`}))
+      order by c.created_at limit 1`,
+  );
+  return channel;
+}
+
+/**
+ * Connects the demo account of a network, by its OAuth where it has one, or moves its channel to where the sandbox is now.
+ * Other channels of the workspace are their owner's, who may have connected a real account: it must not be asked of the
+ * sandbox.
+ */
+async function connect(
+  deps: CommandDeps,
+  workspaceId: string,
+  platform: string,
+  sandboxUrl: string,
+): Promise<Channel> {
+  const { em, sealer } = deps;
+  const { account, grant } = await signIn(deps, platform, sandboxUrl);
   const { baseUrl, remoteId, handle } = account;
   await query(
     em,
@@ -64,5 +89,30 @@ async function connect(
           and not exists (select 1 from channels d where d.workspace_id = c.workspace_id and d.platform = c.platform
             and d.remote_id = c.remote_id and d.base_url = ${baseUrl})`,
   );
-  return connectChannel(em, sealer, workspaceId, platform, account);
+  return connectChannel(em, sealer, workspaceId, platform, account, { grant });
+}
+
+async function signIn(
+  deps: CommandDeps,
+  platform: string,
+  sandboxUrl: string,
+): Promise<{ readonly account: Account; readonly grant: Grant | null }> {
+  const entries: Readonly<Record<string, OauthEntry | undefined>> = deps.networks.oauth;
+  const entry = entries[platform];
+  if (entry) {
+    const { grant, accounts } = await signInAtSandbox(deps, platform, entry, sandboxUrl);
+    const [account] = accounts;
+    if (account) {
+      return { account, grant };
+    }
+  }
+
+  const connectors: Readonly<Record<string, Connector | undefined>> = deps.networks.connectors;
+  const connector = connectors[platform];
+  if (!connector) {
+    throw new Error(`There is no way to connect an account of ${platform}.`);
+  }
+
+  const account = await connector.connect(deps.egress, connector.sandbox(sandboxUrl));
+  return { account, grant: null };
 }

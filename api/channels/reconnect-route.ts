@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
-import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { createConnectLink } from '../../accounts/connecting/create-link.ts';
+import { accountDeps, type ApiDeps } from '../deps.ts';
+import { route, type Caller, type Route } from '../http/route.ts';
 import { loadChannel } from './edit-channel.ts';
 import { blueskyChannel, mastodonChannel } from './examples.ts';
 import { presentChannel, type ChannelView } from './present-channel.ts';
@@ -8,6 +9,7 @@ import { lostPosts, retryLostPosts } from './retry-lost-posts.ts';
 import { reconnectAnswer, reconnectBody } from './schemas.ts';
 
 const postId = '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d';
+const exampleLink = 'https://punctual.example/connect/7Fq2LkX0aZr9WcT4sYb1NvE8uHj3MdP6';
 const failed_posts = { count: 1, post_ids: [postId] };
 
 export const reconnectCall = (deps: ApiDeps): Route =>
@@ -16,9 +18,9 @@ export const reconnectCall = (deps: ApiDeps): Route =>
     path: '/channels/{id}/reconnect',
     operationId: 'reconnectChannel',
     tag: 'Channels',
-    summary: 'See which posts failed because access was lost, and send them again',
+    summary: 'Connect a channel again, and send what failed because its access was lost',
     description:
-      'Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. Called twice it sends none twice: what is on its way is passed over.',
+      'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. Called twice it sends none twice: what is on its way is passed over.',
     body: reconnectBody,
     bodyExamples: {
       look: { summary: 'Which posts there are', value: {} },
@@ -31,11 +33,11 @@ export const reconnectCall = (deps: ApiDeps): Route =>
         examples: {
           lost: {
             summary: 'The account is to be connected again first',
-            value: { channel: blueskyChannel, failed_posts, retrying: [] },
+            value: { channel: blueskyChannel, link: exampleLink, failed_posts, retrying: [] },
           },
           retrying: {
             summary: 'A post is sent again',
-            value: { channel: mastodonChannel, failed_posts, retrying: [postId] },
+            value: { channel: mastodonChannel, link: null, failed_posts, retrying: [postId] },
           },
         },
       },
@@ -53,9 +55,33 @@ export const reconnectCall = (deps: ApiDeps): Route =>
       const found = await lostPosts(em, workspaceId, channel.id, now);
       const retrying = retries ? await retryLostPosts(deps, caller, channel.id, found) : [];
       const failed = { count: found.count, post_ids: [...found.postIds] };
-      return { status: 200, body: { channel, failed_posts: failed, retrying } };
+      const link = retries ? null : await linkTo(deps, caller, channel);
+      return { status: 200, body: { channel, link, failed_posts: failed, retrying } };
     },
   });
+
+/** Null where the network cannot be connected in a browser here: its account is connected by its tokens then. */
+async function linkTo(
+  deps: ApiDeps,
+  { workspaceId, quotas }: Caller,
+  { id, platform }: ChannelView,
+): Promise<string | null> {
+  if (!(platform in deps.networks.oauth)) {
+    return null;
+  }
+
+  try {
+    const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
+    const request = { platform, channelId: id, mostChannels: quotas.channels };
+    return (await createConnectLink(linkDeps, workspaceId, request)).link;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'network_not_configured') {
+      return null;
+    }
+
+    throw error;
+  }
+}
 
 /** @throws AppError `channel_not_connected` */
 function assertConnected({ state, platform, handle }: ChannelView): void {

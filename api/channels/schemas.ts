@@ -71,6 +71,11 @@ export const reconnectBody = fields({
 
 export const reconnectAnswer = record({
   channel: channelSchema,
+  link: {
+    ...nullable(text),
+    description:
+      'Leads a person to connect this account again, once and within 15 minutes; shown this once. Null after `retry_posts`, and where the network cannot be connected in a browser here.',
+  },
   failed_posts: {
     ...record({
       count,

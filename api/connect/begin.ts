@@ -4,7 +4,8 @@ import type { ConnectLink } from '../../db/entities/connect-link.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import { moveLink, sealFlow } from './links.ts';
-import { contextOf, oauthEntryOf, redirectUri } from './oauth-of.ts';
+import { redirectUri } from '../../accounts/connecting/redirect-uri.ts';
+import { contextOf, oauthEntryOf } from './oauth-of.ts';
 import { Problem } from './problem.ts';
 
 /** A step of a person in a browser. */

@@ -1,6 +1,6 @@
 import { Router } from '@koa/router';
 import type { ApiDeps } from '../deps.ts';
-import { redirectUri } from './oauth-of.ts';
+import { redirectUri } from '../../accounts/connecting/redirect-uri.ts';
 
 /** How long a server may keep it, in seconds. */
 const keptSeconds = 300;

@@ -1,7 +1,6 @@
 import { oauthContext } from '../../accounts/oauth-context.ts';
 import type { ConnectLink } from '../../db/entities/connect-link.ts';
 import type { OauthContext, OauthEntry } from '../../networks/oauth.ts';
-import { sha256Hex } from '../../runtime/secrets.ts';
 import { accountDeps, type ApiDeps } from '../deps.ts';
 import { Problem } from './problem.ts';
 
@@ -32,12 +31,3 @@ export const contextOf = (
   ...oauthContext(accountDeps(deps), platform, atSandbox),
   signal: AbortSignal.timeout(stepMs),
 });
-
-/**
- * Where the browser comes back to: one address for each authorization server, so that the answer of one is never taken for
- * another's (RFC 9700, section 4.4).
- *
- * @param server Its base URL, of a network that has many.
- */
-export const redirectUri = (publicUrl: string, platform: string, server?: string): string =>
-  `${publicUrl}/connect/callback/${platform}${server === undefined ? '' : `-${sha256Hex(server).slice(0, 16)}`}`;

@@ -79,3 +79,15 @@ test('a grant whose end a refresh puts off is refreshed, and nobody has to be to
   t.true(tokens.spent.length >= 3 && tokens.spent.length <= 6, `${tokens.spent.length} refreshes`);
   t.truthy(channel.id);
 });
+
+test('an account that publishes nothing for years stays connected: its grant is refreshed once a month', async (t) => {
+  const { url } = await freshDatabase(t);
+  const { steps, tokens, told } = await granted(t, url, { forMs: 3_600_000 });
+  for (let day = 0; day < 365; day += 5) {
+    steps.pass(5 * dayMs);
+    await sweepGrants(steps.deps);
+  }
+
+  t.deepEqual(await told(), []);
+  t.true(tokens.spent.length >= 9 && tokens.spent.length <= 12, `${tokens.spent.length} refreshes`);
+});

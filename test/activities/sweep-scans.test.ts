@@ -97,6 +97,8 @@ test.serial('drafts, finished posts and posts of the outbox are not scanned', as
     looked: 0,
     unanswered: 0,
     workflowGone: 0,
+    channelsAtRisk: 0,
+    channelsLost: 0,
     overdue: 0,
     deliveriesGone: 0,
     forgotten: 0,

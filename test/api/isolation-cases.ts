@@ -112,6 +112,7 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     (id) => `/channels/${id}/reconnect`,
     { retry_posts: true },
   ),
+  'post /channels/{id}/check {id}': inPath('channel', 'POST', (id) => `/channels/${id}/check`),
   'delete /channels/{id} {id}': inPath('channel', 'DELETE', (id) => `/channels/${id}`),
   'get /networks ?channel_id': {
     kind: 'channel',

@@ -164,6 +164,7 @@ test('GET /channels lists the own channels, oldest first, with their state and n
     handle: '@third@social.test',
     state: 'connected',
     error: null,
+    expires_at: null,
     options: {},
   });
   t.like(lost, { platform: 'bluesky', state: 'needs_reconnect', error: 'Revoked.' });
@@ -173,6 +174,7 @@ test('GET /channels lists the own channels, oldest first, with their state and n
     'handle',
     'state',
     'error',
+    'expires_at',
     'options',
     'created_at',
   ]);

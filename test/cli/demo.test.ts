@@ -18,7 +18,15 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
   const sealer = createSealer('0'.repeat(64));
   const networks = openNetworks({});
   const demoAt = (url: string) => {
-    const deps = { em: orm.em.fork(), networks, egress: egressTo(t, url), sealer } as CommandDeps;
+    const deps = {
+      orm,
+      em: orm.em.fork(),
+      networks,
+      egress: egressTo(t, url),
+      sealer,
+      publicUrl: 'http://127.0.0.1:3000',
+      now: () => new Date(),
+    } as CommandDeps;
     return createDemo(deps, { 'sandbox-url': url });
   };
   const channels = (): Promise<Row[]> =>
@@ -50,6 +58,15 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
       remote_id,
     })),
   );
+
+  const grants = (): Promise<object[]> =>
+    orm.em
+      .fork()
+      .execute('select channel_id, sealed_grant from channel_grants order by channel_id');
+  const known = await grants();
+  t.is(known.length, made.length, 'each was connected as a person does');
+  await demoAt(second.url);
+  t.deepEqual(await grants(), known, 'a start that finds them connected leaves them alone');
 
   const nowhere = 'http://127.0.0.1:1';
   await t.throwsAsync(demoAt(nowhere));

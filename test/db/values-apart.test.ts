@@ -126,10 +126,7 @@ test.serial('what runs at the moment is shown by PostgreSQL without a text', asy
   );
   held.release();
   t.is((await made).status, 201);
-  t.regex(
-    String(shown[0]?.['query']),
-    /insert into posts[^?]*select \$\d+::uuid, workspace_id, \$\d+/v,
-  );
+  t.regex(String(shown[0]?.['query']), /insert into posts[^?]*select \$\d+::uuid/v);
   t.false(JSON.stringify(shown).includes(words));
 });
 

@@ -127,6 +127,7 @@ test('what trying again cannot help is given up at once, under its own name', (t
     'media_refused',
     'duplicate',
     'access_lost',
+    'disconnected',
     'permission_missing',
     'too_late',
     'unconfirmed',

@@ -44,6 +44,7 @@ test('two settings are enough, and the others have defaults', (t) => {
     retentionDays: retentionDays({}, []),
     temporalUiUrl: null,
     sandboxUrl: null,
+    returnUrls: [],
     trustedProxies: 0,
   });
 });

@@ -32,7 +32,8 @@ export const blueskyOauth = (directories: Directories): Oauth => ({
 });
 
 async function begin(request: Begin, directories: Directories): Promise<Begun> {
-  const account = accountIn(request.values['handle'] ?? '');
+  // The sandbox is one server, and its page lets people choose the account.
+  const account = accountIn(request.values['handle'] ?? request.sandboxUrl ?? '');
   // All servers share one, as it has to stand in our client metadata. Their answers carry `iss` instead, against mix-up.
   const redirectUri = request.redirectUriFor();
   const { client, states } = await openClient(

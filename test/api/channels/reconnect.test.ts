@@ -158,3 +158,15 @@ test('posts are sent again one after the other, and one without its files is pas
   )) as { apart: number }[];
   t.is(row?.apart, 2);
 });
+
+test('the answer has a link by which the account, and no other, can be connected again; none where posts are sent again', async (t) => {
+  const { client, lost, run, reconnect, connectAgain } = await workspace();
+  const { link } = (await reconnect()).body;
+  t.regex(link, /\/connect\/[0-9A-Za-z]{32}$/v);
+  const links = await run('select channel_id from connect_links where workspace_id = ?', [
+    client.workspaceId,
+  ]);
+  t.deepEqual(links, [{ channel_id: lost }] as unknown as typeof links);
+  await connectAgain();
+  t.is((await reconnect(retrying)).body.link, null);
+});

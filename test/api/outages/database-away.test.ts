@@ -227,6 +227,7 @@ const some = crypto.randomUUID();
 const bodies: Readonly<Record<string, object>> = {
   'POST posts': { body: 'x', channel_ids: [some] },
   'POST validate': { body: 'x', channel_ids: [some] },
+  'POST connect': { platform: 'mastodon', channel_id: some },
   'POST settle': { channel_id: some, url: null },
   'POST webhooks': { url: 'https://8.8.8.8/', events: ['post.failed'] },
 };

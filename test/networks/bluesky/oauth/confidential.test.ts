@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { clientMetadataRouter } from '../../../../api/connect/client-metadata.ts';
-import { redirectUri as redirectUriOf } from '../../../../api/connect/oauth-of.ts';
+import { redirectUri as redirectUriOf } from '../../../../accounts/connecting/redirect-uri.ts';
 import { credentialsOf } from '../../../../accounts/grants.ts';
 import { bluesky } from '../../../../networks/bluesky/adapter.ts';
 import { openNetworks } from '../../../../networks/registry.ts';
