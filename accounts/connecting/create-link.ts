@@ -4,6 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { db, query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
+import { isId } from '../../domain/is-id.ts';
 import type { OauthEntry } from '../../networks/oauth.ts';
 import { newLinkToken, sha256Hex } from '../../runtime/secrets.ts';
 import { assertChannelQuota } from '../connect-channel.ts';
@@ -121,7 +122,8 @@ function assertUsable(
 
 /** @throws AppError `invalid_channel_ids` */
 async function channelOf(em: Em, workspaceId: string, id: string): Promise<Channel> {
-  const channel = await em.findOne(Channel, { id, workspaceId, disconnectedAt: null });
+  const own = { id, workspaceId, disconnectedAt: null };
+  const channel = isId(id) ? await em.findOne(Channel, own) : null;
   if (!channel) {
     const message = `No channel of this workspace has the id ${id}.`;
     throw new AppError('invalid_channel_ids', message, {

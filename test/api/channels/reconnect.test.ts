@@ -170,3 +170,14 @@ test('the answer has a link by which the account, and no other, can be connected
   await connectAgain();
   t.is((await reconnect(retrying)).body.link, null);
 });
+
+test('a channel to connect again that cannot be one is refused like that of nobody', async (t) => {
+  const client = await api.newClient();
+  for (const channel_id of ['7\u00f4', '', 'x'.repeat(100), crypto.randomUUID()]) {
+    const { status, body } = await client.post('/channels/connect', {
+      platform: 'mastodon',
+      channel_id,
+    });
+    t.like({ status, ...body }, { status: 400, code: 'invalid_channel_ids' }, channel_id);
+  }
+});
