@@ -265,4 +265,9 @@ export async function eraseChannel(
     em,
     sql`delete from channel_grants where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
   );
+  // After its channel, as who redeems one locks them: a link that was made before brings the account back no more.
+  await query(
+    em,
+    sql`delete from connect_links where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
+  );
 }

@@ -109,6 +109,16 @@ test('the secrets of a disconnected account are erased, with its defaults', asyn
   t.deepEqual(await em.execute('select 1 from channel_grants where channel_id = ?', [gone]), []);
 });
 
+test('a link that was made to connect the account again brings no disconnected channel back', async (t) => {
+  const { client, gone, disconnect } = await workspace();
+  const again = { platform: 'mastodon', channel_id: gone };
+  const { link } = (await client.post('/channels/connect', again)).body;
+  const page = () => fetch(`${api.punctual.url}${new URL(link).pathname}`);
+  t.is((await page()).status, 200);
+  await disconnect();
+  t.is((await page()).status, 404);
+});
+
 test('a channel that waits to be tried again fails when it is disconnected, and its post hears of it', async (t) => {
   const { gone, stays, make, show, disconnect } = await workspace();
   const post = await make([gone, stays]);
