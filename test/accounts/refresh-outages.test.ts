@@ -1,6 +1,10 @@
+import { currentGrant } from '../../accounts/current-grant.ts';
+import { sweepGrants } from '../../accounts/sweep-grants.ts';
+import type { NetworkError } from '../../networks/network.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { tcpGate, targetOf, throughGate } from '../support/tcp-gate.ts';
+import { grantedOauth } from './support/granted-network.ts';
 import { grantedPunctual } from './support/granted-channel.ts';
 
 const test = needs('temporal');
@@ -32,23 +36,58 @@ test('a token endpoint that hangs for a dozen channels holds up no post of a cha
   }
 });
 
-test('a token endpoint that fails disconnects nobody, and the post goes out when it works again', async (t) => {
-  const { server, newChannel, startWorker } = await grantedPunctual(t);
-  const channel = await newChannel({ lastsMs: -1000 });
-  await startWorker();
-  server.control.mood = 500;
-  const post = await channel.post('Later');
-  const tried = await poll(
-    async () => (await channel.client.get(`/posts/${post}`)).body.post.channels[0],
-    ({ status }) => status === 'retrying',
-  );
-  t.is(tried.error_code, 'network_unavailable');
-  t.is((await channel.shown()).state, 'connected');
+for (const [mood, code] of [
+  [500, 'network_unavailable'],
+  [429, 'rate_limited'],
+  ['cut', 'network_unavailable'],
+] as const) {
+  test(`a token endpoint that fails (${mood}) disconnects nobody, and the post goes out when it works again`, async (t) => {
+    const { server, newChannel, startWorker } = await grantedPunctual(t);
+    const channel = await newChannel({ lastsMs: -1000 });
+    await startWorker();
+    server.control.mood = mood;
+    const post = await channel.post('Later');
+    const tried = await poll(
+      async () => (await channel.client.get(`/posts/${post}`)).body.post.channels[0],
+      ({ status }) => status === 'retrying',
+    );
+    t.is(tried.error_code, code);
+    t.is((await channel.shown()).state, 'connected');
 
-  server.control.mood = 'usual';
-  t.is((await channel.client.finalPost(post, 90_000)).status, 'published');
-  t.is(await channel.told(), 0);
-});
+    server.control.mood = 'usual';
+    t.is((await channel.client.finalPost(post, 90_000)).status, 'published');
+    t.is(await channel.told(), 0);
+  });
+
+  test(`an hour of ${mood} from a token endpoint costs no channel its access`, async (t) => {
+    const { server, network, punctual, newChannel } = await grantedPunctual(t);
+    const channel = await newChannel({ lastsMs: -1000 });
+    const start = Date.now();
+    let passedMs = 0;
+    const deps = {
+      ...punctual.deps,
+      oauth: grantedOauth(server.tokenUrl),
+      now: () => new Date(start + passedMs),
+    };
+    const { workspaceId } = channel.client;
+    const account = { baseUrl: network.url, remoteId: channel.remoteId };
+    const granted = { workspaceId, channelId: channel.id, platform: 'fake', ...account };
+    server.control.mood = mood;
+    for (; passedMs <= 60 * minuteMs; passedMs += 5 * minuteMs) {
+      const { code: said } = await t.throwsAsync<NetworkError>(currentGrant(deps, granted));
+      t.is(said, code);
+      await sweepGrants(deps);
+    }
+
+    t.is(server.requests(), 13);
+    t.is((await channel.shown()).state, 'connected');
+    t.is(await channel.told(), 0);
+    server.control.mood = 'usual';
+    const { grant } = await currentGrant(deps, granted);
+    t.true(await server.isLive(grant.accessToken));
+    t.deepEqual(server.answered(), [200]);
+  });
+}
 
 test('an API that refuses a token before its time costs one refresh, and no channel', async (t) => {
   const { server, network, newChannel, startWorker } = await grantedPunctual(t);

@@ -63,6 +63,8 @@ async function connectGranted(punctual: Punctual, { server, network }: Servers, 
     (await orm.em.fork().execute<T[]>(sql, [id]))[0];
   return {
     id,
+    /** The network's id of the account. */
+    remoteId,
     client,
     /** Connects the account again, with a grant of its own. */
     reconnect: async () => {

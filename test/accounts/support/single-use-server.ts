@@ -6,8 +6,8 @@ import { Provider } from 'oidc-provider';
 import type { Grant } from '../../../networks/oauth.ts';
 import { app } from './granted-network.ts';
 
-/** What a server says to refreshes: what is due, this status, or nothing. */
-type Mood = 'usual' | 500 | 429 | 'silent';
+/** What a server says to refreshes: what is due, this status, or nothing, with the connection open or cut. */
+export type Mood = 'usual' | 500 | 429 | 'silent' | 'cut';
 
 /** How much longer the first access token can be used, as far as the grant says, in milliseconds; 0 or less: it has ended. */
 export type FirstToken = { readonly lastsMs: number };
@@ -47,8 +47,12 @@ export async function startSingleUseServer(t: ExecutionContext) {
     if (control.mood === 'silent') {
       return;
     }
+    if (control.mood === 'cut') {
+      request.socket.destroy();
+      return;
+    }
     if (control.mood !== 'usual') {
-      response.writeHead(control.mood, { 'retry-after': '60' }).end('{"error":"server_error"}');
+      response.writeHead(control.mood, { 'retry-after': '2' }).end('{"error":"server_error"}');
       return;
     }
 
