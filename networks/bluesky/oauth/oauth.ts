@@ -91,8 +91,15 @@ async function refresh(request: Refresh, directories: Directories): Promise<Gran
 
   try {
     const { client, sessions } = await openClient(request, oauth, directories);
-    sessions.set(remoteId, sessionOf(grant, remoteId, data));
-    await client.restore(remoteId, true);
+    const before = sessionOf(grant, remoteId, data);
+    sessions.set(remoteId, before);
+    await client.restore(remoteId, true).catch((error: unknown) => {
+      // The library asks for the server's metadata once more, after it has kept the new pair: whatever becomes of that,
+      // the old refresh token is spent.
+      if ((sessions.get(remoteId) ?? before) === before) {
+        throw error;
+      }
+    });
     return grantOf(sessions.get(remoteId) ?? noState(), data, grant.endsAtMs);
   } catch (error) {
     throw refreshError(error);

@@ -146,3 +146,24 @@ const documentOf = (body: object) => ({
   body: Buffer.from(JSON.stringify(body)),
   truncated: false,
 });
+
+test('a server that goes away right after it has renewed the access costs no account its access', async (t) => {
+  const { grant, refresh, context } = await connectedByOauth(t);
+  const { http } = context;
+  let isRenewed = false;
+  const leaving = {
+    ...http,
+    request: async (request: EgressRequest) => {
+      if (isRenewed) {
+        throw new EgressError('connection_refused', 'Gone.', { maybeSent: false });
+      }
+
+      const response = await http.request(request);
+      isRenewed = asksForTokens(request) && response.status === 200;
+      return response;
+    },
+  };
+  const next = await refresh(grant, { http: leaving });
+  t.true(isRenewed);
+  t.not((await refresh(next)).refreshToken, next.refreshToken);
+});
