@@ -39,7 +39,7 @@ export async function refreshAndStore(
     }
 
     const isOver = error.code === 'access_lost';
-    if (isOver && !(await storeEnd(deps, channel, { sealed, grant, old }, error))) {
+    if (isOver && !(await storeEnd(deps, channel, { sealed, grant }, error))) {
       return null;
     }
 
@@ -58,15 +58,16 @@ export async function refreshAndStore(
 }
 
 /**
- * A refresh token that the network says is over is never sent again. While the old access token lasts posts still go out
- * with it, and the owner hears now; otherwise the post that finds it ended says so.
+ * A refresh token that the network says is over is never sent again, and the owner hears now: whoever asked for the access
+ * may be killed before it tells, or ask for a post that is cancelled. While the old access token lasts posts still go out
+ * with it.
  *
  * @returns whether the channel still had this grant.
  */
 const storeEnd = (
   deps: AccountDeps,
   channel: GrantedChannel,
-  { sealed: before, grant, old }: ToRefresh,
+  { sealed: before, grant }: Pick<ToRefresh, 'sealed' | 'grant'>,
   { message }: NetworkError,
 ): Promise<boolean> =>
   deps.orm.em.fork().transactional(async (em) => {
@@ -77,7 +78,7 @@ const storeEnd = (
     );
     const ended = { before, grant: { ...grant, refreshToken: null }, at: deps.now() };
     const isOurs = await replaceGrant(em, deps.sealer, channel, ended);
-    if (isOurs && old) {
+    if (isOurs) {
       await loseAccess(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
     }
 

@@ -98,6 +98,19 @@ test('a grant that was taken back is told of once, and its refresh token is not 
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
+test('a grant that was taken back is told of also when whoever asked for the access dies before it tells', async (t) => {
+  const { tokens, steps, channel, state, told } = await granted(t, database().url, {
+    forMs: -minuteMs,
+  });
+  tokens.isOver = true;
+  const { workspaceId } = steps;
+  const of = { platform: 'a', baseUrl: 'https://fake.example', remoteId: 'me' };
+  const asked = currentGrant(steps.deps, { workspaceId, channelId: channel.id, ...of });
+  t.like(await t.throwsAsync(asked), { code: 'access_lost' }); // And nobody makes anything of it.
+  t.is((await state())?.state, 'needs_reconnect');
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
+});
+
 test('a token that the network refuses before its time is replaced, and the post goes out a second later', async (t) => {
   const { network, tokens, due, state, steps } = await granted(t, database().url, {
     forMs: 60 * minuteMs,
