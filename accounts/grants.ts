@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { grantPurpose } from '../db/sealing-purposes.ts';
+import { warnBeforeMs } from '../domain/access.ts';
 import type { Json } from '../domain/json-schema.ts';
 import type { Grant } from '../networks/oauth.ts';
 import type { Sealer } from '../runtime/secrets.ts';
@@ -71,6 +72,12 @@ export async function storeGrant(
 }
 
 /**
+ * An owner who was warned is warned again only when the end was put off by so much in between, in milliseconds: a network
+ * that says how many seconds are left says another end at each refresh.
+ */
+const putOffMs = 24 * 3_600_000;
+
+/**
  * Puts a refreshed grant in the place of the one that was refreshed, and of no other.
  *
  * @param before The sealed grant that it comes from.
@@ -83,10 +90,12 @@ export async function replaceGrant(
   { before, grant, at }: { readonly before: string; readonly grant: Grant; readonly at: Date },
 ): Promise<boolean> {
   const { sealed, accessEndsAt, endsAt } = rowOf(sealer, channelId, grant);
+  const farAt = new Date(at.getTime() + warnBeforeMs + putOffMs);
   const replaced = await query(
     em,
     sql`update channel_grants set sealed_grant = ${sealed}, access_ends_at = ${accessEndsAt},
-        ends_at = ${endsAt}, failing_since = null, refreshed_at = ${at}, refreshing_until = null
+        ends_at = ${endsAt}, warned_of = case when ${endsAt}::timestamptz <= ${farAt} then warned_of end,
+        failing_since = null, refreshed_at = ${at}, refreshing_until = null
       where channel_id = ${channelId} and workspace_id = ${workspaceId} and sealed_grant = ${before}
       returning channel_id`,
   );

@@ -24,7 +24,7 @@ const [mostWarned, mostRefreshed] = [200, 20];
  *
  * - A grant that ends within a week is refreshed once a day, where it can be: that puts the end of some off.
  * - One that was not used for a month is refreshed too: networks end grants that nobody uses.
- * - One that still ends then is told of by `channel.at_risk`, once for each end.
+ * - One that still ends then is told of by `channel.at_risk`, once until its end is put off.
  * - One that has ended loses its channel, by `channel.needs_reconnect`, before a post meets it.
  * - One without a token that lasts is refreshed where a post is due within a day, so that an access that was taken back is
  *   told of before that post fails.
@@ -144,7 +144,7 @@ const ending = async (deps: AccountDeps): Promise<GrantedChannel[]> => {
     deps.orm.em.fork(),
     sql<Row>`select ${columns} from ${connected}
       where g.ends_at <= ${new Date(now.getTime() + warnBeforeMs)}
-        and (g.ends_at <= ${now} or g.warned_of is distinct from g.ends_at)
+        and (g.ends_at <= ${now} or g.warned_of is null)
       order by g.ends_at limit ${sql.lit(mostWarned)}`,
   );
   return rows.map(channelOf);
@@ -169,7 +169,7 @@ const tell = (
       sql<{ platform: string; handle: string; ends_at: Date }>`
         select c.platform, c.handle, g.ends_at from ${connected}
         where g.channel_id = ${channelId} and g.workspace_id = ${workspaceId}
-          and (g.ends_at <= ${now} or g.warned_of is distinct from g.ends_at) for no key update of c, g skip locked`,
+          and (g.ends_at <= ${now} or g.warned_of is null) for no key update of c, g skip locked`,
     );
     if (!found) {
       return null;

@@ -20,7 +20,7 @@ export const ChannelGrantSchema = defineEntity({
     accessEndsAt: instant().strictNullable(),
     /** When a person has to authorize again, as far as the network says. */
     endsAt: instant().strictNullable(),
-    /** The end that the owner was warned of: one `channel.at_risk` for each. */
+    /** The end that the owner was warned of by `channel.at_risk`; null again once it was put off. */
     warnedOf: instant().strictNullable(),
     /** Since when refreshes fail for want of an answer; null while they work. */
     failingSince: instant().strictNullable(),

@@ -80,6 +80,31 @@ test('a grant whose end a refresh puts off is refreshed, and nobody has to be to
   t.truthy(channel.id);
 });
 
+test('a network that says how many seconds are left, and so another end at each refresh, has its owner warned once', async (t) => {
+  const { url } = await freshDatabase(t);
+  const endsAtMs = clockStartMs + 14 * dayMs;
+  const { steps, tokens, told } = await granted(t, url, { forMs: 3_600_000, endsAtMs });
+  const { refresh } = tokens.oauth;
+  const end = { atMs: endsAtMs };
+  tokens.oauth.refresh = async (request) => {
+    const fresh = await refresh(request);
+    const nowMs = steps.deps.now().getTime();
+    return { ...fresh, endsAtMs: nowMs + Math.floor((end.atMs - nowMs) / 1000) * 1000 + 37 };
+  };
+  const days = async (count: number) => {
+    for (let half = 0; half < 2 * count; half += 1) {
+      steps.pass(dayMs / 2 + 333);
+      await sweepGrants(steps.deps);
+    }
+  };
+  await days(13);
+  t.deepEqual(await told(), ['channel.at_risk']);
+
+  end.atMs += 30 * dayMs;
+  await days(29); // It is 44 days since the beginning when that one ends.
+  t.deepEqual(await told(), ['channel.at_risk', 'channel.at_risk']);
+});
+
 test('an account that publishes nothing for years stays connected: its grant is refreshed once a month', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, tokens, told } = await granted(t, url, { forMs: 3_600_000 });
