@@ -89,8 +89,8 @@ const storeEnd = (
 const refreshMs = 45_000;
 
 /**
- * @throws NetworkError that says nothing of the server that publishes: its token endpoint may stand on another one, and
- *   other accounts there may have tokens that last.
+ * @throws NetworkError that says nothing of the server that publishes, and holds for this channel only: its token endpoint
+ *   may stand on another one, and other accounts there may have tokens that last.
  */
 async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Promise<Grant> {
   const { platform, baseUrl, remoteId } = channel;
@@ -114,7 +114,6 @@ async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Pr
       ? new NetworkError(error.code, error.message, {
           taken: 'no',
           retryAtMs: error.retryAtMs,
-          limit: error.limit,
           cause: error,
         })
       : error;

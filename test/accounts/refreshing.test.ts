@@ -88,6 +88,30 @@ test('a token endpoint that does not answer costs no channel its access: the old
   t.deepEqual(await told(), []);
 });
 
+test('a token endpoint that takes no more requests holds up no account of the same server whose token lasts', async (t) => {
+  const { steps, tokens, due } = await granted(t, database().url, { forMs: -minuteMs });
+  tokens.away = new NetworkError('rate_limited', 'Too many.', { taken: 'no', limit: 'server' });
+  t.like(await (await due()).tryOnce(), { kind: 'again', code: 'rate_limited' });
+
+  const { orm, sealer } = steps.deps;
+  const other = {
+    baseUrl: 'https://fake.example',
+    remoteId: 'other',
+    handle: '@other',
+    credentials: {},
+    session: null,
+    settings: {},
+  };
+  const grant = tokens.grant({ forMs: 60 * minuteMs });
+  const { id } = await connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', other, {
+    grant,
+  });
+  const post = await steps.create({ body: 'Well', channel_ids: [id], schedule_in_minutes: 0 });
+  const [target] = (await steps.claimOrThrow(post)).targets;
+  const tried = await steps.attempt(post, target?.postChannelId ?? '');
+  t.like(tried, { kind: 'done', status: 'published' });
+});
+
 test('a grant that was taken back is told of once, and its refresh token is not sent again', async (t) => {
   const { tokens, due, state, told } = await granted(t, database().url, { forMs: -minuteMs });
   tokens.isOver = true;
