@@ -7,7 +7,7 @@ import type { Networks } from '../networks/registry.ts';
 import { currentGrant } from './current-grant.ts';
 import type { AccountDeps } from './deps.ts';
 import { credentialsOf, endsSoon, openGrant, type ChannelKey, type Current } from './grants.ts';
-import { loseAccess } from './lose-access.ts';
+import { loseAccess, regainAccess } from './lose-access.ts';
 
 export type CheckDeps = AccountDeps & { readonly checks: Networks['checks'] };
 
@@ -47,35 +47,22 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
 
   const checked = await ask(deps, key, row);
   await deps.orm.em.fork().transactional(async (em) => {
+    if (checked.access === 'connected') {
+      await regainAccess(em, deps, key, row.sealed_credentials);
+      return;
+    }
+
     // Whatever was found holds for the access that was tried, and for no other.
-    const [same] = await query(
+    const same = await query(
       em,
-      sql<Pick<Row, 'sealed_grant'>>`select g.sealed_grant from channels c
-        left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
-        where c.id = ${key.channelId} and c.workspace_id = ${key.workspaceId}
-          and c.sealed_credentials = ${row.sealed_credentials} for no key update of c`,
+      sql`select id from channels where id = ${key.channelId} and workspace_id = ${key.workspaceId}
+        and sealed_credentials = ${row.sealed_credentials} for no key update`,
     );
-    if (same && checked.access === 'connected' && !isDying(deps, key, same)) {
-      await query(
-        em,
-        sql`update channels set state = 'connected', error = null, updated_at = ${deps.now()}
-          where id = ${key.channelId} and workspace_id = ${key.workspaceId} and state <> 'connected'`,
-      );
-    } else if (same && checked.access === 'needs_reconnect') {
+    if (same.length > 0 && checked.access === 'needs_reconnect') {
       await loseAccess(em, deps, key, checked.reason, 'outbox');
     }
   });
   return checked;
-}
-
-/** The network ended the grant, and its last access token still lasts for minutes: that is no way back. */
-function isDying(
-  { sealer }: CheckDeps,
-  { channelId }: ChannelKey,
-  { sealed_grant }: Pick<Row, 'sealed_grant'>,
-): boolean {
-  const grant = sealed_grant === null ? null : openGrant(sealer, channelId, sealed_grant);
-  return grant !== null && grant.refreshToken === null && grant.endsAtMs !== grant.accessEndsAtMs;
 }
 
 async function load(deps: AccountDeps, key: ChannelKey): Promise<Row | undefined> {

@@ -23,6 +23,8 @@ export type PublishJob = PublishRequest & {
   readonly baseUrl: string;
   /** Its owner disconnected the account: there are no credentials, and nothing is asked of the network. */
   readonly isDisconnected: boolean;
+  /** It was believed to have lost its access when the try began. */
+  readonly isLost: boolean;
   readonly run: number;
   /** Whether the post was publishing when its texts and files were read: before that they may still be edited. */
   readonly isPublishing: boolean;

@@ -57,6 +57,7 @@ export type JobRow = LimitRow &
     sealed_grant: string | null;
     refreshed_at: Date | null;
     is_disconnected: boolean;
+    is_lost: boolean;
     run: number;
     revision: number;
     tries: number;
@@ -97,7 +98,7 @@ const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'na
  */
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
   select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session, g.sealed_grant, g.refreshed_at,
-    c.disconnected_at is not null as is_disconnected,
+    c.disconnected_at is not null as is_disconnected, c.state = 'needs_reconnect' as is_lost,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
     pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn}, ${optionFilesColumn},
     exists (select 1 from started) as has_started,
@@ -129,6 +130,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     platform: row.platform,
     baseUrl: row.base_url,
     isDisconnected: row.is_disconnected,
+    isLost: row.is_lost,
     run: row.run,
     isPublishing: row.post_status === 'publishing',
     isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(isOut),

@@ -1,4 +1,5 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { regainAccess } from '../../accounts/lose-access.ts';
 import { isWhole, type Entry } from '../../db/ledger/entries.ts';
 import { isOpen } from '../../db/ledger/part-states.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
@@ -89,18 +90,35 @@ export async function publishChannel(
 
   try {
     await atServer(deps, job, () => publish(deps, job, ledger));
-    return { status: 'published', code: null, deliveryIds: [] };
   } catch (error) {
-    if (error instanceof StoppedError) {
-      return { status: await recordStopped(deps, job), deliveryIds: [] };
-    }
-
-    if (error instanceof ProcessingError) {
-      throw tryAgain(deps, 'processing', error.atMs);
-    }
-
-    return fail(deps, job, classifyError(deps, job, error), ledger);
+    return endTry(deps, job, error, ledger);
   }
+
+  if (job.isLost) {
+    await deps.orm.em
+      .fork()
+      .transactional((em) => regainAccess(em, deps, job, job.account.sealedCredentials));
+  }
+
+  return { status: 'published', code: null, deliveryIds: [] };
+}
+
+/** What follows when a try did not bring the post onto the channel. */
+async function endTry(
+  deps: ActivityDeps,
+  job: PublishJob,
+  error: unknown,
+  ledger: readonly Entry[],
+): Promise<ChannelOutcome> {
+  if (error instanceof StoppedError) {
+    return { status: await recordStopped(deps, job), deliveryIds: [] };
+  }
+
+  if (error instanceof ProcessingError) {
+    throw tryAgain(deps, 'processing', error.atMs);
+  }
+
+  return fail(deps, job, classifyError(deps, job, error), ledger);
 }
 
 async function notTried(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {

@@ -2,10 +2,12 @@ import test from 'ava';
 import { connectChannel } from '../../accounts/connect-channel.ts';
 import { currentGrant } from '../../accounts/current-grant.ts';
 import { NetworkError } from '../../networks/network.ts';
+import type { Channel } from '../../db/entities/channel.ts';
 import { createOrm, type Orm } from '../../db/orm.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fails, liveTexts } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
 import { granted } from './granted.ts';
 
 const database = beforeTests(test, freshDatabase);
@@ -135,6 +137,25 @@ test('a grant that was taken back is told of also when whoever asked for the acc
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
+test('a channel that was believed lost and publishes again is connected again', async (t) => {
+  const { network, connect, tokens, due, state, told } = await granted(t, database().url, {
+    forMs: 60 * minuteMs,
+  });
+  // As where an account is opened by credentials of its own: nothing can be asked for but the API.
+  await connect({
+    ...tokens.grant({ forMs: 60 * minuteMs }),
+    accessEndsAtMs: null,
+    refreshToken: null,
+  });
+  network.fates.push(fails('access_lost'));
+  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
+  t.like(await state(), { state: 'needs_reconnect' });
+
+  t.like(await (await due()).tryOnce(), { kind: 'done', status: 'published' });
+  t.deepEqual(await state(), { state: 'connected', error: null });
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
+});
+
 test('a token that the network refuses before its time is replaced, and the post goes out a second later', async (t) => {
   const { network, tokens, due, state, steps } = await granted(t, database().url, {
     forMs: 60 * minuteMs,
@@ -169,8 +190,9 @@ test('a network that refuses tokens which it has just handed out is having a bad
   t.deepEqual(await told(), []);
 });
 
-test('an account that is connected by five people at once is one channel', async (t) => {
-  const { steps } = await granted(t, database().url, { forMs: minuteMs });
+test('an account that is connected by three people at once is one channel', async (t) => {
+  const { url } = await freshDatabase(t);
+  const { steps } = await granted(t, url, { forMs: minuteMs });
   const { orm, sealer } = steps.deps;
   const account = {
     baseUrl: 'https://fake.example',
@@ -180,13 +202,26 @@ test('an account that is connected by five people at once is one channel', async
     session: null,
     settings: {},
   };
-  const channels = await Promise.all(
-    Array.from({ length: 5 }, () =>
-      connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', account),
-    ),
-  );
+  const other = createOrm(url);
+  t.teardown(() => other.close());
+  const connecting: Promise<Channel>[] = [];
+  // While it lasts nobody can write a channel: each of them has looked for the account before one of them stores it.
+  await other.em.fork().transactional(async (em) => {
+    await em.execute('lock table channels in share mode');
+    for (let person = 0; person < 3; person += 1) {
+      connecting.push(connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', account));
+    }
+    await poll(
+      () => other.em.fork().execute<{ waiting: number }[]>(waitingSql),
+      ([row]) => row?.waiting === 3,
+    );
+  });
+  const channels = await Promise.all(connecting);
   t.is(new Set(channels.map(({ id }) => id)).size, 1);
 });
+
+const waitingSql = `select count(*)::int as waiting from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
 
 test('an account that is connected again while its old grant is being refused keeps the new one', async (t) => {
   const { tokens, due, state, steps, connect, told } = await granted(t, database().url, {

@@ -66,11 +66,12 @@ export const accountMutations: readonly Mutation[] = [
       'return remoteId === row.remote_id',
       'return remoteId !== null',
     ],
-    [
-      'a channel that was believed lost and works stays lost',
-      "same && checked.access === 'connected'",
-      "!same && checked.access === 'connected'",
-    ],
+  ]),
+  ...mutationsOf('accounts/lose-access.ts', accounts, [
+    ['a channel that was believed lost and works stays lost', 'if (!isOver)', 'if (isOver)'],
+  ]),
+  ...mutationsOf('activities/publish-channel/publish-channel.ts', accounts, [
+    ['a channel that was believed lost and publishes stays lost', 'if (job.isLost)', 'if (!job)'],
   ]),
   ...mutationsOf('accounts/connect-channel.ts', accounts, [
     [
