@@ -31,7 +31,8 @@ export function answerReader<T>(schema: SchemaObject): (value: unknown) => T | n
 const maxLength = 300;
 
 /**
- * A server's own words, fit for a message to the user: one line, at most 300 characters, in quotation marks.
+ * A server's own words, fit for a message to the user: one line, at most 300 characters, in quotation marks, and nothing
+ * that turns the line around.
  *
  * Empty when there are none. A server may repeat what it was sent, so the secrets of the request are taken out.
  */
@@ -42,12 +43,20 @@ export function quote(words: unknown, secrets: readonly string[]): string {
 
   const clean = secrets
     .filter((secret) => secret !== '')
+    .flatMap(spellingsOf)
     .reduce((text, secret) => text.replaceAll(secret, '…'), words)
-    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .replaceAll(/[\p{Cc}\p{Bidi_Control}\s]+/gu, ' ')
     .trim();
   const short = clean.length > maxLength ? `${clean.slice(0, maxLength)}…` : clean;
   // A cut through a surrogate pair would leave a text that no database takes.
   return short && `"${short.toWellFormed()}"`;
+}
+
+/** As it stands in a form, in an address, or in JSON: a server may repeat the request as it came. */
+function spellingsOf(secret: string): string[] {
+  const text = secret.toWellFormed();
+  const inForm = new URLSearchParams([['', text]]).toString().slice(1);
+  return [secret, encodeURIComponent(text), inForm, JSON.stringify(text).slice(1, -1)];
 }
 
 /** A channel gives up 24 h after its time, so a longer wait would only hide a server's mistake. */

@@ -22,5 +22,5 @@ export const appSecrets = ({ app }: AuthorizationServer): readonly string[] => [
 const basicOf = ({ clientId, clientSecret }: OauthApp): string =>
   btoa(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`);
 
-export const formEncoded = (value: string): string =>
+const formEncoded = (value: string): string =>
   new URLSearchParams({ value }).toString().slice('value='.length);

@@ -4,7 +4,7 @@ import { NetworkError } from '../network.ts';
 import type { OauthContext } from '../oauth.ts';
 import { sendRequest } from '../send-request.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
-import { appSecrets, authenticationOf, formEncoded } from './client-secret.ts';
+import { appSecrets, authenticationOf } from './client-secret.ts';
 import { TokenRefusal } from './token-refusal.ts';
 import { conforming, readTokens, type Tokens } from './tokens.ts';
 
@@ -85,9 +85,7 @@ const fetchThrough =
       server.name,
     );
     if (response.status !== 200) {
-      const all = [...appSecrets(server), ...secrets];
-      const encoded = all.flatMap((secret) => [encodeURIComponent(secret), formEncoded(secret)]);
-      throw new TokenRefusal(response, [...all, ...encoded], now().getTime());
+      throw new TokenRefusal(response, [...appSecrets(server), ...secrets], now().getTime());
     }
 
     return Response.json(conforming(jsonOf(response)));

@@ -219,6 +219,15 @@ test('a time that is over names none, and the next header counts; a far one is a
 test('words are quoted on one line, without secrets and control characters', (t) => {
   t.is(quote('Bad\n\ttoken: s3cret, s3cret\u0000!', ['s3cret', '']), '"Bad token: …, … !"');
   t.is(quote('👩‍👩‍👧‍👦', []), '"👩‍👩‍👧‍👦"');
+  t.is(quote('\u202eno\u2066', []), '"no"', 'nothing turns the line around');
+  const token = 'a+b/c "d"';
+  for (const repeated of [
+    `refresh_token=${new URLSearchParams([['', token]]).toString().slice(1)}`,
+    `refresh_token=${encodeURIComponent(token)}`,
+    JSON.stringify({ refresh_token: token }),
+  ]) {
+    t.notRegex(quote(repeated, [token]), /a.*b.*c.*d/v);
+  }
 });
 
 test('no words are nothing', (t) => {

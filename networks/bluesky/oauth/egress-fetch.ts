@@ -11,20 +11,23 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
 /**
  * What the library sends its requests with. It follows no redirect, and plain http goes where the operator allows it.
  *
+ * @param sent Takes what each request carries and no message may repeat.
  * @param signal Ends what only reads. A request for tokens is never broken off: its answer may hold the only refresh
  *   token that there is.
  */
 export const egressFetch =
-  (http: Egress, signal?: AbortSignal): Fetch =>
+  (http: Egress, sent: Set<string>, signal?: AbortSignal): Fetch =>
   async (input, init) => {
     const request = new Request(input, init);
     const reads = request.method === 'GET';
+    const text = request.body && (await request.text());
+    noteSecrets(sent, request.headers, text);
     const signals = [request.signal, ...(signal ? [signal] : [])];
     const response = await http.request({
       method: request.method as EgressRequest['method'],
       url: request.url,
       headers: { ...Object.fromEntries(request.headers), 'user-agent': 'Punctual' },
-      ...(request.body && { body: await request.text() }),
+      ...(text && { body: text }),
       timeoutMs,
       maxBytes,
       ...(reads && { signal: AbortSignal.any(signals) }),
@@ -37,3 +40,20 @@ export const egressFetch =
     const isBare = [204, 205, 304].includes(status);
     return new Response(isBare ? null : new Uint8Array(body), { status, headers });
   };
+
+/** Of the forms that an authorization server takes. */
+const secretFields = ['code', 'code_verifier', 'refresh_token', 'client_assertion', 'token'];
+
+function noteSecrets(sent: Set<string>, headers: Headers, text: string | null): void {
+  const form = new URLSearchParams(text ?? '');
+  const found = [
+    ...secretFields.map((name) => form.get(name)),
+    headers.get('dpop'),
+    headers.get('authorization')?.replace(/^\S+ /v, ''),
+  ];
+  for (const secret of found) {
+    if (secret) {
+      sent.add(secret);
+    }
+  }
+}

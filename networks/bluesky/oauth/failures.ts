@@ -41,14 +41,17 @@ const aboutUs: ReadonlySet<unknown> = new Set([
   'unauthorized_client',
 ]);
 
+/** What requests carried and no message may repeat. */
+type Sent = ReadonlySet<string>;
+
 /** The server's own words, in quotation marks and after a colon; empty when it has none. */
-function wordsOf(refusal: OAuthResponseError | undefined): string {
-  const words = quote(refusal?.errorDescription ?? refusal?.error, []);
+function wordsOf(refusal: OAuthResponseError | undefined, sent: Sent): string {
+  const words = quote(refusal?.errorDescription ?? refusal?.error, [...sent]);
   return words && `: ${words}`;
 }
 
 /** Why a connection came to nothing, for the person at the browser. */
-export function connectionError(error: unknown): OauthError {
+export function connectionError(error: unknown, sent: Sent): OauthError {
   if (error instanceof OauthError) {
     return error;
   }
@@ -67,7 +70,7 @@ export function connectionError(error: unknown): OauthError {
     return new OauthError('expired', message, { cause: error });
   }
   if (refusal && aboutUs.has(refusal.error)) {
-    const message = `The Bluesky server does not take this service's registration${wordsOf(refusal)}.`;
+    const message = `The Bluesky server does not take this service's registration${wordsOf(refusal, sent)}.`;
     return new OauthError('misconfigured', message, { cause: error });
   }
   if (find(error, OAuthResolverError)) {
@@ -76,14 +79,14 @@ export function connectionError(error: unknown): OauthError {
     return new OauthError('unsupported', message, { cause: error });
   }
 
-  const message = `The Bluesky server did not answer as one${wordsOf(refusal)}.`;
+  const message = `The Bluesky server did not answer as one${wordsOf(refusal, sent)}.`;
   return new OauthError('unavailable', message, { cause: error });
 }
 
 /** What a refresh that failed means for the channel. */
-export function refreshError(error: unknown): NetworkError {
+export function refreshError(error: unknown, sent: Sent): NetworkError {
   const refusal = refusalIn(error);
-  const words = wordsOf(refusal);
+  const words = wordsOf(refusal, sent);
   const options = { taken: 'no', cause: error } as const;
   if (refusal?.status === 400 && refusal.error === 'invalid_grant') {
     return new NetworkError('access_lost', `The Bluesky server ended the access${words}.`, options);

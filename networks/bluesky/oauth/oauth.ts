@@ -17,7 +17,7 @@ import type { BlueskySettings } from '../rules.ts';
 import { oauthClient, oauthClientOf, type OauthClient } from './client-metadata.ts';
 import { connectionError, isAway, refreshError } from './failures.ts';
 import { grantOf, readFlow, readGrantData, sessionOf, type KeptFlow } from './kept.ts';
-import { openClient, type Directories } from './open-client.ts';
+import { openClient, type Directories, type OpenClient } from './open-client.ts';
 
 const dayMs = 24 * 60 * 60_000;
 
@@ -36,14 +36,11 @@ async function begin(request: Begin, directories: Directories): Promise<Begun> {
   const account = accountIn(request.values['handle'] ?? request.sandboxUrl ?? '');
   // All servers share one, as it has to stand in our client metadata. Their answers carry `iss` instead, against mix-up.
   const redirectUri = request.redirectUriFor();
-  const { client, states } = await openClient(
-    request,
-    clientFor(request, redirectUri),
-    directories,
-  );
-  const did = isAddress(account) ? null : await didOf(client, account);
+  const open = await openClient(request, clientFor(request, redirectUri), directories);
+  const { client, states, sent } = open;
+  const did = isAddress(account) ? null : await didOf(open, account);
   const url = await client.authorize(did ?? account).catch((error: unknown) => {
-    throw connectionError(error);
+    throw connectionError(error, sent);
   });
   const [[state, record] = noState()] = states;
   const kept: KeptFlow = { state, record, did };
@@ -59,12 +56,12 @@ async function finish(request: Finish, directories: Directories): Promise<Author
 
   refuseErrors(answer);
   const oauth = clientFor(request, redirectUri);
-  const { client, states, sessions } = await openClient(request, oauth, directories);
+  const { client, states, sessions, sent } = await openClient(request, oauth, directories);
   states.set(kept.state, kept.record);
   const given = await client
     .callback(answer, { redirect_uri: redirectUri as `https://${string}` })
     .catch((error: unknown) => {
-      throw connectionError(error);
+      throw connectionError(error, sent);
     });
   const { session } = given;
   const record = sessions.get(session.did) ?? noState();
@@ -76,7 +73,7 @@ async function finish(request: Finish, directories: Directories): Promise<Author
     return { grant: grantOf(record, { clientId, redirectUri }, endsAtMs), accounts: [account] };
   } catch (error) {
     await session.signOut().catch(() => undefined);
-    throw connectionError(error);
+    throw connectionError(error, sent);
   }
 }
 
@@ -89,8 +86,8 @@ async function refresh(request: Refresh, directories: Directories): Promise<Gran
     throw new NetworkError('access_lost', message, { taken: 'no' });
   }
 
+  const { client, sessions, sent } = await openClient(request, oauth, directories);
   try {
-    const { client, sessions } = await openClient(request, oauth, directories);
     const before = sessionOf(grant, remoteId, data);
     sessions.set(remoteId, before);
     await client.restore(remoteId, true).catch((error: unknown) => {
@@ -102,7 +99,7 @@ async function refresh(request: Refresh, directories: Directories): Promise<Gran
     });
     return grantOf(sessions.get(remoteId) ?? noState(), data, grant.endsAtMs);
   } catch (error) {
-    throw refreshError(error);
+    throw refreshError(error, sent);
   }
 }
 
@@ -146,12 +143,12 @@ function accountIn(given: string): string {
 }
 
 /** @throws AppError `invalid_request` when there is no such account; OauthError when nobody could be asked. */
-async function didOf(client: NodeOAuthClient, account: string): Promise<string> {
+async function didOf({ client, sent }: OpenClient, account: string): Promise<string> {
   try {
     return (await client.identityResolver.resolve(account)).did;
   } catch (error) {
     if (isAway(error)) {
-      throw connectionError(error);
+      throw connectionError(error, sent);
     }
 
     const message = `There is no Bluesky account "${account}".`;

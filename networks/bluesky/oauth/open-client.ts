@@ -24,6 +24,8 @@ export type OpenClient = {
   readonly client: NodeOAuthClient;
   readonly states: Map<string, NodeSavedState>;
   readonly sessions: Map<string, NodeSavedSession>;
+  /** What its requests carried so far and no message may repeat. */
+  readonly sent: ReadonlySet<string>;
 };
 
 /**
@@ -38,12 +40,13 @@ export async function openClient(
 ): Promise<OpenClient> {
   const states = new Map<string, NodeSavedState>();
   const sessions = new Map<string, NodeSavedSession>();
+  const sent = new Set<string>();
   const resolver = { http, baseUrl: sandboxUrl ?? directories.resolverUrl };
   const client = new NodeOAuthClient({
     clientMetadata: metadata,
     ...(key && { keyset: [await JoseKey.fromJWK({ ...key, key_ops: ['sign'] })] }),
     allowHttp: true,
-    fetch: egressFetch(http, signal),
+    fetch: egressFetch(http, sent, signal),
     plcDirectoryUrl: sandboxUrl ?? directories.plcUrl,
     handleResolver: httpHandleResolver({ ...resolver, ...(signal && { signal }) }),
     dpopNonceCache: nonces,
@@ -58,7 +61,7 @@ export async function openClient(
       requestLock: (_name, work) => work(),
     },
   });
-  return { client, states, sessions };
+  return { client, states, sessions, sent };
 }
 
 const storeIn = <V>(map: Map<string, V>) => ({

@@ -1,0 +1,47 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Asked } from '../../oauth/scripted-server.ts';
+import { ownServer } from './own-server.ts';
+
+/** What requests carried that no message may repeat. */
+const secretsIn = (asked: readonly Asked[]): string[] =>
+  asked.flatMap(({ form, headers: { dpop, authorization } }) =>
+    [
+      ...['code', 'code_verifier', 'refresh_token', 'client_assertion'].map((name) =>
+        form.get(name),
+      ),
+      typeof dpop === 'string' ? dpop : null,
+      authorization?.split(' ')[1] ?? null,
+    ].filter((secret) => secret !== null),
+  );
+
+function holdsNoSecret(t: ExecutionContext, error: Error | undefined, asked: readonly Asked[]) {
+  const secrets = secretsIn(asked);
+  t.true(secrets.length > 3);
+  for (const secret of secrets) {
+    t.false(error?.message.includes(secret), error?.message);
+    t.false(error?.message.includes(encodeURIComponent(secret)), error?.message);
+  }
+}
+
+const wordsFor = {
+  'the body of the request': ({ body }: Asked) => body,
+  'its values': ({ form }: Asked) => [...form.values()].join(' '),
+  'its values as JSON': ({ form }: Asked) => JSON.stringify([...form.values()]),
+};
+
+for (const [what, words] of Object.entries(wordsFor)) {
+  test(`a server that repeats ${what} brings no secret into a message`, async (t) => {
+    for (const error of ['invalid_grant', 'invalid_client', 'something_new']) {
+      const server = await ownServer(t);
+      const { grant } = await server.connect();
+      server.answers.set('/token', (asked) => ({
+        status: 400,
+        json: { error, error_description: `No: ${words(asked)}` },
+      }));
+      holdsNoSecret(t, await t.throwsAsync(server.refresh(grant)), server.asked);
+      holdsNoSecret(t, await t.throwsAsync(server.connect()), server.asked);
+      server.answers.set('/par', server.answers.get('/token') ?? (() => ({ json: {} })));
+      holdsNoSecret(t, await t.throwsAsync(server.connect()), server.asked);
+    }
+  });
+}
