@@ -1,5 +1,6 @@
 import type { PostView } from '../../domain/post-view.ts';
 import type { Client, Reply } from '../support/client.ts';
+import type { Owner } from './owner.ts';
 import { endInForce, type PostHistory } from './post-history.ts';
 import { callUntilAnswered, showPost, type Called } from './parts/calls.ts';
 import type { Cues } from './parts/cues.ts';
@@ -25,6 +26,7 @@ export type Stage = {
   readonly terminate: (postId: string) => Promise<boolean>;
   /** The next try of this post says when it begins. */
   readonly aim: (postId: string, fault: Pick<PlannedFault, 'id'> & { marker: string }) => void;
+  readonly owner: Owner;
   /** All posts that were begun. */
   readonly histories: PostHistory[];
 };

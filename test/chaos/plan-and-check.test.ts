@@ -20,6 +20,7 @@ function countOf(plan: ChaosPlan, fault: Fault): number {
     ...plan.outages.map(({ what }) => what),
     ...plan.serverOutages.map(({ what }) => what),
     ...plan.traps.map((trap) => trap.fault),
+    ...plan.refreshFaults.map((each) => each.fault),
     ...plan.channels.flatMap(({ revokedAtMs }) =>
       revokedAtMs === null ? [] : (['token revoked'] as const),
     ),

@@ -25,11 +25,12 @@ function planOfOneFault(): ChaosPlan {
     revokedAtMs: null,
     isFrail: false,
     isBlind: false,
+    isTried: false,
   }));
   const posts = post
     ? [{ ...post, faults: [planned, { ...planned, id: 'f2', mayMiss: true }] }]
     : [];
-  return { ...plan, channels, posts, traps: [], outages: [], serverOutages: [] };
+  return { ...plan, channels, posts, traps: [], refreshFaults: [], outages: [], serverOutages: [] };
 }
 
 /** Lives what is planned anew. @param comesAbout In which round the fault does. */
@@ -76,7 +77,7 @@ test('a fault that misses every post fails the run after three more', async (t) 
   t.deepEqual(short, ['worker killed before the record']);
 });
 
-test('a trap into which no process fell, and a channel whose lost access no post met, get posts of their own', async (t) => {
+test('a trap into which no process fell, a fault of a refresh, and a channel whose lost access no post met, get posts of their own', async (t) => {
   const whole = shortPlan();
   const plan = { ...whole, posts: [] };
   const revoked = plan.channels.flatMap(({ revokedAtMs }, index) =>
@@ -84,7 +85,9 @@ test('a trap into which no process fell, and a channel whose lost access no post
   );
   const [met, ...unmet] = revoked;
   const fallenInto = plan.traps[0]?.id;
-  const seen = { cameAbout: (id: string) => id === fallenInto, lost: new Set([met ?? -1]) };
+  const missed = plan.refreshFaults[0];
+  const metBy = new Set([fallenInto, ...plan.refreshFaults.slice(1).map(({ id }) => id)]);
+  const seen = { cameAbout: (id: string) => metBy.has(id), lost: new Set([met ?? -1]) };
   const rounds: Anew[] = [];
   await untilAllCameAbout(
     plan,
@@ -96,9 +99,9 @@ test('a trap into which no process fell, and a channel whose lost access no post
   t.deepEqual(traps, plan.traps.slice(1));
   t.deepEqual(
     posts.slice(traps.length).map(({ channels }) => channels),
-    unmet.map((channel) => [channel]),
+    [missed?.channel, ...unmet].map((channel) => [channel]),
   );
-  t.is(posts.length, traps.length + unmet.length);
+  t.is(posts.length, traps.length + 1 + unmet.length);
 });
 
 /** A process that passes a mark's point at once, and once more at a signal. */

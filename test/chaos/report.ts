@@ -20,6 +20,8 @@ export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] 
     histories,
     channels.map(({ id }) => id),
   );
+  const revokedOf = (numbers: ReadonlySet<number>): number[] =>
+    [...numbers].filter((index) => plan.channels[index]?.revokedAtMs !== null);
   const planned: readonly Fault[] = [
     ...plan.posts.flatMap(({ faults }) =>
       faults.filter(({ mayMiss }) => !mayMiss).map(({ fault }) => fault),
@@ -27,6 +29,7 @@ export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] 
     ...plan.outages.map(({ what }) => what),
     ...plan.serverOutages.map(({ what }) => what),
     ...plan.traps.map(({ fault }) => fault),
+    ...plan.refreshFaults.map(({ fault }) => fault),
     ...plan.channels.flatMap(({ revokedAtMs }) =>
       revokedAtMs === null ? [] : (['token revoked'] as const),
     ),
@@ -34,7 +37,7 @@ export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] 
   return (Object.keys(faultTitles) as Fault[]).map((fault) => ({
     title: faultTitles[fault],
     planned: planned.filter((each) => each === fault).length,
-    injected: fault === 'token revoked' ? lost.size : journal.countOf(fault),
+    injected: fault === 'token revoked' ? revokedOf(lost).length : journal.countOf(fault),
   }));
 }
 
@@ -102,10 +105,25 @@ export function report(
     `${evidence.histories.length} posts on ${results.length} channels: ${statuses.map(([status, list]) => `${list.length} ${status}`).join(', ')}.`,
     `${evidence.found.length} parts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
     `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.histories.filter(({ restores }) => restores > 0).length} may have been changed by a restore, and of these ${evidence.histories.reduce((sum, { settled }) => sum + settled, 0)} channels were settled by their users.`,
+    ...describeAccess(evidence),
     ...(added.length > 0
       ? [`Added for faults that had missed their posts: ${markersOf(added)}.`]
       : []),
   ].join('\n');
+}
+
+function describeAccess({ access, channels }: Evidence): string[] {
+  const { refreshes, grants, mended } = access;
+  const tried = Object.entries(Object.groupBy(refreshes, ({ outcome }) => outcome));
+  const networks = Object.entries(
+    Object.groupBy(refreshes, ({ channel }) => channels[channel]?.platform ?? ''),
+  );
+  const list = (groups: [string, readonly object[] | undefined][]): string =>
+    groups.map(([name, all = []]) => `${all.length} ${name}`).join(', ');
+  const ended = grants.filter(({ isRevoked }) => isRevoked).length;
+  return [
+    `${refreshes.length} refreshes (${list(networks)}): ${list(tried)}. ${grants.length} grants, of which networks ended ${ended}; accounts were connected again ${mended} times.`,
+  ];
 }
 
 const markersOf = (histories: Evidence['histories']): string =>

@@ -63,6 +63,7 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
     each.resume();
   }
   journal.injected('PostgreSQL restored');
+  journal.restores.push({ backupAtMs: backup.atMs, restoredAtMs });
   journal.note('', `PostgreSQL is restored as it was ${restoredAtMs - backup.atMs} ms ago`);
 }
 

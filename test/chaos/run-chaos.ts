@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { Stage } from '../../scripts/parts/part.ts';
+import { checkAccess } from './check/access.ts';
 import { checkEvents } from './check/events.ts';
 import { checkFiles } from './check/files.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
@@ -74,6 +75,7 @@ const check = async (evidence: Evidence): Promise<Violation[]> => [
   ...checkEnds(evidence),
   ...checkStatuses(evidence),
   ...checkNetworks(evidence),
+  ...checkAccess(evidence),
   ...checkFiles(evidence),
   ...checkTimes(evidence),
   ...checkOthersOnTime(evidence),

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import type { Stage } from './change-post.ts';
-import { eventsDue, eventsByPost } from './check/events.ts';
+import { lossesDue } from './check/access.ts';
+import { eventsDue, eventsByPost, lossesTold } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
-import { simulateUser, untilEnded } from './simulate-user.ts';
+import { Owner } from './owner.ts';
+import { simulateUser, untilEnded, untilMended } from './simulate-user.ts';
 import { lostChannels, type PostHistory } from './post-history.ts';
 import { runOutages, type Stagehand } from './outages.ts';
 import { readNetworks } from './networks/read-networks.ts';
-import { showPost } from './parts/calls.ts';
+import { callUntilAnswered, showPost } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
 import { aimAt, setTrap } from './parts/traps.ts';
 import { inPhases } from './plan/phases.ts';
@@ -46,8 +48,8 @@ export async function runPosts(
   { plan, journal, startMs, folder }: RunPlan,
 ): Promise<{ evidence: Evidence; violations: Violation[] }> {
   const deadlineMs = startMs + plan.windowMs + (plan.isLong ? patience.long : patience.short);
-  const stage = stageOf(world, { journal, startMs, folder, deadlineMs });
-  const { channelIds, histories } = stage;
+  const stage = stageOf(world, { plan, journal, startMs, folder, deadlineMs });
+  const { channelIds, histories, owner } = stage;
   const violations: Violation[] = [];
   const ends = { terminate: (id: string) => terminate(world, id) };
   const watch = watchWorkers({ folder, journal, cues: world.cues, ...ends });
@@ -63,10 +65,12 @@ export async function runPosts(
       violations.push({ invariant: 'calls that went wrong', marker, what });
     }
   };
-  const simulateOne = async (during: Stage, post: PostPlan) =>
-    finished.push(await simulateUser(during, post));
   const simulateUsers = (during: Stage, posts: readonly PostPlan[]) =>
-    Promise.all(posts.map((post) => attempt(post.marker, () => simulateOne(during, post))));
+    Promise.all(
+      posts.map((post) =>
+        attempt(post.marker, async () => finished.push(await simulateUser(during, post))),
+      ),
+    );
   const { first, last } = inPhases(plan);
   await Promise.all([simulateUsers(stage, first.posts), runOutagesOf(first, startMs)]);
   const seen = (): Seen => {
@@ -84,23 +88,41 @@ export async function runPosts(
   // Its times are moved to when all of that is over.
   const late = shifted(stage, last.posts);
   await Promise.all([simulateUsers(late, last.posts), runOutagesOf(last, late.startMs)]);
-  // What was over before the restore may not be so after it.
-  const again = finished.filter(({ restores, isGone }) => restores > 0 && !isGone);
-  await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(late, each))));
-  const found = again.length > 0 ? await readNetworks(world.channels) : [];
-  for (const each of again) {
-    await attempt(each.plan.marker, () => settleForgotten(stage, each, found));
-  }
-  await untilEventsArrive(world, finished);
+  await settleAll(world, { attempt, stage, late, finished });
+  await owner.settle();
+  await untilEventsArrive(world, finished, journal);
   for (const each of finished.filter(({ end }) => end !== null)) {
     each.end = await showPost(world.client, each.id);
   }
   clearInterval(sweeping);
+  owner.close();
   watch.close();
   const run = { plan, startMs, disturbances: journal.disturbances, histories: finished };
-  const evidence = { ...(await readWitnesses(world)), ...run };
+  const access = await readAccess(world, journal, owner.mended);
+  const evidence = { ...(await readWitnesses(world)), ...run, access };
   return { evidence, violations };
 }
+
+/** What was over before the restore may not be so after it, and nobody but its user can settle some of it. */
+async function settleAll(
+  { channels }: World,
+  { attempt, stage, late, finished }: Settling,
+): Promise<void> {
+  const again = finished.filter(({ restores, isGone }) => restores > 0 && !isGone);
+  await Promise.all(again.map((each) => attempt(each.plan.marker, () => endAgain(late, each))));
+  const found = again.length > 0 ? await readNetworks(channels) : [];
+  for (const each of again) {
+    await attempt(each.plan.marker, () => settleForgotten(stage, each, found));
+  }
+}
+
+type Settling = {
+  readonly attempt: (marker: string, run: () => Promise<unknown>) => Promise<void>;
+  readonly stage: Stage;
+  /** On which the last phase was. */
+  readonly late: Stage;
+  readonly finished: readonly PostHistory[];
+};
 
 /** What networks and the receiver have seen. */
 const readWitnesses = async ({ channels, lines, receiver, secret }: World) => ({
@@ -111,18 +133,54 @@ const readWitnesses = async ({ channels, lines, receiver, secret }: World) => ({
   events: receiver.taken,
 });
 
+/** What networks and processes know of grants, and what the API says of channels. */
+async function readAccess(
+  { channels, lines, client, processes }: World,
+  { pauses, restores }: Journal,
+  mended: number,
+): Promise<Evidence['access']> {
+  const { reply } = await callUntilAnswered(() => client.get('/channels'));
+  const states = new Map<string, string>(
+    reply.body.channels.map(({ id, state }: { id: string; state: string }) => [id, state]),
+  );
+  const grants = await Promise.all(
+    channels.map(async (each, channel) =>
+      (await each.grants()).map(({ isRevoked, refreshTokens }) => ({
+        channel,
+        isRevoked,
+        refreshTokens: refreshTokens.map(({ value }) => value),
+      })),
+    ),
+  );
+  return {
+    refreshes: lines.refreshes,
+    grants: grants.flat(),
+    states: channels.map(({ id }) => states.get(id) ?? 'gone'),
+    restores,
+    ends: processes.flatMap(({ name, ends }) => ends.map((atMs) => ({ name, atMs }))),
+    pauses,
+    mended,
+  };
+}
+
 async function endAgain(stage: Stage, history: PostHistory): Promise<void> {
   history.end = await untilEnded(stage, history);
+  await untilMended(stage, history);
 }
 
 function stageOf(
   world: World,
-  given: Pick<Stage, 'journal' | 'startMs' | 'deadlineMs'> & { readonly folder: string },
+  given: Pick<Stage, 'journal' | 'startMs' | 'deadlineMs'> & Pick<RunPlan, 'plan' | 'folder'>,
 ): Stage {
-  const { folder, ...rest } = given;
+  const { folder, plan, ...rest } = given;
+  const histories: PostHistory[] = [];
+  const { client, channels } = world;
+  const isDoomed = (_: unknown, index: number) => plan.channels[index]?.revokedAtMs !== null;
+  const doomed = new Set(channels.filter(isDoomed).map(({ id }) => id));
   return {
     ...rest,
-    client: world.client,
+    client,
+    owner: new Owner({ client, channels, doomed, journal: given.journal, histories }),
     cues: world.cues,
     channelIds: world.channels.map(({ id }) => id),
     videoChannels: new Set(
@@ -131,7 +189,7 @@ function stageOf(
     mediaIds: world.mediaIds,
     terminate: (postId) => terminate(world, postWorkflowId(postId)),
     aim: (postId, fault) => aimAt(folder, postId, fault),
-    histories: [],
+    histories,
   };
 }
 
@@ -146,13 +204,19 @@ function sweep({ temporalClient }: World): void {
 
 /** Until the user's own server has received every end, or that takes too long. */
 async function untilEventsArrive(
-  { receiver }: World,
+  { receiver, channels, lines }: World,
   histories: readonly PostHistory[],
+  { restores }: Pick<Journal, 'restores'>,
 ): Promise<void> {
   const giveUpAtMs = Date.now() + patience.events;
   const isMissing = (): boolean => {
     const heard = eventsByPost(receiver.taken);
-    return histories.some((each) => (heard.get(each.id)?.size ?? 0) < eventsDue(each).least);
+    const told = lossesTold(receiver.taken);
+    const access = { refreshes: lines.refreshes, restores };
+    return (
+      histories.some((each) => (heard.get(each.id)?.size ?? 0) < eventsDue(each).least) ||
+      channels.some(({ id }, index) => (told.get(id) ?? 0) < lossesDue(access, index).least)
+    );
   };
   while (isMissing() && Date.now() < giveUpAtMs) {
     await sleep(1000);

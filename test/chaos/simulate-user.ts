@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostView } from '../../domain/post-view.ts';
 import { cancel, create, move, retry, type Stage } from './change-post.ts';
+import { mendedIn } from './owner.ts';
 import { newHistory, type PostHistory } from './post-history.ts';
 import { showPost } from './parts/calls.ts';
 import type { PlannedFault, PostPlan } from './plan/post-plan.ts';
@@ -35,6 +36,7 @@ export async function simulateUser(stage: Stage, plan: PostPlan): Promise<PostHi
     history.end = await untilEnded(stage, history);
   }
 
+  await untilMended(stage, history);
   return history;
 }
 
@@ -61,6 +63,18 @@ export async function untilEnded(stage: Stage, history: PostHistory): Promise<Po
   }
 
   return null;
+}
+
+/** What failed for a lost access goes out once its owner has connected the account again. */
+export async function untilMended(stage: Stage, history: PostHistory): Promise<void> {
+  for (let [id] = mendedIn(history, stage.owner); id; [id] = mendedIn(history, stage.owner)) {
+    if (Date.now() > stage.deadlineMs) {
+      return;
+    }
+
+    await stage.owner.retryLost(id);
+    history.end = await untilEnded(stage, history);
+  }
 }
 
 /** @throws Error for a post that no restore can have taken away. */

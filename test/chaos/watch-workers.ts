@@ -41,6 +41,7 @@ export function watchWorkers(watched: Watched): { look(): void; close(): void } 
         const alone = waitsAMinute.has(halted.platform) ? suspendedMs.longest : suspendedMs.other;
         const forMs = stopped.size > 0 ? suspendedMs.second : alone;
         stopped.add(halted.pid);
+        journal.pauses.push({ fromMs: Date.now() - 1000, untilMs: Date.now() + forMs });
         void sleep(forMs).then(() => goOn(halted.pid, marker));
       }
     }

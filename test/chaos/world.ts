@@ -11,6 +11,7 @@ import type { ChaosOptions } from './options.ts';
 import { connectChannels, type ChaosChannel } from './networks/connect-channels.ts';
 import { openLines, startRealServers, type Lines } from './networks/lines.ts';
 import { plannedFaults, type PlannedFaults } from './networks/planned-faults.ts';
+import { plannedRefreshes } from './networks/refreshes.ts';
 import type { Journal } from './parts/journal.ts';
 import { openCues, type Cues } from './parts/cues.ts';
 import { startProcesses } from './parts/processes.ts';
@@ -71,10 +72,13 @@ export async function startWorld(setting: Setting): Promise<World> {
   ]);
   const processes: Supervised[] = [];
   const faults = plannedFaults();
+  const refreshFaults = plannedRefreshes();
+  refreshFaults.add(plan.refreshFaults);
   const cues = openCues();
   const lines = await openLines(t, servers, plan.channels, {
     folder,
     faults,
+    refreshFaults,
     journal,
     cues,
     killWorker: (name) => processes.find((each) => each.name === name)?.kill(),

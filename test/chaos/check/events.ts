@@ -1,6 +1,7 @@
 import { isSignedWith } from '../../support/receiver.ts';
 import type { PostHistory } from '../post-history.ts';
 import type { Taken } from '../parts/receiver.ts';
+import { hasGrants, lossesDue } from './access.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
 type Event = {
@@ -55,6 +56,19 @@ export function eventsByPost(events: readonly Taken[]): Map<string, Set<string>>
   return received;
 }
 
+/** How many events of lost access were taken, by the id of the channel. */
+export function lossesTold(events: readonly Taken[]): Map<string, number> {
+  const told = new Map<string, Set<string>>();
+  for (const { body } of events.filter(({ answered }) => answered === 204)) {
+    const { id, data }: Event = JSON.parse(body);
+    if (data.channel) {
+      told.set(data.channel.id, (told.get(data.channel.id) ?? new Set()).add(id));
+    }
+  }
+
+  return new Map([...told].map(([channel, ids]) => [channel, ids.size]));
+}
+
 function checkPost(history: PostHistory, events: readonly Event[]): Violation[] {
   const { least, most } = eventsDue(history);
   const { marker } = history.plan;
@@ -73,10 +87,8 @@ function checkPost(history: PostHistory, events: readonly Event[]): Violation[] 
 }
 
 /** Exactly one for each channel that lost its access, and none for the others. */
-function checkChannels(
-  { plan, histories, channels }: Evidence,
-  events: readonly Event[],
-): Violation[] {
+function checkChannels(evidence: Evidence, events: readonly Event[]): Violation[] {
+  const { plan, histories, channels } = evidence;
   const lost = new Set(
     histories.flatMap(({ end }) =>
       (end?.channels ?? [])
@@ -90,14 +102,16 @@ function checkChannels(
     const due = lost.has(id) ? 1 : 0;
     // After a restore the next post finds out again.
     const isDoomed = plan.channels[index]?.revokedAtMs !== null;
-    const most = isDoomed && restores > 0 ? 1 + restores : due;
-    return found >= due && found <= most
+    const { least, most } = hasGrants(evidence, index)
+      ? lossesDue(evidence.access, index)
+      : { least: due, most: isDoomed && restores > 0 ? 1 + restores : due };
+    return found >= least && found <= most
       ? []
       : [
           {
-            invariant: found < due ? 'events missing' : 'events too many',
+            invariant: found < least ? 'events missing' : 'events too many',
             marker: '',
-            what: `${platform} channel ${index}: ${found} events of lost access, and ${due} were due`,
+            what: `${platform} channel ${index}: ${found} events of lost access, and ${least === most ? least : `${least} to ${most}`} were due`,
           },
         ];
   });

@@ -4,7 +4,33 @@ import type { ChaosChannel } from '../networks/connect-channels.ts';
 import type { SeenCreate } from '../networks/network-line.ts';
 import type { Found } from '../networks/read-networks.ts';
 import type { Taken } from '../parts/receiver.ts';
+import type { SeenRefresh } from '../networks/refreshes.ts';
 import type { ChaosPlan } from '../plan/post-plan.ts';
+
+/** All that is known of grants when a run is over. */
+export type AccessEvidence = {
+  /** Requests for new tokens, as the networks got them. */
+  readonly refreshes: readonly SeenRefresh[];
+  /** As the networks keep them. */
+  readonly grants: readonly GivenGrant[];
+  /** What the API says of each channel at the end, by its number. */
+  readonly states: readonly string[];
+  readonly restores: readonly { readonly backupAtMs: number; readonly restoredAtMs: number }[];
+  /** When processes ended. */
+  readonly ends: readonly { readonly name: string; readonly atMs: number }[];
+  /** Worker processes stood still. */
+  readonly pauses: readonly { readonly fromMs: number; readonly untilMs: number }[];
+  /** How often owners connected accounts again. */
+  readonly mended: number;
+};
+
+export type GivenGrant = {
+  /** Number of the channel. */
+  readonly channel: number;
+  /** Its owner took it back, or its network ended it since a token was sent twice. */
+  readonly isRevoked: boolean;
+  readonly refreshTokens: readonly string[];
+};
 
 /** All that is known when a run is over, from everybody but the product's own database. */
 export type Evidence = {
@@ -20,6 +46,7 @@ export type Evidence = {
   /** Requests on their way to the networks. */
   readonly creates: readonly SeenCreate[];
   readonly events: readonly Taken[];
+  readonly access: AccessEvidence;
   /** That events are signed with. */
   readonly secret: string;
 };
@@ -38,6 +65,8 @@ export const invariants = [
   'not published, and no code says why',
   'unconfirmed although the network could tell',
   'late while another server hung',
+  'refresh tokens sent again',
+  'access lost, and nothing explains it',
   'events missing',
   'events too many',
   'events changed or not signed',

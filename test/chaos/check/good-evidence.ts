@@ -29,6 +29,7 @@ export const found = (part: number, change: Partial<Found> = {}): Found => ({
 });
 
 export type Changes = Partial<Pick<Evidence, 'found' | 'creates' | 'events'>> & {
+  readonly access?: Partial<Evidence['access']>;
   readonly history?: Partial<PostHistory>;
   readonly end?: Partial<PostView>;
   readonly channel?: Partial<ChannelResult>;
@@ -45,6 +46,8 @@ export const evidenceOf = (changes: Changes = {}): Evidence => ({
       platform: 'mastodon',
       account: 'me',
       revoke: async () => undefined,
+      reconnect: null,
+      grants: async () => [],
       read: async () => [],
     },
   ],
@@ -52,12 +55,24 @@ export const evidenceOf = (changes: Changes = {}): Evidence => ({
   found: changes.found ?? [found(1), found(2)],
   creates: changes.creates ?? [{ labels: [found(1)], askedAtMs: dueMs + 100, account: 'me' }],
   events: changes.events ?? [],
+  access: {
+    refreshes: [],
+    grants: [],
+    states: ['connected'],
+    restores: [],
+    ends: [],
+    pauses: [],
+    mended: 0,
+    ...changes.access,
+  },
   secret: 'whsec_test',
 });
 
 const planOfOne = (): ChaosPlan => ({
   ...makePlan({ posts: 1, seed: 1, server: 'dev', minutes: 1, keep: false }),
-  channels: [{ platform: 'mastodon', revokedAtMs: null, isFrail: false, isBlind: false }],
+  channels: [
+    { platform: 'mastodon', revokedAtMs: null, isFrail: false, isBlind: false, isTried: false },
+  ],
   outages: [],
   serverOutages: [],
 });

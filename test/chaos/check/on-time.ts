@@ -1,4 +1,5 @@
 import type { PostHistory } from '../post-history.ts';
+import { hasLostGrant } from './access.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
 /** In milliseconds. A machine on which everything dies is slow: without a bound it would be 20 s and more. */
@@ -28,7 +29,8 @@ export const checkOthersOnTime = (evidence: Evidence): Violation[] =>
   });
 
 /** Posts that were due while a server hung which is none of theirs, and that nothing else kept waiting. */
-export function othersOfHangs({ plan, histories, startMs, disturbances }: Evidence): PostHistory[] {
+export function othersOfHangs(evidence: Evidence): PostHistory[] {
+  const { plan, histories, startMs, disturbances } = evidence;
   const hangs = plan.serverOutages
     .filter(({ what }) => what === 'server hangs')
     .map(({ atMs, forMs }) => ({ fromMs: startMs + atMs + 2000, untilMs: startMs + atMs + forMs }));
@@ -43,15 +45,18 @@ export function othersOfHangs({ plan, histories, startMs, disturbances }: Eviden
       // It takes as long as it takes to bring them.
       files.length === 0 &&
       each.restores === 0 &&
-      channels.every((channel) => isSound(plan.channels[channel])) &&
+      channels.every((channel) => isSound(evidence, channel)) &&
       hangs.some(({ fromMs, untilMs }) => dueMs >= fromMs && dueMs <= untilMs) &&
       isQuiet(dueMs)
     );
   });
 }
 
-const isSound = (channel: Evidence['plan']['channels'][number] | undefined): boolean =>
-  channel?.revokedAtMs === null && !channel.isFrail;
+function isSound(evidence: Evidence, number: number): boolean {
+  const channel = evidence.plan.channels[number];
+  const keepsAccess = channel?.revokedAtMs === null && !hasLostGrant(evidence, number);
+  return keepsAccess && !channel.isFrail && !channel.isTried;
+}
 
 /** When it could first go out. */
 const dueMsOf = ({ inForce: [first] }: PostHistory): number =>

@@ -1,3 +1,4 @@
+import { hasLostGrant } from './access.ts';
 import {
   eachSent,
   isWhole,
@@ -40,6 +41,7 @@ export function checkStatuses(evidence: Evidence): Violation[] {
 
     const { revokedAtMs, isBlind } = evidence.plan.channels[sent.channel] ?? {};
     const isDoomed = revokedAtMs !== null;
+    const hasLost = isDoomed || hasLostGrant(evidence, sent.channel);
     // What is not sent again is not told by a refusal of the second one either.
     const cannotTell = isBlind === true && history.cancels.length > 0;
     const isForgotten = history.restores > 0;
@@ -47,7 +49,7 @@ export function checkStatuses(evidence: Evidence): Violation[] {
       complain('unconfirmed although the network could tell', String(result.error));
     } else if (
       result.status === 'failed' &&
-      !(isDoomed && result.error_code === 'access_lost') &&
+      !(hasLost && result.error_code === 'access_lost') &&
       !(isForgotten && result.error_code === 'not_published')
     ) {
       complain('posts that were lost', `it failed: ${result.error}`);

@@ -4,17 +4,19 @@ import type { Orm } from '../../../db/orm.ts';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import type { Account } from '../../../networks/network.ts';
-import { openNetworks } from '../../../networks/registry.ts';
+import type { Grant } from '../../../networks/oauth.ts';
 import { createEgress } from '../../../runtime/egress/create-egress.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { parseAllowList } from '../../../runtime/egress/operator-lists.ts';
-import { createSealer } from '../../../runtime/secrets.ts';
-import { account as linkedinAccount } from '../../../sandbox/linkedin/account.ts';
+import { createSealer, type Sealer } from '../../../runtime/secrets.ts';
 import { blueskyAccount, mastodonAccount, networkPorts } from '../../support/accounts.ts';
-import type { Platform } from '../plan/platforms.ts';
+import type { Grant as GivenGrant } from '../../../sandbox/oauth/grant.ts';
+import type { Platform, SandboxPlatform } from '../plan/platforms.ts';
 import type { ChannelPlan } from '../plan/post-plan.ts';
 import type { ChannelLine, Lines, RealServers } from './lines.ts';
 import { readBluesky, readMastodon, readPlayed, type Listed } from './read-accounts.ts';
+import type { PlayedServer } from './sandbox-server.ts';
+import { signIn } from './sign-in.ts';
 
 /** A connected account. */
 export type ChaosChannel = {
@@ -24,6 +26,10 @@ export type ChaosChannel = {
   readonly account: string;
   /** Ends the product's access, as the account's owner does. */
   revoke(): Promise<void>;
+  /** Connects it anew, as its owner does; null for an account without a grant. */
+  readonly reconnect: (() => Promise<void>) | null;
+  /** What its network knows of grants, in the order in which they were given; none for an account without. */
+  grants(): Promise<readonly GivenGrant[]>;
   /** All that is on the account, by a client that has nothing to do with the product. */
   read(): Promise<Listed[]>;
 };
@@ -37,7 +43,12 @@ type Place = {
 };
 
 /** An account that is the run's, before the product knows it. */
-type Connected = Omit<ChaosChannel, 'id' | 'platform'> & { readonly stored: Account };
+type Connected = Omit<ChaosChannel, 'id' | 'platform' | 'reconnect'> & {
+  readonly stored: Account;
+  readonly grant?: Grant;
+  /** Has the owner allow it once more. */
+  readonly again?: () => Promise<{ readonly account: Account; readonly grant: Grant }>;
+};
 
 /** Makes an account for each channel and connects it. The product reaches its server by way of its line. */
 export async function connectChannels(
@@ -52,10 +63,20 @@ export async function connectChannels(
   const sealer = createSealer(secretKey);
   const channels: ChaosChannel[] = [];
   for (const [number, { platform, isBlind }] of plans.entries()) {
-    const deps = { egress, line: lines.of(number), servers, number, isBlind };
-    const { stored, ...account } = await accountOn(platform, deps);
-    const { id } = await connectChannel(orm.em.fork(), sealer, workspaceId, platform, stored);
-    channels.push({ id, platform, ...account });
+    const deps = { egress, line: lines.of(number), servers, number, isBlind, orm, sealer };
+    const { stored, grant, again, ...account } = await accountOn(platform, deps);
+    const connect = (known: Account, how: { readonly grant?: Grant | undefined }) =>
+      connectChannel(orm.em.fork(), sealer, workspaceId, platform, known, {
+        grant: how.grant ?? null,
+      });
+    const { id } = await connect(stored, { grant });
+    const reconnect =
+      again &&
+      (async () => {
+        const given = await again();
+        await connect(given.account, given);
+      });
+    channels.push({ id, platform, ...account, reconnect: reconnect ?? null });
   }
 
   return channels;
@@ -67,18 +88,20 @@ type Deps = {
   readonly servers: RealServers;
   readonly number: number;
   readonly isBlind: boolean;
+  readonly orm: Orm;
+  readonly sealer: Sealer;
 };
 
 const accountOn = (platform: Platform, deps: Deps): Promise<Connected> => {
-  switch (platform) {
-    case 'mastodon':
-      return onMastodon(deps);
-    case 'bluesky':
-      return onBluesky(deps);
-    default:
-      return onSandbox(platform, deps);
+  const { played } = deps.line;
+  if (platform === 'mastodon') {
+    return onMastodon(deps);
   }
+
+  return played ? onSandbox(platform, played, deps) : onBluesky(deps);
 };
+
+const noGrants = { grants: async () => [] };
 
 async function onMastodon({ egress, line, servers }: Deps): Promise<Connected> {
   const { baseUrl, accessToken, revoke } = await mastodonAccount();
@@ -87,6 +110,7 @@ async function onMastodon({ egress, line, servers }: Deps): Promise<Connected> {
     stored: { ...account, baseUrl: line.url },
     account: accessToken,
     revoke,
+    ...noGrants,
     read: () => readMastodon(servers.readers.mastodon, account.remoteId),
   };
 }
@@ -102,28 +126,33 @@ async function onBluesky({ egress, line, servers }: Deps): Promise<Connected> {
       // A token that was given out before is good for hours; the line lets it end now.
       line.expire(did);
     },
+    ...noGrants,
     read: () => readBluesky(servers.readers.bluesky, did),
   };
 }
 
-const { selfServeToken } = linkedinAccount;
+/** How long access tokens live, by turns, in seconds: one that lives for a minute at most is never used twice. */
+const lifetimes = [30, 45, 60, 90] as const;
 
-/** @throws Error for a network that the sandbox does not play, or that the product cannot connect. */
 async function onSandbox(
-  platform: Platform,
-  { egress, line, number, isBlind }: Deps,
+  platform: SandboxPlatform,
+  played: PlayedServer,
+  { line, number, isBlind, egress, orm, sealer }: Deps,
 ): Promise<Connected> {
-  const connector = openNetworks({}).connectors[platform];
-  const { played } = line;
-  if (!connector || !played) {
-    throw new Error(`No account of ${platform} can be had in the sandbox.`);
+  await played.order('lifetime', lifetimes[number % lifetimes.length]);
+  if (platform === 'linkedin') {
+    await played.order('refresh-tokens');
   }
 
-  const token = isBlind ? { token: selfServeToken } : {};
+  const again = () => signIn({ platform, url: line.url, isBlind, egress, orm, sealer });
+  const { account, grant } = await again();
   return {
-    stored: await connector.connect(egress, { ...connector.sandbox(line.url), ...token }),
+    stored: account,
+    grant,
+    again,
     account: `${platform}-${number}`,
     revoke: () => played.order('revoke'),
+    grants: () => played.grants(),
     read: () => readPlayed(played, line.url),
   };
 }

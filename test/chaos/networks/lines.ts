@@ -6,10 +6,16 @@ import { startGoToSocial } from '../../support/services/gotosocial.ts';
 import { startPds } from '../../support/services/pds.ts';
 import type { Cues } from '../parts/cues.ts';
 import type { Journal } from '../parts/journal.ts';
-import { isPlayed, type Platform, type PlayedPlatform } from '../plan/platforms.ts';
+import {
+  isPlayed,
+  type Platform,
+  type PlayedPlatform,
+  type SandboxPlatform,
+} from '../plan/platforms.ts';
 import type { ChannelPlan } from '../plan/post-plan.ts';
 import { networkLine, type NetworkLine, type Storm } from './network-line.ts';
 import type { PlannedFaults } from './planned-faults.ts';
+import type { PlannedRefreshes, SeenRefresh } from './refreshes.ts';
 import { playedLine } from './played-platforms.ts';
 import { blueskyLine, mastodonLine } from './real-platforms.ts';
 import { startPlayedServer, type PlayedServer } from './sandbox-server.ts';
@@ -32,12 +38,15 @@ export type Lines = {
   /** Of a network's accounts on servers that hang and break now and then. */
   frail(platform: Platform): readonly NetworkLine[];
   readonly all: readonly NetworkLine[];
+  /** Of all channels with grants, in the order of their answers. */
+  readonly refreshes: readonly SeenRefresh[];
 };
 
 export type LinesOptions = {
   /** In which the sandboxes keep their posts. */
   readonly folder: string;
   readonly faults: PlannedFaults;
+  readonly refreshFaults: PlannedRefreshes;
   readonly journal: Journal;
   readonly cues: Cues;
   readonly killWorker: (name: string) => void;
@@ -61,6 +70,34 @@ export async function startRealServers(t: ExecutionContext): Promise<RealServers
   };
 }
 
+/** Of an account that the sandbox plays; null for one on a real server. */
+const sandboxPlatformOf = ({ platform, isTried }: ChannelPlan): SandboxPlatform | null =>
+  isPlayed(platform) || (isTried && platform === 'bluesky') ? platform : null;
+
+type PlayedOptions = LinesOptions & {
+  readonly storm: Storm;
+  readonly refreshes: SeenRefresh[];
+};
+
+/** A sandbox for one channel, and the line to it. */
+async function openPlayed(
+  t: ExecutionContext,
+  platform: SandboxPlatform,
+  channel: number,
+  { folder, refreshFaults, refreshes, ...watched }: PlayedOptions,
+): Promise<ChannelLine> {
+  const name = `${platform}-${channel}`;
+  const played = await startPlayedServer(t, platform, { folder, name });
+  const line = await networkLine(t, {
+    ...playedLine(platform, name),
+    ...watched,
+    refreshes: { channel, faults: refreshFaults, order: played.order, seen: refreshes },
+    server: { url: played.url, isAtLine: true },
+    ...(platform !== 'bluesky' && { slowDown: () => played.order('slow') }),
+  });
+  return { ...line, played };
+}
+
 /** Opens a line for each channel, and a sandbox where one plays its network: that has one account. */
 export async function openLines(
   t: ExecutionContext,
@@ -68,28 +105,22 @@ export async function openLines(
   channels: readonly ChannelPlan[],
   options: LinesOptions,
 ): Promise<Lines> {
-  const { folder, ...watched } = options;
+  const { folder, refreshFaults, ...watched } = options;
+  const refreshes: SeenRefresh[] = [];
   const storms = new Map<string, Storm>();
   const shared = new Map<string, NetworkLine>();
   const open = async (plan: ChannelPlan, channel: number): Promise<ChannelLine> => {
     const group = `${plan.platform}${plan.isFrail ? ' frail' : ''}`;
     const storm = storms.get(group) ?? { untilMs: 0 };
     storms.set(group, storm);
-    if (isPlayed(plan.platform)) {
-      const name = `${plan.platform}-${channel}`;
-      const played = await startPlayedServer(t, plan.platform, { folder, name });
-      const line = await networkLine(t, {
-        ...playedLine(plan.platform, name),
-        ...watched,
-        storm,
-        server: { url: played.url, isAtLine: true },
-        slowDown: () => played.order('slow'),
-      });
-      return { ...line, played };
+    const platform = sandboxPlatformOf(plan);
+    if (platform) {
+      const given = { ...watched, storm, refreshFaults, refreshes, folder };
+      return openPlayed(t, platform, channel, given);
     }
 
     const wire = plan.platform === 'mastodon' ? mastodonLine : blueskyLine;
-    const server = { url: servers[plan.platform], isAtLine: false };
+    const server = { url: servers[plan.platform as RealPlatform], isAtLine: false };
     const line =
       shared.get(group) ?? (await networkLine(t, { ...wire, ...watched, storm, server }));
     shared.set(group, line);
@@ -117,5 +148,6 @@ export async function openLines(
       return [...new Map(own.map((line) => [line.url, line])).values()];
     },
     all: [...byUrl.values()],
+    refreshes,
   };
 }

@@ -10,6 +10,7 @@ import { labelsIn, type Label } from '../plan/texts.ts';
 import { arrive, forward, forwardBeginning, type Server } from './forward.ts';
 import type { LineAnswer, LinePlatform, LineRequest } from './line-platform.ts';
 import type { PlannedFaults, TakenFault } from './planned-faults.ts';
+import { isRefresh, passRefresh, type Refreshes } from './refreshes.ts';
 
 const stormMs = 5000;
 const retryAfterSeconds = 3;
@@ -43,6 +44,8 @@ export type LineOptions = LinePlatform & {
   readonly storm: Storm;
   /** Has the network take its time with the next file; only where it can be told to. */
   readonly slowDown?: () => Promise<void>;
+  /** Of the channel's grant, where it has one. */
+  readonly refreshes?: Refreshes;
   readonly faults: PlannedFaults;
   readonly journal: Journal;
   readonly cues: Cues;
@@ -121,6 +124,12 @@ class Line {
     const trouble = this.#trouble;
     if (trouble && Date.now() < trouble.untilMs) {
       await this.#disappoint(request, bytes, response, { ...trouble, made });
+      return;
+    }
+
+    const { refreshes, ...rest } = this.#options;
+    if (refreshes && !this.#inStorm() && isRefresh(request)) {
+      await passRefresh(refreshes, { ...rest, request, bytes, response, worker: String(worker) });
       return;
     }
 

@@ -1,20 +1,22 @@
-import type { PlayedPlatform } from '../plan/platforms.ts';
+import type { SandboxPlatform } from '../plan/platforms.ts';
 import { labelsIn, type Label } from '../plan/texts.ts';
 import { usualTimeoutMs, type LinePlatform } from './line-platform.ts';
+import { blueskyLine } from './real-platforms.ts';
 
 type Wire = Omit<LinePlatform, 'platform' | 'accountOf'>;
 
 /** Every account of a network that the sandbox plays has a server of its own, and its name is the line's. */
-export const playedLine = (platform: PlayedPlatform, account: string): LinePlatform => ({
+export const playedLine = (platform: SandboxPlatform, account: string): LinePlatform => ({
+  ...wires[platform](),
   platform,
   accountOf: () => account,
-  ...wires[platform](),
 });
 
-const wires: Readonly<Record<PlayedPlatform, () => Wire>> = {
+const wires: Readonly<Record<SandboxPlatform, () => Wire>> = {
   x: () => xWire,
   linkedin: () => linkedinWire,
   youtube: youtubeWire,
+  bluesky: () => blueskyLine,
 };
 
 /** Epoch seconds. */

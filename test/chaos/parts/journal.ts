@@ -12,6 +12,10 @@ export type Journal = {
   disturbed(): void;
   /** When that was, in milliseconds since 1970. */
   readonly disturbances: readonly number[];
+  /** Worker processes stood still, from and until when in milliseconds since 1970. */
+  readonly pauses: { readonly fromMs: number; untilMs: number }[];
+  /** In milliseconds since 1970. */
+  readonly restores: { readonly backupAtMs: number; readonly restoredAtMs: number }[];
   readonly cameAbout: (id: string) => boolean;
   readonly countOf: (fault: Fault) => number;
   /** Lines about a post and about everybody, in order of time. */
@@ -36,6 +40,8 @@ export function openJournal(startMs: () => number): Journal {
     },
     disturbed: () => disturbances.push(Date.now()),
     disturbances,
+    pauses: [],
+    restores: [],
     cameAbout: (id) => ids.has(id),
     countOf: (fault) => counts.get(fault) ?? 0,
     storyOf: (subject) =>

@@ -8,6 +8,8 @@ export type Supervised = {
   readonly name: string;
   /** How often it was started again. */
   readonly restarts: () => number;
+  /** When it ended, each time, in milliseconds since 1970. */
+  readonly ends: readonly number[];
   /** SIGKILL. */
   kill(): void;
   /** Ends it, and it stays down until `resume`. Resolves when it is gone. */
@@ -32,11 +34,13 @@ export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Sup
   const start = () => startPart({ name, command, env, logFile, rank: 0, graceMs: 50_000 }, stage);
   let part: Part | undefined = await start();
   let restarts = 0;
+  const ends: number[] = [];
   let released = false;
   let held: PromiseWithResolvers<void> | undefined;
   const keep = async (): Promise<void> => {
     for (;;) {
       await part?.ended;
+      ends.push(Date.now());
       part = undefined;
       await sleep(restartAfterMs);
       await held?.promise;
@@ -58,6 +62,7 @@ export async function supervise(plan: SupervisedPlan, stage: Stage): Promise<Sup
   return {
     name,
     restarts: () => restarts,
+    ends,
     kill: () => end('SIGKILL'),
     hold: async (signal) => {
       held ??= Promise.withResolvers();

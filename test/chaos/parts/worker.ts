@@ -1,6 +1,7 @@
 import { activityInfo, type Info } from '@temporalio/activity';
 import type { ActivityDeps } from '../../../activities/deps.ts';
 import type { Connection, Network, Step } from '../../../networks/network.ts';
+import type { OauthEntry } from '../../../networks/oauth.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { runWorker } from '../../../worker/run-worker.ts';
 import { dyingIn } from './dying-upload.ts';
@@ -119,6 +120,19 @@ function now(deps: ActivityDeps): Date {
   return new Date(at.getTime() + lateByMs);
 }
 
+/** Each account is of a sandbox of its own, and the product knows of one. */
+const atOwnSandbox = (entry: OauthEntry): OauthEntry => ({
+  ...entry,
+  load: async () => {
+    const oauth = await entry.load();
+    return {
+      ...oauth,
+      refresh: (request) =>
+        oauth.refresh({ ...request, sandboxUrl: new URL(request.baseUrl).origin }),
+    };
+  },
+});
+
 const adapt = (deps: ActivityDeps): ActivityDeps => ({
   ...deps,
   now: () => now(deps),
@@ -126,6 +140,9 @@ const adapt = (deps: ActivityDeps): ActivityDeps => ({
   webhooks: named(deps.webhooks),
   networks: Object.fromEntries(
     Object.entries(deps.networks).map(([id, network]) => [id, mortal(network)]),
+  ),
+  oauth: Object.fromEntries(
+    Object.entries(deps.oauth).flatMap(([id, entry]) => (entry ? [[id, atOwnSandbox(entry)]] : [])),
   ),
   get orm() {
     passRecord('asks the database');

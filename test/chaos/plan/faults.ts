@@ -70,6 +70,17 @@ export const trapFaults = [
 ] as const;
 export type TrapFault = (typeof trapFaults)[number];
 
+/** What befalls the next refresh of a channel's grant. */
+export const refreshFaults = [
+  'refresh answered 500',
+  'refresh limited',
+  'refresh not answered',
+  'refresh answer lost',
+  'grant revoked',
+  'killed after a refresh',
+] as const;
+export type RefreshFault = (typeof refreshFaults)[number];
+
 /** What befalls a server that has only a few of the accounts. */
 export type ServerFault = 'server hangs' | 'server answers 502';
 
@@ -81,7 +92,7 @@ export type WideFault =
   | 'token revoked'
   | ServerFault;
 
-export type Fault = PostFault | TrapFault | WideFault;
+export type Fault = PostFault | TrapFault | RefreshFault | WideFault;
 
 /** In the order in which the table shows them. */
 export const faultTitles: Readonly<Record<Fault, string>> = {
@@ -114,4 +125,10 @@ export const faultTitles: Readonly<Record<Fault, string>> = {
   '500, done all the same': '500 after the post was made',
   refused: 'post refused once, and retried by its user',
   'token revoked': 'access of a channel revoked',
+  'refresh answered 500': 'refresh answered 500',
+  'refresh limited': 'refresh answered 429',
+  'refresh not answered': 'refresh not answered',
+  'refresh answer lost': 'new tokens lost on their way',
+  'grant revoked': 'grant revoked, and the account connected again',
+  'killed after a refresh': 'worker killed before it has the new tokens',
 };

@@ -6,6 +6,7 @@ import { faultPosts } from './fault-posts.ts';
 import { planOutages, planRestores, planServerOutages, planTraps } from './outages.ts';
 import { withFiles } from './files.ts';
 import { platforms } from './platforms.ts';
+import { planRefreshFaults } from './refresh-faults.ts';
 import type { ChannelPlan, ChaosPlan } from './post-plan.ts';
 
 /** Below so many posts a run is to be quick: each fault comes about as seldom as it can. */
@@ -29,17 +30,8 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
   const quota = quotaOf(count);
   // Each death costs everything that the process had in its hands 20 s and more, so a short run has one of a kind.
   const deaths = isLong ? quota : 1;
-  const restores = Math.ceil(deaths / restoresAmongOthers);
-  const amongPosts = planOutages(random, { quota: deaths, restores });
-  const serverOutages = planServerOutages(random, { quota: deaths, isLong });
-  const outagesEndMs = Math.max(
-    ...[...amongPosts, ...serverOutages].map(({ atMs, forMs }) => atMs + forMs),
-  );
-  const windowMs =
-    minutes === undefined
-      ? Math.max(shortestWindow, outagesEndMs + 20_000, isLong ? count * 3000 : 0)
-      : minutes * 60_000;
-  const outages = [...amongPosts, ...planRestores(random, deaths - restores, windowMs + calmMs)];
+  const times = planTimes(random, { isLong, deaths, count, minutes });
+  const { windowMs, outages, serverOutages } = times;
   const channels = planChannels(random, {
     shared: platforms.length * (isLong ? 3 : 2),
     revoked: Math.max(quota, platforms.length),
@@ -59,29 +51,56 @@ export function makePlan({ posts: count, seed, minutes }: ChaosOptions): ChaosPl
   ];
   // In a short run the database is restored at its beginning.
   const firstDueMs = isLong ? 4000 : 26_000;
-  const wishes = {
-    isLong,
-    quota: deaths,
-    windowMs,
-    firstDueMs,
-    channels,
-    outages,
-    serverOutages,
-    run: `r${run}`,
-  };
+  const wishes = { isLong, windowMs, firstDueMs, channels, run: `r${run}` };
   const all = [
-    ...assignFaults(random, posts, { isLong, quota, deaths, windowMs, firstDueMs, channels }),
-    ...faultPosts(random, wishes),
+    ...assignFaults(random, posts, { ...wishes, quota, deaths }),
+    ...faultPosts(random, { ...wishes, quota: deaths, outages, serverOutages }),
   ];
+  const tried = planRefreshFaults({
+    // A stream of its own: what else is planned stays as it was.
+    random: seeded(seed ^ 0x5eed),
+    ...wishes,
+    quota,
+    deaths,
+    restores: outages.filter(({ backupAtMs }) => backupAtMs !== null),
+    firstChannel: channels.length,
+  });
   return {
     isLong,
     windowMs,
-    channels,
-    posts: all.map((post) => withFiles(random, post, channels)),
+    channels: [...channels, ...tried.channels],
+    posts: [...all.map((post) => withFiles(random, post, channels)), ...tried.posts],
     outages,
     serverOutages,
     traps: planTraps(random, deaths, windowMs),
+    refreshFaults: tried.faults,
   };
+}
+
+type Times = Pick<ChaosPlan, 'windowMs' | 'outages' | 'serverOutages'>;
+
+/** When everything is in trouble, and how long the run has to be for that. */
+function planTimes(
+  random: Random,
+  {
+    isLong,
+    deaths,
+    count,
+    minutes,
+  }: { isLong: boolean; deaths: number; count: number; minutes: number | undefined },
+): Times {
+  const restores = Math.ceil(deaths / restoresAmongOthers);
+  const amongPosts = planOutages(random, { quota: deaths, restores });
+  const serverOutages = planServerOutages(random, { quota: deaths, isLong });
+  const endMs = Math.max(
+    ...[...amongPosts, ...serverOutages].map(({ atMs, forMs }) => atMs + forMs),
+  );
+  const windowMs =
+    minutes === undefined
+      ? Math.max(shortestWindow, endMs + 20_000, isLong ? count * 3000 : 0)
+      : minutes * 60_000;
+  const late = planRestores(random, deaths - restores, windowMs + calmMs);
+  return { windowMs, outages: [...amongPosts, ...late], serverOutages };
 }
 
 /** The channels that all posts share come first; those that lose their access have posts of their own. */
@@ -107,18 +126,21 @@ function planChannels(
       revokedAtMs: null,
       isFrail: false,
       isBlind: platformOf(index) === 'linkedin' && index < platforms.length,
+      isTried: false,
     })),
     ...Array.from({ length: revoked }, (_, index) => ({
       platform: losesAccess(index),
       revokedAtMs: windowMs * (0.2 + 0.5 * random.next()),
       isFrail: false,
       isBlind: false,
+      isTried: false,
     })),
     ...Array.from({ length: frailPerNetwork * platforms.length }, (_, index) => ({
       platform: platformOf(index),
       revokedAtMs: null,
       isFrail: true,
       isBlind: false,
+      isTried: false,
     })),
   ];
 }

@@ -55,9 +55,12 @@ function planAnew(plan: ChaosPlan, { cameAbout, lost }: Seen, { round, atMs }: R
   const revoked = plan.channels.flatMap(({ revokedAtMs }, index) =>
     revokedAtMs === null || lost.has(index) ? [] : [index],
   );
+  // It still waits for its channel's next refresh, which a post has to cause.
+  const refreshFaults = plan.refreshFaults.filter(({ id }) => !cameAbout(id));
   const wanted: readonly { name: string; channel: number; fault?: PlannedFault }[] = [
     ...faults.map((fault) => ({ name: fault.id, channel: keptOn(plan, fault.platform), fault })),
     ...traps.map(({ id }) => ({ name: id, channel: keptOn(plan, 'mastodon') })),
+    ...refreshFaults.map(({ id, channel }) => ({ name: id, channel })),
     ...revoked.map((channel) => ({ name: `channel${channel}`, channel })),
   ];
   const posts = wanted.map(({ name, channel, fault }, index): PostPlan => {
@@ -88,6 +91,6 @@ function filesFor(
 /** A channel of this network that keeps its access. */
 const keptOn = ({ channels }: ChaosPlan, network: Platform): number =>
   channels.findIndex(
-    ({ platform, revokedAtMs, isFrail }) =>
-      platform === network && revokedAtMs === null && !isFrail,
+    ({ platform, revokedAtMs, isFrail, isTried }) =>
+      platform === network && revokedAtMs === null && !isFrail && !isTried,
   );

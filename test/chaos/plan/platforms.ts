@@ -9,6 +9,13 @@ export type PlayedPlatform = 'x' | 'linkedin' | 'youtube';
 
 export const isPlayed = (platform: Platform): platform is PlayedPlatform => played.has(platform);
 
+/** Networks whose grants are refreshed at the sandbox. Bluesky's accounts are otherwise on a real server, with app passwords. */
+export type SandboxPlatform = PlayedPlatform | 'bluesky';
+
+/** Networks that take each refresh token once, and end the grant when they see one again. */
+export const isRotating = (platform: Platform): boolean =>
+  platform === 'x' || platform === 'bluesky';
+
 /** Whether a thread is one post there, with all of its texts and files. */
 export const joinsThreads = (platform: Platform): boolean =>
   platform === 'linkedin' || platform === 'youtube';

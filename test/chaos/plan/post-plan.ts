@@ -1,4 +1,4 @@
-import type { PostFault, ServerFault, TrapFault } from './faults.ts';
+import type { PostFault, RefreshFault, ServerFault, TrapFault } from './faults.ts';
 import type { Platform } from './platforms.ts';
 
 /** A channel of the run: its number is its place in the list. */
@@ -10,6 +10,8 @@ export type ChannelPlan = {
   readonly isFrail: boolean;
   /** Its access lets it write posts and see none, as most apps on LinkedIn have it. */
   readonly isBlind: boolean;
+  /** Its account is at a sandbox of its own, and its refreshes meet faults. */
+  readonly isTried: boolean;
 };
 
 /** What its user does to a post, in milliseconds from the start of the run. */
@@ -80,6 +82,15 @@ export type ServerOutage = {
 /** From this time on, it befalls the next process that comes to this point. */
 export type Trap = { readonly id: string; readonly fault: TrapFault; readonly atMs: number };
 
+/** From this time on, it befalls the next refresh of this channel. */
+export type PlannedRefreshFault = {
+  readonly id: string;
+  readonly fault: RefreshFault;
+  /** Its number. */
+  readonly channel: number;
+  readonly atMs: number;
+};
+
 export type ChaosPlan = {
   /** Each fault comes about many times; otherwise as seldom as it can. */
   readonly isLong: boolean;
@@ -90,4 +101,5 @@ export type ChaosPlan = {
   readonly outages: readonly Outage[];
   readonly serverOutages: readonly ServerOutage[];
   readonly traps: readonly Trap[];
+  readonly refreshFaults: readonly PlannedRefreshFault[];
 };

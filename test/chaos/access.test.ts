@@ -1,0 +1,154 @@
+import test from 'ava';
+import { checkAccess } from './check/access.ts';
+import { checkEvents } from './check/events.ts';
+import type { Evidence } from './check/evidence.ts';
+import { evidenceOf, type Changes } from './check/good-evidence.ts';
+import { othersOfHangs } from './check/on-time.ts';
+import { checkStatuses } from './check/statuses.ts';
+import type { SeenRefresh } from './networks/refreshes.ts';
+import type { Platform } from './plan/platforms.ts';
+
+// A check that finds nothing is worth something only if it would find something: each test breaks one thing.
+
+const refresh = (askedAtMs: number, change: Partial<SeenRefresh> = {}): SeenRefresh => ({
+  channel: 0,
+  token: 'first',
+  worker: 'worker-1',
+  askedAtMs,
+  answeredAtMs: askedAtMs + 20,
+  outcome: 'renewed',
+  ...change,
+});
+
+const refused = (askedAtMs: number, change: Partial<SeenRefresh> = {}): SeenRefresh =>
+  refresh(askedAtMs, { outcome: 'refused', ...change });
+
+type Access = Partial<Evidence['access']>;
+
+/** A channel with a grant, which its network has ended. */
+function evidenceFor(access: Access, platform: Platform = 'x', changes: Changes = {}): Evidence {
+  const grants = [{ channel: 0, isRevoked: true, refreshTokens: ['first', 'second'] }];
+  const evidence = evidenceOf({ ...changes, access: { grants, ...access } });
+  const [plan] = evidence.plan.channels;
+  const channels = evidence.channels.map((channel) => ({ ...channel, platform }));
+  return {
+    ...evidence,
+    channels,
+    plan: { ...evidence.plan, channels: plan ? [{ ...plan, platform }] : [] },
+  };
+}
+
+const findings = (access: Access, platform?: Platform): string[] =>
+  checkAccess(evidenceFor(access, platform)).map(({ invariant }) => invariant);
+
+const again = 'refresh tokens sent again';
+const unexplained = 'access lost, and nothing explains it';
+
+test('the chaos suite finds a single-use refresh token that is spent twice', (t) => {
+  const twice = [refresh(1000), refused(9000, { worker: 'worker-2' })];
+  t.deepEqual(findings({ refreshes: twice }), [again]);
+  t.deepEqual(findings({ refreshes: [refresh(1000), refresh(9000, { token: 'second' })] }), []);
+  // LinkedIn and YouTube take theirs as often as they get it.
+  t.deepEqual(findings({ refreshes: [refresh(1000), refresh(9000)] }, 'youtube'), []);
+});
+
+test('the chaos suite finds a refresh token that is sent again although its network refused it', (t) => {
+  t.deepEqual(findings({ refreshes: [refused(1000), refused(9000)] }, 'youtube'), [again]);
+});
+
+test('a request that reached nobody says nothing of its token', (t) => {
+  const refreshes = [refresh(1000, { outcome: 'away' }), refresh(9000)];
+  t.deepEqual(findings({ refreshes }), []);
+});
+
+test('a token may be spent twice where a worker died with the answer, and only then', (t) => {
+  const refreshes = [refresh(1000), refused(9000, { worker: 'worker-2' })];
+  const dying = (name: string, atMs: number) =>
+    findings({ refreshes, ends: [{ name, atMs }] }).length;
+  t.is(dying('worker-1', 1030), 0);
+  t.is(dying('worker-2', 1030), 1);
+  t.is(dying('worker-1', 900), 1);
+  t.is(dying('worker-1', 8900), 1);
+});
+
+test('a token may be spent twice where its answer was lost, its worker stood still, or its new pair was forgotten', (t) => {
+  const second = refused(9000, { worker: 'worker-2' });
+  t.deepEqual(findings({ refreshes: [refresh(1000, { outcome: 'lost' }), second] }), []);
+  const refreshes = [refresh(1000), second];
+  t.deepEqual(findings({ refreshes, pauses: [{ fromMs: 1010, untilMs: 9500 }] }), []);
+  t.deepEqual(findings({ refreshes, pauses: [{ fromMs: 7000, untilMs: 9500 }] }), [again]);
+  const restored = (backupAtMs: number) =>
+    findings({ refreshes, restores: [{ backupAtMs, restoredAtMs: backupAtMs + 2000 }] });
+  t.deepEqual(restored(500), []);
+  t.deepEqual(restored(7000), [again]);
+});
+
+test('the chaos suite finds a grant that was refused although its network has not ended it', (t) => {
+  const grants = [{ channel: 0, isRevoked: false, refreshTokens: ['first'] }];
+  t.deepEqual(findings({ refreshes: [refused(1000)], grants }), [unexplained]);
+});
+
+test('the chaos suite finds a channel that nobody could keep connected', (t) => {
+  t.deepEqual(findings({ states: ['needs_reconnect'] }), [unexplained]);
+});
+
+test('a post may fail for lost access where its network ended the grant, and only there', (t) => {
+  const failed = {
+    status: 'failed',
+    error_code: 'access_lost',
+    error: 'Over.',
+    url: null,
+  } as const;
+  const statuses = (refreshes: SeenRefresh[]) =>
+    checkStatuses(evidenceFor({ refreshes }, 'x', { channel: failed, found: [] })).map(
+      ({ invariant }) => invariant,
+    );
+  t.deepEqual(statuses([refused(1000)]), []);
+  t.deepEqual(statuses([refresh(1000)]), ['posts that were lost']);
+});
+
+/** What the checks of events find where so many told of lost access. */
+async function told(access: Access, times: number): Promise<string[]> {
+  const headers = (id: string) => ({ 'service-event-id': id });
+  const events = Array.from({ length: times }, (_, index) => {
+    const id = `e${index}`;
+    const body = JSON.stringify({ id, type: 'x', data: { channel: { id: 'c0' } } });
+    return { headers: headers(id), body, answered: 204 };
+  });
+  const evidence = { ...evidenceFor(access, 'x', { events }), histories: [] };
+  const violations = await checkEvents(evidence);
+  return violations
+    .map(({ invariant }) => invariant)
+    .filter((invariant) => invariant !== 'events changed or not signed');
+}
+
+test('exactly one event tells of each grant that was lost', async (t) => {
+  const refreshes = [refused(1000)];
+  t.deepEqual(await told({ refreshes }, 0), ['events missing']);
+  t.deepEqual(await told({ refreshes }, 1), []);
+  t.deepEqual(await told({ refreshes }, 2), ['events too many']);
+  t.deepEqual(await told({ refreshes: [refresh(1000)] }, 1), ['events too many']);
+  // It was connected again, and lost again.
+  const twice = [refused(1000), refused(9000, { token: 'second' })];
+  t.deepEqual(await told({ refreshes: twice }, 1), ['events missing']);
+  t.deepEqual(await told({ refreshes: twice }, 2), []);
+});
+
+test('a restore may take the event of a lost grant, and the network says it once more then', async (t) => {
+  const restores = [{ backupAtMs: 500, restoredAtMs: 5000 }];
+  const before = [refused(1000)];
+  t.deepEqual(await told({ refreshes: before, restores }, 0), []);
+  t.deepEqual(await told({ refreshes: before, restores }, 2), ['events too many']);
+  const after = [...before, refused(9000)];
+  t.deepEqual(await told({ refreshes: after, restores }, 0), ['events missing']);
+  t.deepEqual(await told({ refreshes: after, restores }, 2), []);
+});
+
+test('a post on a channel that lost its grant shows nothing of servers that hang', (t) => {
+  const hang = { what: 'server hangs', platform: 'mastodon', atMs: 0, forMs: 45_000 } as const;
+  const others = (refreshes: SeenRefresh[]): number => {
+    const evidence = evidenceFor({ refreshes });
+    return othersOfHangs({ ...evidence, plan: { ...evidence.plan, serverOutages: [hang] } }).length;
+  };
+  t.deepEqual([others([refresh(1000)]), others([refused(1000)])], [1, 0]);
+});

@@ -1,0 +1,142 @@
+import type { SeenRefresh } from '../networks/refreshes.ts';
+import { isRotating } from '../plan/platforms.ts';
+import type { AccessEvidence, Evidence, GivenGrant, Violation } from './evidence.ts';
+
+/** Grants and their tokens: none is spent twice, and no channel is without access at the end. */
+export const checkAccess = (evidence: Evidence): Violation[] => [
+  ...checkTokens(evidence),
+  ...checkLosses(evidence),
+  ...checkStates(evidence),
+];
+
+/** Between an answer and the commit of what it brought, in milliseconds. */
+const commitsWithinMs = 5000;
+/** How long a database that was away may keep a commit waiting once it is back, in milliseconds. */
+const backWithinMs = 20_000;
+
+/** After an answer that ends a refresh token it is not sent again, unless what was answered may not have been kept. */
+function checkTokens(evidence: Evidence): Violation[] {
+  const byToken = Map.groupBy(
+    evidence.access.refreshes,
+    ({ channel, token }) => `${channel} ${token}`,
+  );
+  return [...byToken.values()].flatMap((asked) =>
+    asked.slice(1).flatMap((again, index): Violation[] => {
+      const before = asked.slice(0, index + 1).findLast((each) => endsToken(evidence, each));
+      return before === undefined || isExplained(evidence, before, again)
+        ? []
+        : [
+            {
+              invariant: 'refresh tokens sent again',
+              marker: '',
+              what: `${nameOf(evidence, before.channel)}: at ${timeOf(before.askedAtMs)} by ${before.worker} (${before.outcome}), and at ${timeOf(again.askedAtMs)} by ${again.worker}`,
+            },
+          ];
+    }),
+  );
+}
+
+const endsToken = ({ channels }: Evidence, { channel, outcome }: SeenRefresh): boolean => {
+  const platform = channels[channel]?.platform;
+  const isSpent = platform !== undefined && isRotating(platform);
+  return outcome === 'refused' || (isSpent && (outcome === 'renewed' || outcome === 'lost'));
+};
+
+function isExplained(evidence: Evidence, before: SeenRefresh, again: SeenRefresh): boolean {
+  const { access, plan, startMs } = evidence;
+  const { askedAtMs, answeredAtMs, worker } = before;
+  const isAway = (atMs: number): boolean =>
+    plan.outages.some(
+      (outage) =>
+        outage.what === 'PostgreSQL away' &&
+        startMs + outage.atMs <= atMs &&
+        atMs <= startMs + outage.atMs + outage.forMs + backWithinMs,
+    );
+  const isForgotten = access.restores.some(
+    ({ backupAtMs, restoredAtMs }) =>
+      answeredAtMs >= backupAtMs - commitsWithinMs &&
+      askedAtMs <= restoredAtMs &&
+      again.askedAtMs >= backupAtMs,
+  );
+  const hasDied = access.ends.some(
+    ({ name, atMs }) =>
+      name === worker &&
+      atMs >= askedAtMs &&
+      atMs <= again.askedAtMs &&
+      (atMs <= answeredAtMs + commitsWithinMs || isAway(atMs)),
+  );
+  const stoodStill = access.pauses.some(
+    ({ fromMs, untilMs }) => fromMs <= answeredAtMs + commitsWithinMs && untilMs >= askedAtMs,
+  );
+  return before.outcome === 'lost' || isForgotten || hasDied || stoodStill;
+}
+
+/** A network that refuses a refresh has ended the grant: its own books say so. */
+const checkLosses = (evidence: Evidence): Violation[] =>
+  refusals(evidence)
+    .filter(({ channel, token }) => !grantOf(evidence, channel, token)?.isRevoked)
+    .map(({ channel, askedAtMs }) => ({
+      invariant: 'access lost, and nothing explains it',
+      marker: '',
+      what: `${nameOf(evidence, channel)}: a refresh was refused at ${timeOf(askedAtMs)}, and the network has not ended the grant`,
+    }));
+
+/** Whoever can give access again has done so. */
+const checkStates = ({ access, channels, plan }: Evidence): Violation[] =>
+  channels.flatMap(({ platform }, index): Violation[] => {
+    const state = access.states[index];
+    return state === 'connected' || plan.channels[index]?.revokedAtMs !== null
+      ? []
+      : [
+          {
+            invariant: 'access lost, and nothing explains it',
+            marker: '',
+            what: `${platform} channel ${index} is ${state} at the end`,
+          },
+        ];
+  });
+
+const refusals = ({ access }: Evidence, channel?: number): SeenRefresh[] =>
+  access.refreshes.filter(
+    (each) => each.outcome === 'refused' && (channel === undefined || each.channel === channel),
+  );
+
+const grantOf = ({ access }: Evidence, channel: number, token: string): GivenGrant | undefined =>
+  access.grants.find((grant) => grant.channel === channel && grant.refreshTokens.includes(token));
+
+export const hasGrants = ({ access }: Pick<Evidence, 'access'>, channel: number): boolean =>
+  access.grants.some((grant) => grant.channel === channel);
+
+/** Whether the network has ended a grant of this channel, and has said so to the product. */
+export const hasLostGrant = (evidence: Evidence, channel: number): boolean =>
+  refusals(evidence, channel).some(({ token }) => grantOf(evidence, channel, token)?.isRevoked);
+
+/**
+ * How many events tell of the grants that this channel lost: one for each. A restore may take one that was recorded since
+ * its backup; the network says it once more then, and so does an event.
+ */
+export function lossesDue(
+  { refreshes, restores }: Pick<AccessEvidence, 'refreshes' | 'restores'>,
+  channel: number,
+): { readonly least: number; readonly most: number } {
+  const refused = refreshes.filter(
+    (each) => each.channel === channel && each.outcome === 'refused',
+  );
+  const told = Map.groupBy(refused, ({ token, askedAtMs }) => {
+    const restored = restores.filter(({ restoredAtMs }) => restoredAtMs <= askedAtMs);
+    return `${token} ${restored.length}`;
+  });
+  const isSure = ({ askedAtMs }: SeenRefresh): boolean =>
+    !restores.some(
+      ({ backupAtMs, restoredAtMs }) =>
+        askedAtMs >= backupAtMs - commitsWithinMs && askedAtMs <= restoredAtMs,
+    );
+  const all = [...told.values()];
+  const least = all.filter((asked) => asked.some(isSure)).length;
+  return { least, most: all.length };
+}
+
+const nameOf = ({ channels }: Evidence, channel: number): string =>
+  `${channels[channel]?.platform} channel ${channel}`;
+
+const timeOf = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,71 @@
+import { registeredApps } from '../../../accounts/oauth-apps.ts';
+import type { Orm } from '../../../db/orm.ts';
+import type { Account } from '../../../networks/network.ts';
+import type { Grant, Oauth } from '../../../networks/oauth.ts';
+import { openNetworks } from '../../../networks/registry.ts';
+import type { Egress } from '../../../runtime/egress/egress.ts';
+import type { Sealer } from '../../../runtime/secrets.ts';
+import { openBrowser } from '../../support/browser.ts';
+import type { SandboxPlatform } from '../plan/platforms.ts';
+
+/** Where the browser comes back to: nothing listens there. */
+const redirectUri = 'http://127.0.0.1:9/connect/callback/chaos';
+
+export type SignIn = {
+  readonly platform: SandboxPlatform;
+  /** Of the line before the sandbox that plays it. */
+  readonly url: string;
+  /** With the scopes that every app gets: it may write posts, and see none. */
+  readonly isBlind: boolean;
+  readonly orm: Orm;
+  readonly sealer: Sealer;
+  readonly egress: Egress;
+};
+
+/** Connects the demo account as its owner does: by the network's page, in a browser. */
+export async function signIn(way: SignIn): Promise<{ account: Account; grant: Grant }> {
+  const { platform, url, isBlind, orm, sealer, egress } = way;
+  const { oauth, sandboxUrl } = await oauthOf(way);
+  const now = () => new Date();
+  const context = {
+    http: egress,
+    publicUrl: new URL(redirectUri).origin,
+    sandboxUrl,
+    apps: registeredApps({ orm, sealer, now }, platform),
+    derive: sealer.derive,
+    now,
+  };
+  const state = crypto.randomUUID();
+  const redirectUriFor = () => redirectUri;
+  const begun = await oauth.begin({ ...context, values: {}, state, redirectUriFor });
+  const browser = openBrowser(redirectUri);
+  const page = await browser.open(begun.url);
+  const { url: returned } = await browser.press(page, 'Allow', { account: 'demo' });
+  const answer = new URL(returned).searchParams;
+  const { grant, accounts } = await oauth.finish({ ...context, ...begun, answer });
+  const [account] = accounts;
+  if (!account) {
+    throw new Error(`The ${isBlind ? 'blind ' : ''}account of ${platform} at ${url} is not there.`);
+  }
+
+  return { account, grant };
+}
+
+/** For accounts of the sandbox the product asks LinkedIn for all scopes; others are asked for as at LinkedIn itself. */
+async function oauthOf({ platform, url, isBlind }: Pick<SignIn, 'platform' | 'url' | 'isBlind'>) {
+  const settings = isBlind
+    ? {
+        PUNCTUAL_LINKEDIN_CLIENT_ID: 'punctual',
+        PUNCTUAL_LINKEDIN_CLIENT_SECRET: 'sandbox',
+        PUNCTUAL_LINKEDIN_AUTHORIZE_URL: `${url}/linkedin/oauth/v2/authorization`,
+        PUNCTUAL_LINKEDIN_TOKEN_URL: `${url}/linkedin/oauth/v2/accessToken`,
+        PUNCTUAL_LINKEDIN_API_URL: `${url}/linkedin`,
+      }
+    : {};
+  const entry = openNetworks(settings).oauth[platform];
+  if (!entry) {
+    throw new Error(`The product cannot connect accounts of ${platform} in a browser.`);
+  }
+
+  return { oauth: (await entry.load()) as Oauth, sandboxUrl: isBlind ? null : url };
+}
