@@ -36,14 +36,14 @@ type TokenAnswer = {
 };
 
 /** Visible ASCII: it has to stand in a header. */
-const token = { type: 'string', pattern: '^[\\x21-\\x7e]+$', maxLength: 20_000 };
+export const tokenSchema = { type: 'string', pattern: '^[\\x21-\\x7e]+$', maxLength: 20_000 };
 const readAnswer = answerReader<TokenAnswer>({
   type: 'object',
   required: ['access_token', 'token_type'],
   properties: {
-    access_token: token,
+    access_token: tokenSchema,
     token_type: { const: 'bearer' },
-    refresh_token: token,
+    refresh_token: tokenSchema,
     scope: { type: 'string' },
   },
 });
@@ -64,7 +64,7 @@ export function readTokens(value: unknown): Tokens | null {
 }
 
 /** Longer is for ever, and might be no date any more. */
-const longestSeconds = 10 * 365 * 86_400;
+export const longestSeconds = 10 * 365 * 86_400;
 
 function durationMs(seconds: unknown): number | null {
   const known = typeof seconds === 'number' || typeof seconds === 'string' ? Number(seconds) : -1;

@@ -1,6 +1,7 @@
 import type { Jwk, NodeSavedSession, NodeSavedState } from '@atproto/oauth-client-node';
 import { answerReader } from '../../answer.ts';
 import type { Grant } from '../../oauth.ts';
+import { longestSeconds, tokenSchema } from '../../oauth/tokens.ts';
 import { didSchema } from '../client.ts';
 
 /** A private key of the curve P-256: proves by DPoP that a token is ours (RFC 9449). */
@@ -81,17 +82,34 @@ export const readGrantData = answerReader<GrantData>({
   },
 });
 
-/** @param endsAtMs When its owner has to come back. */
+/** The library takes any text for a token. */
+const readTokens = answerReader<{ readonly access_token: string; readonly refresh_token?: string }>(
+  {
+    type: 'object',
+    required: ['access_token'],
+    properties: { access_token: tokenSchema, refresh_token: tokenSchema },
+  },
+);
+
+/**
+ * @param endsAtMs When its owner has to come back.
+ * @throws TypeError for tokens that could not stand in a header.
+ */
 export function grantOf(
   { tokenSet, dpopJwk: jwk, authMethod: how }: NodeSavedSession,
   client: Pick<GrantData, 'clientId' | 'redirectUri'>,
   endsAtMs: number | null,
 ): Grant {
-  const { access_token: accessToken, refresh_token: refreshToken = null } = tokenSet;
+  const tokens = readTokens(tokenSet);
+  if (!tokens) {
+    throw new TypeError('The tokens do not read as some.');
+  }
+
+  const { access_token: accessToken, refresh_token: refreshToken = null } = tokens;
   const { kty, crv, x, y, d } = jwk as DpopJwk;
   return {
     accessToken,
-    accessEndsAtMs: tokenSet.expires_at === undefined ? null : Date.parse(tokenSet.expires_at),
+    accessEndsAtMs: instantOf(tokenSet.expires_at),
     refreshToken,
     endsAtMs,
     data: {
@@ -104,6 +122,12 @@ export function grantOf(
       dpopJwk: { kty, crv, x, y, d },
     },
   };
+}
+
+/** Null for what is further away than any token lasts. Before 1970 it is over all the same, and a database has no -30000. */
+function instantOf(date: string | undefined): number | null {
+  const ms = Math.max(0, Date.parse(date ?? ''));
+  return ms <= Date.now() + longestSeconds * 1000 ? ms : null;
 }
 
 /** The record as the library wrote it. */

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Asked } from '../../oauth/scripted-server.ts';
-import { ownServer } from './own-server.ts';
+import { ownServer, tokens } from './own-server.ts';
 
 /** What requests carried that no message may repeat. */
 const secretsIn = (asked: readonly Asked[]): string[] =>
@@ -45,3 +45,29 @@ for (const [what, words] of Object.entries(wordsFor)) {
     }
   });
 }
+
+test('a token that could not stand in a header is none', async (t) => {
+  const server = await ownServer(t);
+  const { grant } = await server.connect();
+  for (const wrong of [
+    { access_token: 'a\r\nx-evil: b' },
+    { access_token: '' },
+    { access_token: 'a'.repeat(30_000) },
+    { refresh_token: 'a\nb' },
+  ]) {
+    server.answers.set('/token', () => ({ json: { ...tokens, ...wrong } }));
+    t.like(await t.throwsAsync(server.connect()), { name: 'OauthError', code: 'unavailable' });
+    t.like(await t.throwsAsync(server.refresh(grant)), { code: 'network_unavailable' });
+  }
+});
+
+test('a time that no date can say is left out, and one long ago is over', async (t) => {
+  const server = await ownServer(t);
+  const { grant } = await server.connect();
+  const endAfter = async (seconds: number): Promise<number | null> => {
+    server.answers.set('/token', () => ({ json: { ...tokens, expires_in: seconds } }));
+    return (await server.refresh(grant)).accessEndsAtMs;
+  };
+  t.is(await endAfter(1e12), null);
+  t.is(await endAfter(-1e12), 0);
+});
