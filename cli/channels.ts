@@ -87,7 +87,8 @@ export async function makeConnectLink(deps: CommandDeps, values: Values): Promis
     platform,
     values: { ...(url ? { url } : {}), ...(handle ? { handle } : {}) },
     returnUrl: values['return-url'],
-    atSandbox: sandbox === 'yes',
+    // Left out, it is as the account of --channel.
+    atSandbox: sandbox === 'yes' ? true : undefined,
     channelId: values['channel'],
     mostChannels: quotas.channels,
   });

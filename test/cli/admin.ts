@@ -55,15 +55,11 @@ export type Answer = Omit<CommandAnswer, 'data'> & { readonly data: any };
 /** Where the tests say that Temporal's Web UI is. */
 export const uiUrl = 'http://temporal.example:8233';
 
-/** The operator's commands on this Punctual. */
-export function adminOf({
-  databaseUrl,
-  secretKey,
-  temporalEnv,
-  temporal,
-  orm,
-  deps,
-}: Punctual): Admin {
+/** The operator's commands on this Punctual. @param sandboxUrl Of the sandbox, where a setting says so. */
+export function adminOf(
+  { databaseUrl, secretKey, temporalEnv, temporal, orm, deps }: Punctual,
+  sandboxUrl: string | null = null,
+): Admin {
   const settings = {
     DATABASE_URL: databaseUrl,
     SECRET_KEY: secretKey,
@@ -99,7 +95,7 @@ export function adminOf({
         egress,
         sealer,
         publicUrl,
-        sandboxUrl: null,
+        sandboxUrl,
         workflowLink,
         quotas,
         returnUrls: [],

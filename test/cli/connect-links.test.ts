@@ -1,6 +1,6 @@
 import test from 'ava';
 import { sharedApi } from '../support/kit.ts';
-import { storeChannel } from '../support/seed.ts';
+import { addFakeChannel, storeChannel } from '../support/seed.ts';
 import { adminOf, areRefused } from './admin.ts';
 
 const api = sharedApi(test);
@@ -42,4 +42,16 @@ test('a link that could connect nothing is not made, and the command says why', 
       /There is no workspace/v,
     ],
   ]);
+});
+
+test('an account of the sandbox is connected again at the sandbox, also where its network is not set up', async (t) => {
+  const { workspaceId } = await api.newClient();
+  const { deps, orm } = api.punctual;
+  const baseUrl = 'http://sandbox.example/x';
+  const channel = await addFakeChannel(deps, workspaceId, 'x', { baseUrl });
+  const admin = adminOf(api.punctual, 'http://sandbox.example');
+  await admin.call('channel', 'connect', workspaceId, '--platform', 'x', '--channel', channel);
+  const sql = 'select at_sandbox, channel_id from connect_links where workspace_id = ?';
+  const links = await orm.em.fork().execute(sql, [workspaceId]);
+  t.deepEqual(links, [{ at_sandbox: true, channel_id: channel }]);
 });
