@@ -1,5 +1,7 @@
 import { disconnectChannel, type Disconnected } from '../accounts/disconnect-channel.ts';
 import { Channel } from '../db/entities/channel.ts';
+import { ChannelGrant } from '../db/entities/channel-grant.ts';
+import { accessOf } from '../domain/access.ts';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/is-id.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
@@ -11,7 +13,7 @@ type Values = Readonly<Record<string, string>>;
 
 /** The accounts of a workspace, with those that were disconnected. */
 export async function listChannels(
-  { em }: CommandDeps,
+  { em, now }: CommandDeps,
   { WORKSPACE_ID: workspaceId = '' }: Values,
 ): Promise<CommandAnswer> {
   await assertWorkspaceExists(em, workspaceId);
@@ -20,23 +22,31 @@ export async function listChannels(
     { workspaceId },
     { orderBy: { createdAt: 'asc', id: 'asc' } },
   );
-  const channels = found.map(({ id, platform, handle, baseUrl, disconnectedAt, ...channel }) => ({
+  const grants = await em.find(ChannelGrant, { workspaceId });
+  const endOf = new Map(grants.map(({ channelId, endsAt }) => [channelId, endsAt]));
+  const channels = found.map((channel) => shown(channel, endOf.get(channel.id) ?? null, now()));
+  const lines = channels.map(({ id, platform, handle, url, state, expires_at: ends, error }) => {
+    const until = state === 'at_risk' ? `, access ends ${ends}` : '';
+    const line = `${id}  ${platform} ${oneLine(handle)} at ${url}: ${state}${until}`;
+    return [line, oneLine(error ?? '')].filter(Boolean).join('  ');
+  });
+  return {
+    text: lines.join('\n') || 'This workspace has no channel yet.',
+    data: { workspace_id: workspaceId, channels },
+  };
+}
+
+function shown(channel: Channel, endsAt: Date | null, now: Date) {
+  const { id, platform, handle, baseUrl, error, disconnectedAt } = channel;
+  return {
     id,
     platform,
     handle,
     url: baseUrl,
-    state: disconnectedAt === null ? channel.state : 'disconnected',
-    error: channel.error,
+    state: disconnectedAt === null ? accessOf(channel.state, endsAt, now) : 'disconnected',
+    error,
+    expires_at: endsAt?.toISOString() ?? null,
     disconnected_at: disconnectedAt?.toISOString() ?? null,
-  }));
-  const lines = channels.map(({ id, platform, handle, url, state, error }) =>
-    [`${id}  ${platform} ${oneLine(handle)} at ${url}: ${state}`, oneLine(error ?? '')]
-      .filter(Boolean)
-      .join('  '),
-  );
-  return {
-    text: lines.join('\n') || 'This workspace has no channel yet.',
-    data: { workspace_id: workspaceId, channels },
   };
 }
 

@@ -42,6 +42,26 @@ test('an operator disconnects an account, and its channel is listed so', async (
   );
 });
 
+test('an operator sees until when a person has to connect an account again, as the owner does', async (t) => {
+  const client = await newClient(shared());
+  const { workspaceId } = client;
+  const channel = await storeChannel(shared(), workspaceId, { handle: '@ana@social.test' });
+  await shared()
+    .orm.em.fork()
+    .execute(
+      `insert into channel_grants (channel_id, workspace_id, sealed_grant, ends_at, created_at)
+        values (?, ?, 'x', now() + interval '3 days', now())`,
+      [channel, workspaceId],
+    );
+  const [seen] = (await client.get('/channels')).body.channels;
+
+  const { text, data } = await adminOf(shared()).call('channel', 'list', workspaceId);
+
+  t.is(seen.state, 'at_risk');
+  t.like(data.channels[0], { state: 'at_risk', expires_at: seen.expires_at });
+  t.true(text.includes(`: at_risk, access ends ${seen.expires_at}`), text);
+});
+
 test('an account that is not there, or was disconnected before, cannot be disconnected', async (t) => {
   const { workspaceId } = await newClient(shared());
   const channel = await storeChannel(shared(), workspaceId);
