@@ -4,8 +4,10 @@ import * as fc from 'fast-check';
 import { PlainError } from '../../scripts/terminal.ts';
 import { startService } from '../hostile/service.ts';
 import { withPostgres } from '../support/services/with-postgres.ts';
-import { networkProperties, receiverProperty } from './answers.ts';
+import { grantProperties } from './grants.ts';
+import { networkProperties } from './networks.ts';
 import type { Property } from './property.ts';
+import { receiverProperty } from './receivers.ts';
 import { requestProperties } from './requests.ts';
 import { urlProperties } from './urls.ts';
 
@@ -49,7 +51,8 @@ async function fuzz(signal: AbortSignal): Promise<number> {
       ...(await requestProperties(service)),
       ...urlProperties,
       await receiverProperty(t),
-      ...networkProperties(t),
+      ...(await networkProperties(t)),
+      ...(await grantProperties()),
     ].filter(({ name }) => only.test(name));
     say(`To repeat it: npm run fuzz:bytes -- --seed ${seed}`);
     let failed = 0;
