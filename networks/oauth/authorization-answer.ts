@@ -27,8 +27,12 @@ export function checkAnswer(
     authorization_response_iss_parameter_supported: server.alwaysSaysIssuer ?? false,
   };
   const checked = validated(as, server, parameters, state);
-  if (!checked.get('code')) {
+  const [code, ...more] = checked.getAll('code');
+  if (!code) {
     throw new OauthError('unavailable', `${name} gave an answer that does not read as one.`);
+  }
+  if (more.length > 0) {
+    throw foreign(server);
   }
 
   return checked;
@@ -47,13 +51,15 @@ function validated(
       throw refusalIn(server, parameters);
     }
 
-    // The library's error holds the code.
-    throw new OauthError(
-      'expired',
-      `${server.name} gave an answer that does not belong to this link. Start over with a new one.`,
-    );
+    throw foreign(server); // The library's error holds the code.
   }
 }
+
+const foreign = ({ name }: AuthorizationServer): OauthError =>
+  new OauthError(
+    'expired',
+    `${name} gave an answer that does not belong to this link. Start over with a new one.`,
+  );
 
 /** What says that the server failed, and neither the person nor the registration (RFC 6749, section 4.1.2.1). */
 const failures = new Set(['server_error', 'temporarily_unavailable']);

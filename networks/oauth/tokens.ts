@@ -12,19 +12,31 @@ export type Tokens = {
   readonly scopes: readonly string[] | null;
 };
 
+/** Of an answer. Others are dropped, an ID token too: who signed in is read from the network's API. */
+const members = new Set([
+  'access_token',
+  'token_type',
+  'expires_in',
+  'refresh_token',
+  'refresh_token_expires_in',
+  'scope',
+]);
+
 /**
  * Rewrites what servers send otherwise than RFC 6749 (section 5.1) says: LinkedIn leaves `token_type` out, others send
- * null for what there is not. An ID token is dropped: who signed in is read from the network's API.
+ * null for what there is not. Null for what is no answer, or has an object or a list where a token or a number is due.
  */
 export function conforming(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     return null;
   }
 
-  const members = Object.entries(answer).filter(
-    ([name, value]) => value !== null && value !== '' && name !== 'id_token',
+  const told = Object.entries(answer).filter(
+    ([name, value]) => members.has(name) && value !== null && value !== '',
   );
-  return { token_type: 'bearer', ...Object.fromEntries(members) };
+  return told.some(([, value]) => typeof value === 'object')
+    ? null
+    : { token_type: 'bearer', ...Object.fromEntries(told) };
 }
 
 type TokenAnswer = {

@@ -98,6 +98,10 @@ test('a network’s bad hour ends no access, and is told to the person as what p
     'no token': { json: { token_type: 'bearer', refresh_token: secrets.refreshToken } },
     'a token that is none': { json: { token_type: 'bearer', access_token: 'a\r\nb' } },
     'a token of another kind': { json: { token_type: 'mac', access_token: 'a' } },
+    'a token of many arrays in each other': raw(
+      200,
+      `{"token_type":"bearer","access_token":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
+    ),
     'a bare refusal': { status: 400, json: {} },
     'a redirect': raw(302, '', { location: 'https://elsewhere.example/token' }),
     'a redirect in the words of an end': { status: 307, json: invalidGrant },
@@ -113,6 +117,18 @@ test('a network’s bad hour ends no access, and is told to the person as what p
       name,
     );
   }
+});
+
+test('an answer with two codes is redeemed nowhere', async (t) => {
+  const server = await startScriptedServer(t, () => ({ json: {} }));
+  const oauth = flowTo(server.url);
+  const context = contextFor(t, [server.url]);
+  const { kept } = await oauth.begin(beginning(context));
+  const answer = new URLSearchParams({ state, code: secrets.code });
+  answer.append('code', 'another');
+  const error = await t.throwsAsync(oauth.finish({ ...context, answer, redirectUri, kept }));
+  t.like(error, { name: 'OauthError', code: 'expired' });
+  t.deepEqual(server.asked, []);
 });
 
 test('an answer without an end is given up', async (t) => {
