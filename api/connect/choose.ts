@@ -2,8 +2,8 @@ import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Step } from './begin.ts';
 import { moveLink, openFlow, type Flow } from './links.ts';
-import { endOf, type Outcome } from './outcome.ts';
-import { Problem, problemOf } from './problem.ts';
+import { endOf, reopen, type Outcome } from './outcome.ts';
+import { failedHere, Problem, problemOf } from './problem.ts';
 import { storeAccount } from './store-account.ts';
 
 /** What the person chooses from, in the browser that went to the network. @throws Problem `other_browser`, `used` */
@@ -27,7 +27,7 @@ export function openChoice(
  * Connects the account that the person chose.
  *
  * @param index Of those that were shown.
- * @throws Problem; the choice stays open where it was none of them.
+ * @throws Problem; the choice stays open where it was none of them. After a failure of ours the link begins anew.
  */
 export async function chooseAccount(deps: ApiDeps, step: Step, index: number): Promise<Outcome> {
   const { link, token } = step;
@@ -53,6 +53,7 @@ export async function chooseAccount(deps: ApiDeps, step: Step, index: number): P
       return endOf(deps, link, { token }, problem);
     }
 
+    await reopen(deps, link, failedHere());
     throw error;
   }
 }

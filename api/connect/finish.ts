@@ -5,7 +5,7 @@ import type { ApiDeps } from '../deps.ts';
 import { assertLives, moveLink, openFlow, sealFlow, type Flow } from './links.ts';
 import { contextOf, oauthEntryOf } from './oauth-of.ts';
 import { endOf, reopen, type Outcome } from './outcome.ts';
-import { Problem, problemOf } from './problem.ts';
+import { failedHere, Problem, problemOf } from './problem.ts';
 import { fitting, storeAccount } from './store-account.ts';
 
 export type Callback = {
@@ -40,7 +40,7 @@ export async function finishConnecting(deps: ApiDeps, callback: Callback): Promi
   } catch (error) {
     const problem = problemOf(error);
     if (!problem) {
-      await reopen(deps, link, internal());
+      await reopen(deps, link, failedHere());
       throw error;
     }
 
@@ -52,9 +52,6 @@ export async function finishConnecting(deps: ApiDeps, callback: Callback): Promi
 
   return takeGrant(deps, link, flow, authorized);
 }
-
-const internal = (): Problem =>
-  new Problem('unavailable', 'Something went wrong here, and nothing was connected. Try again.');
 
 /** @returns the link, which no other request redeems now. @throws Problem */
 async function takeLink(deps: ApiDeps, { key, answer, browser }: Callback): Promise<ConnectLink> {
@@ -110,6 +107,7 @@ async function takeGrant(
       return endOf(deps, link, flow, problem);
     }
 
+    await reopen(deps, link, failedHere());
     throw error;
   }
 }

@@ -37,6 +37,10 @@ export class Problem extends Error {
   }
 }
 
+/** A failure of ours: the log says which. */
+export const failedHere = (): Problem =>
+  new Problem('unavailable', 'Something went wrong here, and nothing was connected. Try again.');
+
 export const unknownLink = (): Problem =>
   new Problem('unknown_link', 'This link is unknown. Ask for a new one.');
 

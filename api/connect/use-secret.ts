@@ -6,7 +6,7 @@ import type { Step } from './begin.ts';
 import { moveLink } from './links.ts';
 import { oauthEntryOf } from './oauth-of.ts';
 import { reopen, type Outcome } from './outcome.ts';
-import { Problem, problemOf } from './problem.ts';
+import { failedHere, Problem, problemOf } from './problem.ts';
 import { fitting, storeAccount } from './store-account.ts';
 
 /** Longer than any app password, in UTF-16 code units. */
@@ -60,9 +60,6 @@ export async function connectWithSecret(
     throw problem ?? error;
   }
 }
-
-const failedHere = (): Problem =>
-  new Problem('unavailable', 'Something went wrong here, and nothing was connected. Try again.');
 
 /** At the sandbox the server is the sandbox; the rest is as the person typed it. */
 const typedFor = (
