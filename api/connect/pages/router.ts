@@ -70,7 +70,7 @@ async function comeBack(deps: ApiDeps, ctx: RouterContext): Promise<void> {
 
   const outcome = await finishConnecting(deps, {
     key: ctx.params['key'] ?? '',
-    answer: ctx.URL.searchParams,
+    answer: new URLSearchParams(ctx.querystring), // Not of `ctx.URL`: there is none where the Host header is none.
     browser: browserOf(ctx, deps.publicUrl),
   });
   await goOn(deps, ctx, outcome);
