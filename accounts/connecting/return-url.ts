@@ -27,7 +27,13 @@ export function checkReturnUrl(given: string, allowed: readonly URL[]): string {
   return url.href;
 }
 
+/** Also for a server that decodes a path before it takes `..` out of it. */
 function isBelow(path: string, root: string): boolean {
+  const decoded = path.replaceAll(/%2f|%5c/giv, '/').replaceAll(/%2e/giv, '.');
+  if (/(?:^|\/)\.\.(?:\/|$)/v.test(decoded)) {
+    return false;
+  }
+
   const above = root.replace(/\/+$/v, '');
   return path === above || path.startsWith(`${above}/`);
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
+import { isText } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth.ts';
 
 /** In UTF-16 code units: longer than any address of a server or handle. */
@@ -24,7 +25,7 @@ export function checkValues(
       throw wrong(name, `is not taken for an account of ${platform}`);
     }
 
-    if (value.length > longestValue || /[\p{Cc}\p{Zs}]/v.test(value)) {
+    if (value.length > longestValue || !isText(value) || /[\p{Cc}\p{Zs}]/v.test(value)) {
       throw wrong(name, `must be such as ${field.placeholder}, without spaces`);
     }
 

@@ -106,6 +106,8 @@ test('a return URL that the operator does not list is refused', async (t) => {
     'https://app.example/',
     'https://app.example/accounts/../admin',
     'https://app.example/accounts/%2e%2e/admin',
+    'https://app.example/accounts/..%2Fadmin',
+    'https://app.example/accounts/x/%2E%2e%5cadmin',
     'https://app.example\\@evil.example/accounts',
     'https://app.example/accounts#token',
     'javascript:alert(1)',
@@ -127,6 +129,7 @@ test('a return URL that the operator does not list is refused', async (t) => {
     'https://app.example/accounts',
     'https://APP.example:443/accounts/new?x=1',
     'https://app.example/accounts/./x',
+    'https://app.example/accounts/a%2Fb..%2Fc',
     'http://127.0.0.1:4000/any/where',
   ];
   for (const url of taken) {
