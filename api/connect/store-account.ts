@@ -1,4 +1,5 @@
 import { connectChannel } from '../../accounts/connect-channel.ts';
+import { plainHandle } from '../../accounts/plain-handle.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import type { ConnectLink } from '../../db/entities/connect-link.ts';
 import type { Account } from '../../networks/network.ts';
@@ -18,10 +19,11 @@ import { Problem } from './problem.ts';
 export async function fitting(
   deps: Pick<ApiDeps, 'orm' | 'networks'>,
   link: ConnectLink,
-  accounts: readonly Account[],
+  named: readonly Account[],
   { isProved }: { readonly isProved: boolean },
 ): Promise<readonly Account[]> {
   const { channelId, workspaceId } = link;
+  const accounts = named.map(plainHandle);
   const [first] = accounts;
   if (!first) {
     throw new Problem('no_account', 'The network named no account that could be connected.');

@@ -12,7 +12,11 @@ import {
 
 const serverName = 'The Bluesky server';
 
-export const didSchema = { type: 'string', pattern: '^did:[a-z]+:.+$', maxLength: 2048 };
+export const didSchema = {
+  type: 'string',
+  pattern: '^did:[a-z]+:[\\x21-\\x7e]+$',
+  maxLength: 2048,
+};
 
 /** Calls a method that reads. Needs no session: what is asked here is public. Hands back refusals as they are. */
 export const query = (

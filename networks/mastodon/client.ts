@@ -13,7 +13,7 @@ import {
 } from '../send-request.ts';
 
 /** An id is opaque: Mastodon's are decimal numbers, GoToSocial's are ULIDs. */
-export const idSchema = { type: 'string', minLength: 1, maxLength: 255 };
+export const idSchema = { type: 'string', pattern: '^[^\\p{Cc}\\p{Z}]+$', maxLength: 255 };
 
 export const serverName = 'The Mastodon server';
 

@@ -50,7 +50,8 @@ async function isKnown(registering: Registering, app: OauthApp): Promise<boolean
   return new TokenRefusal(response, [], 0).refused.error !== 'invalid_client';
 }
 
-const text = { type: 'string', minLength: 1, maxLength: 2000 };
+/** Visible ASCII (RFC 6749, appendix A). */
+const text = { type: 'string', pattern: '^[\\x20-\\x7e]+$', maxLength: 2000 };
 const readApp = answerReader<{ readonly client_id: string; readonly client_secret: string }>({
   type: 'object',
   required: ['client_id', 'client_secret'],

@@ -52,7 +52,7 @@ const types = {
   type: 'array',
   minItems: 1,
   maxItems: 200,
-  items: { type: 'string', pattern: '^(?:image|video)/', maxLength: 100 },
+  items: { type: 'string', pattern: '^(?:image|video)/[\\x21-\\x7e]+$', maxLength: 100 },
 };
 
 const schemas: Record<keyof MastodonSettings, object> = {
@@ -124,5 +124,7 @@ export function settingsOf({ configuration }: Instance): Partial<MastodonSetting
 /** Images and videos: servers take sound too, and we have none. */
 const typesOf = (told: unknown): unknown =>
   Array.isArray(told)
-    ? told.filter((type) => typeof type === 'string' && /^(?:image|video)\//.test(type))
+    ? told.filter(
+        (type) => typeof type === 'string' && /^(?:image|video)\/[\x21-\x7e]+$/.test(type),
+      )
     : undefined;

@@ -1,0 +1,42 @@
+import test from 'ava';
+import { connectMastodon } from '../../../networks/mastodon/connect.ts';
+import { mastodonOauth } from '../../../networks/mastodon/oauth.ts';
+import { beginning, contextFor } from '../oauth/context.ts';
+import { startScriptedServer, type Answer } from '../oauth/scripted-server.ts';
+
+const account: Answer = { json: { id: '1', username: 'ana' } };
+
+test('an id that no database takes is none', async (t) => {
+  for (const id of ['1\u0000', '1\n', ' ', '']) {
+    const server = await startScriptedServer(t, () => ({ json: { id, username: 'ana' } }));
+    const { http } = contextFor(t, [server.url]);
+    const error = await t.throwsAsync(
+      connectMastodon(http, { baseUrl: server.url, accessToken: 'a' }),
+    );
+    t.like(error, { code: 'network_unavailable' }, JSON.stringify(id));
+  }
+});
+
+test('types of files that are none are left out of what a server takes', async (t) => {
+  const types = ['image/\u0000x', 'image/png', 'video/\n', 'audio/ogg'];
+  const configuration = { media_attachments: { supported_mime_types: types } };
+  const server = await startScriptedServer(t, ({ path }) =>
+    path === '/api/v2/instance' ? { json: { configuration } } : account,
+  );
+  const { http } = contextFor(t, [server.url]);
+  const { settings } = await connectMastodon(http, { baseUrl: server.url, accessToken: 'a' });
+  t.deepEqual(settings, { mediaTypes: ['image/png'] });
+});
+
+test('a server that registers this service under a name of control characters is none', async (t) => {
+  for (const client_id of ['a\u0000', 'a\nb', '\ud800']) {
+    const server = await startScriptedServer(t, ({ path }) =>
+      path === '/api/v1/apps'
+        ? { json: { client_id, client_secret: 'secret' } }
+        : { status: 404, json: {} },
+    );
+    const context = contextFor(t, [server.url]);
+    const error = await t.throwsAsync(mastodonOauth.begin(beginning(context, { url: server.url })));
+    t.like(error, { name: 'OauthError', code: 'unsupported' }, JSON.stringify(client_id));
+  }
+});
