@@ -9,6 +9,7 @@ const longestValue = 500;
  * Checks what a caller, or the person at the browser, said beforehand. Whether a server is there and can be used is asked
  * when the person goes on.
  *
+ * @param called What whoever gave a value calls it.
  * @returns the values without the spaces around them; empty ones are left out.
  * @throws AppError `invalid_request`
  */
@@ -16,17 +17,18 @@ export function checkValues(
   platform: string,
   { fields }: Pick<OauthEntry, 'fields'>,
   values: Readonly<Record<string, string>>,
+  called: (name: string) => string = (name) => name,
 ): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [name, given] of Object.entries(values)) {
     const value = given.trim();
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (!field) {
-      throw wrong(name, `is not taken for an account of ${platform}`);
+      throw wrong(name, name, `is not taken for an account of ${platform}`);
     }
 
     if (value.length > longestValue || !isText(value) || /[\p{Cc}\p{Zs}]/v.test(value)) {
-      throw wrong(name, `must be such as ${field.placeholder}, without spaces`);
+      throw wrong(name, called(name), `must be such as ${field.placeholder}, without spaces`);
     }
 
     if (value !== '') {
@@ -37,7 +39,7 @@ export function checkValues(
   return checked;
 }
 
-const wrong = (name: string, message: string): AppError =>
-  new AppError('invalid_request', `${name} ${message}.`, {
+const wrong = (name: string, called: string, message: string): AppError =>
+  new AppError('invalid_request', `${called} ${message}.`, {
     details: [{ path: `/${name}`, message }],
   });

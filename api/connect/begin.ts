@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { checkValues } from '../../accounts/connecting/values.ts';
 import type { ConnectLink } from '../../db/entities/connect-link.ts';
+import type { OauthEntry } from '../../networks/oauth.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import { moveLink, sealFlow } from './links.ts';
 import { redirectUri } from '../../accounts/connecting/redirect-uri.ts';
 import { contextOf, oauthEntryOf } from './oauth-of.ts';
 import { Problem } from './problem.ts';
+
+/** What the page calls a field. */
+const labelIn =
+  ({ fields }: OauthEntry) =>
+  (name: string): string =>
+    `"${fields[name]?.label ?? name}"`;
 
 /** A step of a person in a browser. */
 export type Step = {
@@ -31,7 +38,7 @@ export async function beginConnecting(
 ): Promise<string> {
   const { platform, atSandbox } = link;
   const entry = oauthEntryOf(deps, link);
-  const values = { ...link.values, ...checkValues(platform, entry, given) };
+  const values = { ...link.values, ...checkValues(platform, entry, given, labelIn(entry)) };
   for (const [name, { label, required }] of Object.entries(entry.fields)) {
     if (required && !atSandbox && values[name] === undefined) {
       throw new Problem('invalid', `"${label}" is missing.`);

@@ -50,10 +50,10 @@ export async function fitting(
   return same;
 }
 
-const wrongAccount = (came: string, wanted = 'another account'): Problem =>
+const wrongAccount = (came: string, wanted?: string): Problem =>
   new Problem(
     'wrong_account',
-    `The network let you in as ${came}, and this link is for ${wanted}. Nothing was changed. Sign in there with the other account, and ask for a new link.`,
+    `The network let you in as ${came}, and this link is for ${wanted ?? 'another account'}. Nothing was changed. Sign in there ${wanted === undefined ? 'with that account' : `as ${wanted}`}, and ask for a new link.`,
   );
 
 /** At the sandbox nothing proves that an account of another server is the same. */

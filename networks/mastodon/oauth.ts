@@ -62,7 +62,7 @@ export const mastodonOauth: Oauth = {
     const kept = readKept(request.kept);
     const app = kept && (await apps.find(kept.baseUrl, redirectUri));
     if (!kept || !app) {
-      throw new OauthError('expired', 'This link is no longer valid. Start over with a new one.');
+      throw new OauthError('expired', 'This attempt is no longer valid. Start over.');
     }
 
     const { baseUrl } = kept;

@@ -58,8 +58,12 @@ function validated(
 const foreign = ({ name }: AuthorizationServer): OauthError =>
   new OauthError(
     'expired',
-    `${name} gave an answer that does not belong to this link. Start over with a new one.`,
+    `${name} gave an answer that does not belong to this link. Start over.`,
   );
+
+/** @param name Of the server, at the beginning of a sentence. */
+export const declined = (name: string): string =>
+  `${name} says that you declined. Nothing was connected, and you can try again.`;
 
 /** What says that the server failed, and neither the person nor the registration (RFC 6749, section 4.1.2.1). */
 const failures = new Set(['server_error', 'temporarily_unavailable']);
@@ -70,7 +74,7 @@ function refusalIn(server: AuthorizationServer, parameters: URLSearchParams): Oa
   const words = quote(parameters.get('error_description') || error, [app.clientSecret]);
   const said = words && `: ${words}`;
   if (error === 'access_denied' || denials.includes(error)) {
-    return new OauthError('denied', `The request was declined at ${name}.`);
+    return new OauthError('denied', declined(name));
   }
   if (failures.has(error)) {
     return new OauthError('unavailable', `${name} could not do it at the moment${said}.`);

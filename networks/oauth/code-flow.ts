@@ -56,7 +56,7 @@ export async function finishCodeFlow(
 ): Promise<Tokens> {
   const known = readKept(kept);
   if (!known) {
-    throw new OauthError('expired', 'This link is no longer valid. Start over with a new one.');
+    throw new OauthError('expired', 'This attempt is no longer valid. Start over.');
   }
 
   const { state, verifier } = known;

@@ -30,7 +30,7 @@ function castRefusal(refusal: TokenRefusal, server: Named): OauthError {
     return new OauthError('unavailable', message);
   }
   if (isAboutCode(refused)) {
-    const message = `${name} does not take its code any more ${said}. Start over with a new link.`;
+    const message = `${name} does not take its code any more ${said}. Start over.`;
     return new OauthError('expired', message);
   }
   if (aboutApp.has(refused.error)) {

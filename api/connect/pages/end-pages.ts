@@ -60,5 +60,11 @@ export const problemPage = (message: string, back: string | null = null): Page =
   content: html`${alert(message)} ${back === null ? [] : [backLink(back)]}`,
 });
 
+/** The link may well have connected an account; whom, is not told to others. */
+export const usedPage = (message: string): Page => ({
+  title: 'This link is used up',
+  content: alert(message),
+});
+
 const backLink = (url: string): Html =>
   html`<p><a class="button" href="${url}" rel="noreferrer">Back to ${new URL(url).host}</a></p>`;

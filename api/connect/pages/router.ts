@@ -10,7 +10,7 @@ import { finishConnecting } from '../finish.ts';
 import { Problem } from '../problem.ts';
 import { basePath, browserOf } from './browser.ts';
 import { showPage } from './document.ts';
-import { problemPage } from './end-pages.ts';
+import { problemPage, usedPage } from './end-pages.ts';
 import { goOn, sendForm, showLink } from './steps.ts';
 
 /** How many requests of one client address are worked on at the same time. None needs a key. */
@@ -79,7 +79,8 @@ async function comeBack(deps: ApiDeps, ctx: RouterContext): Promise<void> {
 function showFailure(deps: ApiDeps, ctx: RouterContext, error: unknown): void {
   const base = basePath(deps.publicUrl);
   if (error instanceof Problem) {
-    showPage(ctx, statusOfProblem[error.code] ?? 400, problemPage(error.message), base);
+    const page = error.code === 'used' ? usedPage(error.message) : problemPage(error.message);
+    showPage(ctx, statusOfProblem[error.code] ?? 400, page, base);
     return;
   }
 

@@ -11,6 +11,7 @@ import {
   type Oauth,
   type Refresh,
 } from '../../oauth.ts';
+import { declined } from '../../oauth/authorization-answer.ts';
 import { baseUrlOf } from '../../send-request.ts';
 import { readProfile } from '../account.ts';
 import type { BlueskySettings } from '../rules.ts';
@@ -166,7 +167,7 @@ function refuseErrors(answer: URLSearchParams): void {
     throw new OauthError('unavailable', 'The Bluesky server could not do it at the moment.');
   }
 
-  throw new OauthError('denied', 'Access to the Bluesky account was not given.');
+  throw new OauthError('denied', declined('The Bluesky server'));
 }
 
 type Session = Awaited<ReturnType<NodeOAuthClient['restore']>>;

@@ -41,6 +41,8 @@ test('a link that connected an account connects no other', async (t) => {
   const stranger = openBrowser(api.punctual.url);
   const seen = await stranger.get(link);
   t.is(seen.status, 410);
+  t.regex(wordsOf(seen), /This link was used already/v);
+  t.notRegex(wordsOf(seen), /Nothing was connected/v);
   t.false(seen.text.includes('@ana'), 'whom it connected is not told to others');
   t.is((await channels()).length, 1);
 });

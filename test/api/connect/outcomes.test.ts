@@ -47,6 +47,13 @@ test('a person who does not allow it is told so, and may try again', async (t) =
   t.is((await channels()).length, 1);
 });
 
+test('what is typed wrong is named as the page names it', async (t) => {
+  const { client, browser } = await stage(world);
+  const page = await browser.get(await linkFor(client, { platform: 'many' }));
+  const seen = await browser.submit(page, 'begin', { url: 'my server' });
+  t.regex(wordsOf(seen), /"Your server" must be such as \S+, without spaces/v);
+});
+
 test('a network that does not answer leaves the link as it was', async (t) => {
   const { client, browser, code, channels } = await stage(world);
   const link = await linkFor(client);
@@ -84,6 +91,7 @@ test('another account than that of the channel changes nothing, and the page say
   await walk(browser, link, other);
   const page = await browser.get(link);
   t.regex(wordsOf(page), /let you in as @berta, and this link is for @ana/v);
+  t.regex(wordsOf(page), /Sign in there as @ana, and ask for a new link/v);
   t.true(page.text.includes('https://app.example/x?error=wrong_account'));
   t.deepEqual(await channels(), before);
   t.is((await rowOf(world, link))['sealed_flow'], null, 'what was handed out is not kept');
