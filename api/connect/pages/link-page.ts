@@ -16,13 +16,15 @@ export type LinkView = {
   readonly form: Form;
   /** What the last try said. */
   readonly error: string | null;
+  /** Where the caller wants a person who does not try again; null where nothing has gone wrong yet. */
+  readonly back: string | null;
   /** What was typed at the last try. */
   readonly typed: Readonly<Record<string, string>>;
 };
 
 /** What will be connected to what, and the button that begins it. */
 export function linkPage(view: LinkView): Page {
-  const { link, networkName, workspaceName, handle, connector, form, error } = view;
+  const { link, networkName, workspaceName, handle, connector, form, error, back } = view;
   const what =
     handle === null
       ? `${articleOf(networkName)} ${networkName} account`
@@ -39,6 +41,7 @@ export function linkPage(view: LinkView): Page {
       ${link.atSandbox ? [html`<p>It is an account of the sandbox: nothing is published.</p>`] : []}
       ${formOf(form, 'begin', html`${fieldsOf(view)}<button>Continue to ${networkName}</button>`)}
       ${connector ? [secretForm(view, connector)] : []}
+      ${back === null ? [] : [html`<p><a href="${back}" rel="noreferrer">Back to ${new URL(back).host}</a></p>`]}
       <p class="quiet">
         Did you not ask for this? Close the page, and nothing happens. The link can be used once.
       </p>

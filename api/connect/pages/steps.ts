@@ -47,7 +47,8 @@ async function show(
     showPage(ctx, 200, waitPage(own), base);
   } else {
     const told = error ?? link.error;
-    const view = await viewOf(deps, link, { form, error: told, typed });
+    const back = link.errorCode === null ? null : returnAddress(link, { error: link.errorCode });
+    const view = await viewOf(deps, link, { form, error: told, typed, back });
     const page =
       link.status === 'choosing'
         ? choicePage(view, openChoice(deps, step).accounts)

@@ -14,7 +14,7 @@ import type { LinkView } from './link-page.ts';
 export async function viewOf(
   deps: ApiDeps,
   link: ConnectLink,
-  shown: Pick<LinkView, 'form' | 'error' | 'typed'>,
+  shown: Pick<LinkView, 'form' | 'error' | 'typed' | 'back'>,
 ): Promise<LinkView> {
   const entry = oauthEntryOf(deps, link);
   const { workspaceId, channelId } = link;

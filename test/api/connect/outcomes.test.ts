@@ -47,6 +47,18 @@ test('a person who does not allow it is told so, and may try again', async (t) =
   t.is((await channels()).length, 1);
 });
 
+test('a person who does not allow it finds the way back to the app, which hears why', async (t) => {
+  const { client, browser } = await stage(world);
+  const link = await linkFor(client, { return_url: 'https://app.example/x?user=1' });
+  const before = await browser.get(link);
+  t.false(before.text.includes('https://app.example/x'), 'nothing has happened yet');
+  const at = await leaveFrom(browser, link);
+  await browser.get(answerTo(at, { error: 'access_denied' }));
+  const page = await browser.get(link);
+  t.regex(wordsOf(page), /Back to app\.example/v);
+  t.true(page.text.includes('href="https://app.example/x?user=1&amp;error=denied"'), page.text);
+});
+
 test('what is typed wrong is named as the page names it', async (t) => {
   const { client, browser } = await stage(world);
   const page = await browser.get(await linkFor(client, { platform: 'many' }));
