@@ -8,7 +8,7 @@ import { OauthError, type OauthErrorCode } from '../../networks/oauth.ts';
  * - `unknown_link`: there is no such link, or it was deleted.
  * - `used`: it connected an account already, or failed for good.
  * - `other_browser`: the answer came in another browser than the one that went to the network.
- * - `wrong_answer`: no authorization of ours is open for this answer.
+ * - `wrong_answer`: the state belongs to no link that is open, or came back at another server's address.
  * - `wrong_account`: the link is for another account.
  * - `refused`: the network does not take the secret.
  * - `invalid`: what was typed is none.
