@@ -46,7 +46,7 @@ export const directives = {
   expire: {
     once: true,
     effect:
-      'The access tokens of an account that was signed in end at once. They can be refreshed.',
+      'The access tokens of an account that was signed in end at once. X, Bluesky and YouTube refresh them; Mastodon and LinkedIn give nothing to refresh, and the account must sign in again.',
   },
   slow: {
     once: true,
