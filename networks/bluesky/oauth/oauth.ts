@@ -65,13 +65,15 @@ async function finish(request: Finish, directories: Directories): Promise<Author
       throw connectionError(error, sent);
     });
   const { session } = given;
-  const record = sessions.get(session.did) ?? noState();
+  const recorded = () => sessions.get(session.did) ?? noState();
   try {
-    const account = await accountOf(request, session, record.tokenSet.aud);
+    const account = await accountOf(request, session, recorded().tokenSet.aud);
     refuseOther(kept, account);
     const clientId = oauth.metadata.client_id ?? '';
     const endsAtMs = now().getTime() + sessionMs[oauth.key ? 'confidential' : 'public'];
-    return { grant: grantOf(record, { clientId, redirectUri }, endsAtMs), accounts: [account] };
+    // The library refreshes a token that ends within 40 s before it asks for the account: the first pair is spent then.
+    const grant = grantOf(recorded(), { clientId, redirectUri }, endsAtMs);
+    return { grant, accounts: [account] };
   } catch (error) {
     await session.signOut().catch(() => undefined);
     throw connectionError(error, sent);

@@ -121,6 +121,14 @@ test('an ended token is refused and a refresh mends it, a revoked session needs 
   t.like(await t.throwsAsync(refresh(next)), { code: 'access_lost' });
 });
 
+test('an account of a server whose tokens end within seconds stays connected', async (t) => {
+  const { url, connect, refresh } = await opened(t);
+  await control(url, { platform: 'bluesky', directive: 'lifetime', seconds: 5 });
+  const { grant } = await connect();
+  const next = await refresh(grant);
+  t.not((await refresh(next)).refreshToken, next.refreshToken);
+});
+
 test('a refresh that is answered by 500, 429 or nothing loses no access', async (t) => {
   const { url, connect, refresh } = await opened(t);
   const { grant } = await connect();
