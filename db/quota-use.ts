@@ -16,7 +16,10 @@ const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
 export const bytesOfText = (workspaceId: string): RawBuilder<unknown> =>
   sql`select coalesce(sum(${bytesOfPost}), 0)::bigint from posts p where p.workspace_id = ${workspaceId}::uuid`;
 
-/** How many posts a workspace has scheduled, and how many drafts: down an index. */
+/**
+ * How many posts a workspace has scheduled, and how many drafts: down an index. Those that are being published count as
+ * scheduled: a cancel makes drafts of them, which is never refused.
+ */
 export async function countPosts(
   em: Em,
   workspaceId: string,
@@ -24,7 +27,7 @@ export async function countPosts(
   const [row] = await query(
     em,
     sql<{ scheduled: number; drafts: number }>`select
-      (select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'scheduled') as scheduled,
+      (select count(*)::int from posts where workspace_id = ${workspaceId} and status in ('scheduled', 'publishing')) as scheduled,
       (select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'draft') as drafts`,
   );
   return row ?? { scheduled: 0, drafts: 0 };

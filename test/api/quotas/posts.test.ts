@@ -192,6 +192,23 @@ test('a post that went out gives its place back', async (t) => {
   isFull(t, await client.post('/posts', later(channel)), 'scheduled', 2, 2);
 });
 
+test('a post that is on its way keeps its place, so that cancels of such posts make no drafts without bound', async (t) => {
+  const { client, channel } = await limited(api.punctual, { scheduled: 2, drafts: 1 });
+  for (let made = 0; made < 2; made += 1) {
+    const id = idOf(await client.post('/posts', later(channel)), t);
+    await setStatus(api.punctual, id, 'publishing', ['retrying']);
+  }
+
+  isFull(t, await client.post('/posts', later(channel)), 'scheduled', 2, 2);
+  for (const { id } of (await client.get('/posts')).body.posts) {
+    t.is((await client.post(`/posts/${id}/cancel`)).status, 200);
+  }
+
+  isFull(t, await client.post('/posts', draftOf(1)), 'drafts', 1, 2);
+  idOf(await client.post('/posts', later(channel)), t);
+  isFull(t, await client.post('/posts', later(channel)), 'scheduled', 2, 2);
+});
+
 test('a post that failed can be sent again and cancelled however full the quotas are, and counts as a draft', async (t) => {
   const { client, channel } = await limited(api.punctual, { scheduled: 1, drafts: 0 });
   const id = idOf(await client.post('/posts', later(channel)), t);
