@@ -10,6 +10,7 @@ import { newLinkToken, sha256Hex } from '../../runtime/secrets.ts';
 import { assertChannelQuota } from '../connect-channel.ts';
 import type { AccountDeps } from '../deps.ts';
 import { isAtSandbox } from '../oauth-context.ts';
+import { networkName } from './network-name.ts';
 import { checkReturnUrl } from './return-url.ts';
 import { checkValues } from './values.ts';
 
@@ -105,9 +106,10 @@ function entryOf({ oauth }: LinkDeps, platform: string): OauthEntry {
 function assertUsable(
   { sandboxUrl }: LinkDeps,
   platform: string,
-  { missing }: OauthEntry,
+  entry: OauthEntry,
   atSandbox: boolean,
 ): void {
+  const { missing } = entry;
   if (atSandbox && sandboxUrl === null) {
     throw wrong('/sandbox', 'needs a sandbox, and PUNCTUAL_SANDBOX_URL says of none');
   }
@@ -115,7 +117,7 @@ function assertUsable(
   if (!atSandbox && missing.length > 0) {
     throw new AppError(
       'network_not_configured',
-      `Accounts of ${platform} cannot be connected yet: the operator has to set ${missing.join(' and ')}.`,
+      `Accounts of ${networkName(platform, entry)} cannot be connected yet: the operator has to set ${missing.join(' and ')}.`,
     );
   }
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth.ts';
+import { networkName } from './network-name.ts';
 
 /** In UTF-16 code units: longer than any address of a server or handle. */
 const longestValue = 500;
@@ -15,16 +16,16 @@ const longestValue = 500;
  */
 export function checkValues(
   platform: string,
-  { fields }: Pick<OauthEntry, 'fields'>,
+  entry: Pick<OauthEntry, 'fields' | 'name'>,
   values: Readonly<Record<string, string>>,
   called: (name: string) => string = (name) => name,
 ): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [name, given] of Object.entries(values)) {
     const value = given.trim();
-    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const field = Object.hasOwn(entry.fields, name) ? entry.fields[name] : undefined;
     if (!field) {
-      throw wrong(name, name, `is not taken for an account of ${platform}`);
+      throw wrong(name, name, `is not taken for an account of ${networkName(platform, entry)}`);
     }
 
     if (value.length > longestValue || !isText(value) || /[\p{Cc}\p{Zs}]/v.test(value)) {

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { createConnectLink } from '../../accounts/connecting/create-link.ts';
+import { networkName } from '../../accounts/connecting/network-name.ts';
 import { accountDeps, type ApiDeps } from '../deps.ts';
 import { route, type Caller, type Route } from '../http/route.ts';
 import { loadChannel } from './edit-channel.ts';
@@ -49,7 +50,7 @@ export const reconnectCall = (deps: ApiDeps): Route =>
       const now = deps.now();
       const channel = await presentChannel(em, await loadChannel(em, workspaceId, id), now);
       if (retries) {
-        assertConnected(channel);
+        assertConnected(deps, channel);
       }
 
       const found = await lostPosts(em, workspaceId, channel.id, now);
@@ -84,11 +85,11 @@ async function linkTo(
 }
 
 /** @throws AppError `channel_not_connected` */
-function assertConnected({ state, platform, handle }: ChannelView): void {
+function assertConnected({ networks }: ApiDeps, { state, platform, handle }: ChannelView): void {
   if (state === 'needs_reconnect') {
     throw new AppError(
       'channel_not_connected',
-      `The account ${handle} on ${platform} is not connected: connect it again, then retry its posts.`,
+      `The account ${handle} on ${networkName(platform, networks.oauth[platform])} is not connected: connect it again, then retry its posts.`,
     );
   }
 }

@@ -1,6 +1,7 @@
 import { Channel } from '../../../db/entities/channel.ts';
 import type { ConnectLink } from '../../../db/entities/connect-link.ts';
 import { Workspace } from '../../../db/entities/workspace.ts';
+import { networkName } from '../../../accounts/connecting/network-name.ts';
 import { sha256Hex } from '../../../runtime/secrets.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { countLostPosts } from '../lost-posts.ts';
@@ -56,7 +57,7 @@ export async function connectedTo(
 }
 
 export const networkNameOf = ({ networks }: ApiDeps, { platform }: ConnectLink): string =>
-  networks.oauth[platform]?.name ?? `${platform.charAt(0).toUpperCase()}${platform.slice(1)}`;
+  networkName(platform, networks.oauth[platform]);
 
 async function workspaceNameOf({ orm }: ApiDeps, { workspaceId }: ConnectLink): Promise<string> {
   const workspace = await orm.em.fork().findOne(Workspace, { id: workspaceId });

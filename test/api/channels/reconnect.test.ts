@@ -87,7 +87,7 @@ test('nothing is sent again before the account is connected', async (t) => {
 
   t.is(status, 409);
   t.is(body.code, 'channel_not_connected');
-  t.regex(body.error, /@lost@social\.test on mastodon is not connected: connect it again/v);
+  t.regex(body.error, /@lost@social\.test on Mastodon is not connected: connect it again/v);
   t.deepEqual(await show(post), before);
   await connectAgain();
   t.deepEqual((await reconnect(retrying)).body.retrying, [post]);
