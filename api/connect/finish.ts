@@ -14,6 +14,8 @@ export type Callback = {
   readonly answer: URLSearchParams;
   /** The secret of the browser's cookie; null where it has none. */
   readonly browser: string | null;
+  /** Called with the link's token before its network is asked. */
+  readonly onKnown: (token: string) => Promise<void>;
 };
 
 const isState = /^[\x21-\x7e]{1,500}$/v;
@@ -30,6 +32,7 @@ export async function finishConnecting(deps: ApiDeps, callback: Callback): Promi
   const flow = openFlow(deps.sealer, link);
   let authorized: Authorized;
   try {
+    await callback.onKnown(flow.token);
     const oauth = await oauthEntryOf(deps, link).load();
     authorized = await oauth.finish({
       ...contextOf(deps, link),

@@ -11,10 +11,22 @@ import { Problem } from '../problem.ts';
 import { basePath, browserOf } from './browser.ts';
 import { showPage } from './document.ts';
 import { problemPage, usedPage } from './end-pages.ts';
+import { readForm } from './read-form.ts';
 import { goOn, sendForm, showLink } from './steps.ts';
 
-/** How many requests of one client address are worked on at the same time. None needs a key. */
+/** How many requests of one client address look for a link, or show it, at the same time. None needs a key. */
 const mostPerAddress = 4;
+
+/** How many requests of one link work on it, and may wait for its network, at the same time. */
+const mostPerLink = 2;
+
+/** The room that one request takes up. */
+type Room = {
+  /** Waits for a place of the client's address. */
+  readonly enter: () => Promise<void>;
+  /** Goes on with a link that is known by now: a network that hangs keeps nobody else at the same address waiting. */
+  readonly workOn: (token: string) => Promise<void>;
+};
 
 const statusOfProblem: Readonly<Partial<Record<Problem['code'], number>>> = {
   unknown_link: 404,
@@ -27,6 +39,7 @@ const statusOfProblem: Readonly<Partial<Record<Problem['code'], number>>> = {
 /** What people see who connect an account. Needs no key: the token in the link is one. */
 export function connectPages(deps: ApiDeps): Router {
   const places = createKeyedSemaphore(mostPerAddress);
+  const works = createKeyedSemaphore(mostPerLink);
   const style = staticFile(
     'text/css; charset=utf-8',
     readFileSync(new URL('style.css', import.meta.url)),
@@ -34,14 +47,24 @@ export function connectPages(deps: ApiDeps): Router {
 
   /** Answers with a page whatever happens: people read it. */
   const shown =
-    (handle: (ctx: RouterContext) => Promise<void>) =>
+    (handle: (ctx: RouterContext, room: Room) => Promise<void>) =>
     async (ctx: RouterContext): Promise<void> => {
+      const signal = clientSignalOf(ctx.res);
+      let leave = (): void => undefined;
+      const enter = async (): Promise<void> => {
+        leave = await places(clientAddress(ctx.ip), signal);
+      };
+      const workOn = async (token: string): Promise<void> => {
+        leave();
+        leave = await works(token, signal);
+      };
       try {
         deps.gate.assertOpen();
-        const done = await places(clientAddress(ctx.ip), clientSignalOf(ctx.res));
-        await handle(ctx).finally(done);
+        await handle(ctx, { enter, workOn });
       } catch (error) {
         showFailure(deps, ctx, error);
+      } finally {
+        leave();
       }
     };
 
@@ -49,29 +72,39 @@ export function connectPages(deps: ApiDeps): Router {
     .get('/connect/style.css', (ctx) => serveFile(ctx, style))
     .get(
       '/connect/callback/:key',
-      shown((ctx) => comeBack(deps, ctx)),
+      shown((ctx, room) => comeBack(deps, ctx, room)),
     )
     .get(
       '/connect/:token',
-      shown((ctx) => showLink(deps, ctx)),
+      shown(async (ctx, { enter }) => {
+        await enter();
+        await showLink(deps, ctx);
+      }),
     )
     .post(
       '/connect/:token',
-      shown((ctx) => sendForm(deps, ctx)),
+      shown(async (ctx, { enter, workOn }) => {
+        const form = await readForm(ctx, deps.bodyMs); // Before it takes a place: it may come slowly.
+        await enter();
+        await sendForm(deps, ctx, form, workOn);
+      }),
     );
 }
 
 /** The browser is back from the network. */
-async function comeBack(deps: ApiDeps, ctx: RouterContext): Promise<void> {
+async function comeBack(deps: ApiDeps, ctx: RouterContext, room: Room): Promise<void> {
   if (ctx.method !== 'GET') {
     ctx.status = 204; // What only looks at an address redeems nothing.
     return;
   }
 
+  await room.enter();
   const outcome = await finishConnecting(deps, {
     key: ctx.params['key'] ?? '',
-    answer: new URLSearchParams(ctx.querystring), // Not of `ctx.URL`: there is none where the Host header is none.
+    // Not of `ctx.URL`: there is none where the Host header is none.
+    answer: new URLSearchParams(ctx.querystring),
     browser: browserOf(ctx, deps.publicUrl),
+    onKnown: room.workOn,
   });
   await goOn(deps, ctx, outcome);
 }

@@ -11,7 +11,6 @@ import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.
 import { showPage } from './document.ts';
 import { connectedPage, leavePage, problemPage, retriedPage, waitPage } from './end-pages.ts';
 import { choicePage, linkPage } from './link-page.ts';
-import { readForm } from './read-form.ts';
 import { connectedTo, networkNameOf, returnAddress, viewOf } from './view.ts';
 
 type Shown = {
@@ -57,10 +56,19 @@ async function show(
   }
 }
 
-/** Takes a form of the link's page. */
-export async function sendForm(deps: ApiDeps, ctx: RouterContext): Promise<void> {
+/**
+ * Takes a form of the link's page.
+ *
+ * @param onKnown Called with the link's token once the form is known to be of its page, before any network is asked.
+ */
+export async function sendForm(
+  deps: ApiDeps,
+  ctx: RouterContext,
+  form: URLSearchParams,
+  onKnown: (token: string) => Promise<void>,
+): Promise<void> {
   const token = ctx.params['token'] ?? '';
-  const fields = Object.fromEntries(await readForm(ctx, deps.bodyMs));
+  const fields = Object.fromEntries(form);
   const { key = '', step: kind = '', account, ...values } = fields;
   const link = await findLink(deps.orm, token, deps.now());
   const browser = browserOf(ctx, deps.publicUrl);
@@ -72,6 +80,7 @@ export async function sendForm(deps: ApiDeps, ctx: RouterContext): Promise<void>
     return;
   }
 
+  await onKnown(token);
   const step = { link, token, browser };
   try {
     await take(deps, ctx, step, { kind, account, values });

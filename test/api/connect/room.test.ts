@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { accountNamed } from '../../support/pretend-oauth.ts';
+import { openBrowser } from './person.ts';
+import { answerTo, connectWorld, leaveFrom, linkFor, stage, tokenIn } from './world.ts';
+
+const world = connectWorld(test);
+const { fake, api } = world;
+
+/** More than one address has places for. */
+const many = Array.from({ length: 6 }, (_, index) => index);
+
+/** Whether somebody else at this address sees a page while nothing that holds it up has ended. */
+async function seesPage(t: ExecutionContext, link: string): Promise<void> {
+  const page = openBrowser(api.punctual.url).get(link);
+  const shown = await Promise.race([page, pause(5000, null, { ref: false })]);
+  t.is(shown?.status, 200);
+}
+
+test('a network that hangs holds up nobody else at the same address', async (t) => {
+  const { client, browser } = await stage(world);
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  let waiting = 0;
+  await browser.get(await linkFor(client)); // One cookie for all of them.
+  const answers = await Promise.all(
+    many.map(async () => {
+      const code = crypto.randomUUID();
+      fake.codes.set(code, async () => {
+        waiting += 1;
+        if (waiting === many.length) {
+          begun.resolve();
+        }
+        await gate.promise;
+        return [accountNamed('@ana', code)];
+      });
+      return answerTo(await leaveFrom(browser, await linkFor(client)), { code });
+    }),
+  );
+  const asked = answers.map((answer) => browser.get(answer));
+  await Promise.race([begun.promise, pause(5000, null, { ref: false })]);
+  await seesPage(t, await linkFor(client));
+  gate.resolve();
+  t.deepEqual(
+    (await Promise.all(asked)).map(({ status }) => status),
+    many.map(() => 303),
+  );
+});
+
+test('a form that does not come holds up nobody else at the same address', async (t) => {
+  const { client } = await stage(world);
+  const link = await linkFor(client);
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-length': '10',
+    expect: '100-continue',
+  };
+  const url = `${api.punctual.url}/connect/${tokenIn(link)}`;
+  for (const _ of many) {
+    const slow = request(url, { method: 'POST', headers });
+    slow.on('error', () => undefined);
+    t.teardown(() => slow.destroy());
+    slow.flushHeaders();
+    await once(slow, 'continue');
+  }
+
+  await seesPage(t, link);
+});
