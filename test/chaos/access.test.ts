@@ -92,19 +92,21 @@ test('the chaos suite finds a channel that nobody could keep connected', (t) => 
   t.deepEqual(findings({ states: ['needs_reconnect'] }), [unexplained]);
 });
 
-test('a post may fail for lost access where its network ended the grant, and only there', (t) => {
-  const failed = {
+test('a post may lack an access that its network ended where it was cancelled, and goes out otherwise', (t) => {
+  const channel = {
     status: 'failed',
     error_code: 'access_lost',
     error: 'Over.',
     url: null,
   } as const;
-  const statuses = (refreshes: SeenRefresh[]) =>
-    checkStatuses(evidenceFor({ refreshes }, 'x', { channel: failed, found: [] })).map(
+  const statuses = (refreshes: SeenRefresh[], changes: Changes) =>
+    checkStatuses(evidenceFor({ refreshes }, 'x', { channel, found: [], ...changes })).map(
       ({ invariant }) => invariant,
     );
-  t.deepEqual(statuses([refused(1000)]), []);
-  t.deepEqual(statuses([refresh(1000)]), ['posts that were lost']);
+  const cancelled: Changes = { end: { status: 'draft' }, history: { isDraft: true } };
+  t.deepEqual(statuses([refused(1000)], cancelled), []);
+  t.deepEqual(statuses([refresh(1000)], cancelled), ['posts that were lost']);
+  t.deepEqual(statuses([refused(1000)], { end: { status: 'failed' } }), ['posts that were lost']);
 });
 
 /** What the checks of events find where so many told of lost access. */

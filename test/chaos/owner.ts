@@ -19,8 +19,9 @@ const [lookEveryMs, thinksMs, giveUpMs] = [700, 1500, 60_000];
 
 /** The owner of the accounts: connects them again where the API says that they need that. */
 export class Owner {
-  /** How often that was done. */
+  /** How often that was done, and how many posts were sent again for it. */
   mended = 0;
+  resent = 0;
   readonly #deps: OwnerDeps;
   readonly #own: readonly ChaosChannel[];
   readonly #underWay = new Set<string>();
@@ -48,6 +49,7 @@ export class Owner {
         client.post(`/channels/${id}/reconnect`, { retry_posts: true }),
       );
       if (reply.status === 200) {
+        this.resent += reply.body.retrying.length;
         credit(histories, reply.body.retrying, lostAnswers > 0 ? number : null);
         journal.note('', `channel ${number}: ${reply.body.retrying.length} posts are sent again`);
         return;

@@ -1,5 +1,6 @@
 import type { Orm } from '../../db/orm.ts';
 import { invariants, type Evidence, type Violation } from './check/evidence.ts';
+import { lossesTold } from './check/events.ts';
 import { othersOfHangs } from './check/on-time.ts';
 import { lostChannels } from './post-history.ts';
 import type { Journal } from './parts/journal.ts';
@@ -112,17 +113,18 @@ export function report(
   ].join('\n');
 }
 
-function describeAccess({ access, channels }: Evidence): string[] {
-  const { refreshes, grants, mended } = access;
+function describeAccess({ access, channels, events }: Evidence): string[] {
+  const { refreshes, grants, mended, resent } = access;
   const tried = Object.entries(Object.groupBy(refreshes, ({ outcome }) => outcome));
   const networks = Object.entries(
     Object.groupBy(refreshes, ({ channel }) => channels[channel]?.platform ?? ''),
   );
   const list = (groups: [string, readonly object[] | undefined][]): string =>
     groups.map(([name, all = []]) => `${all.length} ${name}`).join(', ');
+  const told = [...lossesTold(events).values()].reduce((sum, count) => sum + count, 0);
   const ended = grants.filter(({ isRevoked }) => isRevoked).length;
   return [
-    `${refreshes.length} refreshes (${list(networks)}): ${list(tried)}. ${grants.length} grants, of which networks ended ${ended}; accounts were connected again ${mended} times.`,
+    `${refreshes.length} refreshes (${list(networks)}): ${list(tried)}. ${grants.length} grants, of which networks ended ${ended}; ${told} events told of lost access, of these accounts and others; owners connected ${mended} again, and had ${resent} posts sent again.`,
   ];
 }
 

@@ -98,7 +98,7 @@ export async function runPosts(
   owner.close();
   watch.close();
   const run = { plan, startMs, disturbances: journal.disturbances, histories: finished };
-  const access = await readAccess(world, journal, owner.mended);
+  const access = await readAccess(world, journal, owner);
   const evidence = { ...(await readWitnesses(world)), ...run, access };
   return { evidence, violations };
 }
@@ -137,7 +137,7 @@ const readWitnesses = async ({ channels, lines, receiver, secret }: World) => ({
 async function readAccess(
   { channels, lines, client, processes }: World,
   { pauses, restores }: Journal,
-  mended: number,
+  { mended, resent }: Owner,
 ): Promise<Evidence['access']> {
   const { reply } = await callUntilAnswered(() => client.get('/channels'));
   const states = new Map<string, string>(
@@ -160,6 +160,7 @@ async function readAccess(
     ends: processes.flatMap(({ name, ends }) => ends.map((atMs) => ({ name, atMs }))),
     pauses,
     mended,
+    resent,
   };
 }
 

@@ -20,8 +20,9 @@ export type AccessEvidence = {
   readonly ends: readonly { readonly name: string; readonly atMs: number }[];
   /** Worker processes stood still. */
   readonly pauses: readonly { readonly fromMs: number; readonly untilMs: number }[];
-  /** How often owners connected accounts again. */
+  /** How often owners connected accounts again, and how many posts were sent again for it. */
   readonly mended: number;
+  readonly resent: number;
 };
 
 export type GivenGrant = {

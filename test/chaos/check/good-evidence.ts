@@ -63,6 +63,7 @@ export const evidenceOf = (changes: Changes = {}): Evidence => ({
     ends: [],
     pauses: [],
     mended: 0,
+    resent: 0,
     ...changes.access,
   },
   secret: 'whsec_test',

@@ -41,15 +41,18 @@ export function checkStatuses(evidence: Evidence): Violation[] {
 
     const { revokedAtMs, isBlind } = evidence.plan.channels[sent.channel] ?? {};
     const isDoomed = revokedAtMs !== null;
-    const hasLost = isDoomed || hasLostGrant(evidence, sent.channel);
     // What is not sent again is not told by a refusal of the second one either.
     const cannotTell = isBlind === true && history.cancels.length > 0;
     const isForgotten = history.restores > 0;
+    // Its user sends it again once the account is connected again, unless it was cancelled.
+    const mayLack =
+      isDoomed ||
+      (hasLostGrant(evidence, sent.channel) && (isForgotten || sent.post.status === 'draft'));
     if (result.status === 'unconfirmed' && !isDoomed && !isForgotten && !cannotTell) {
       complain('unconfirmed although the network could tell', String(result.error));
     } else if (
       result.status === 'failed' &&
-      !(hasLost && result.error_code === 'access_lost') &&
+      !(mayLack && result.error_code === 'access_lost') &&
       !(isForgotten && result.error_code === 'not_published')
     ) {
       complain('posts that were lost', `it failed: ${result.error}`);

@@ -131,8 +131,11 @@ async function onBluesky({ egress, line, servers }: Deps): Promise<Connected> {
   };
 }
 
-/** How long access tokens live, by turns, in seconds: one that lives for a minute at most is never used twice. */
-const lifetimes = [30, 45, 60, 90] as const;
+/**
+ * How long access tokens live, by turns, in seconds. Every try asks for a new one, and can go out with the old one only
+ * as long as that has a minute left.
+ */
+const lifetimes = [30, 60, 90] as const;
 
 async function onSandbox(
   platform: SandboxPlatform,

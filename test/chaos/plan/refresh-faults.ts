@@ -33,10 +33,14 @@ const fixed: readonly SandboxPlatform[] = ['linkedin', 'youtube'];
 /** After a restore at the beginning, and with time to get over it at the end; in milliseconds. */
 const [firstMs, lastBeforeEndMs] = [30_000, 12_000];
 
-/** In milliseconds: a post is due so long after its fault was set, and another one so long after that. */
-const [leadMs, laterMs] = [1000, 7000];
+/** In milliseconds: a post is due so long after its fault was set. */
+const leadMs = 1000;
 
-/** After these a grant that is refreshed by single-use tokens is over: a post that is due soon hears of it. */
+/**
+ * After these a grant with single-use refresh tokens is over. So long before and after the post that meets it others are
+ * due, in milliseconds: one whose access token may still last, one that may go out with it, and one that must hear of it.
+ */
+const othersMs = [-6000, 7000, 40_000];
 const losing: ReadonlySet<RefreshFault> = new Set([
   'refresh answer lost',
   'grant revoked',
@@ -49,7 +53,7 @@ const losing: ReadonlySet<RefreshFault> = new Set([
  * bought, and another one finds that they are lost.
  */
 export function planRefreshFaults(wishes: Wishes): Planned {
-  const { random, isLong, quota, deaths, restores, firstChannel, run } = wishes;
+  const { random, isLong, quota, deaths, windowMs, restores, firstChannel, run } = wishes;
   const platforms = Array.from({ length: isLong ? 3 : 2 }, () => [...rotating, ...fixed]).flat();
   const first = random.below(2);
   const places = platforms.map((_, index) => firstChannel + index);
@@ -69,15 +73,18 @@ export function planRefreshFaults(wishes: Wishes): Planned {
   const faults = [...byChannel].flatMap(([channel, own]) => inTurn(wishes, channel, own));
   const bare = [
     ...faults.flatMap(({ fault, channel, atMs }) =>
-      [atMs + leadMs, ...(losing.has(fault) ? [atMs + leadMs + laterMs] : [])].map((dueMs) => ({
+      [0, ...(losing.has(fault) ? othersMs : [])].map((afterMs) => ({
         channel,
-        dueMs,
+        dueMs: atMs + leadMs + afterMs,
+        // What is created later belongs to the restores at the end.
+        latestMs: windowMs,
       })),
     ),
     ...restores.flatMap(({ backupAtMs, atMs, forMs }) =>
       [(backupAtMs ?? atMs) + 1500, atMs + forMs + 6000].map((dueMs) => ({
         channel: firstChannel,
         dueMs,
+        latestMs: Infinity,
       })),
     ),
   ];
@@ -90,13 +97,13 @@ export function planRefreshFaults(wishes: Wishes): Planned {
       isTried: true,
     })),
     faults: faults.map((fault, index) => Object.assign(fault, { id: `${run}-t${index + 1}` })),
-    posts: bare.map(({ channel, dueMs }, index): PostPlan => {
+    posts: bare.map(({ channel, dueMs, latestMs }, index): PostPlan => {
       const isVideo = platforms[channel - firstChannel] === 'youtube';
       return {
         marker: `${run}-g${String(index + 1).padStart(4, '0')}`,
         parts: 1,
         channels: [channel],
-        createMs: Math.max(0, dueMs - 5000),
+        createMs: Math.min(latestMs, Math.max(0, dueMs - 5000)),
         dueMs,
         steps: [],
         files: isVideo ? [{ name: 'video', part: 1 }] : [],
