@@ -45,7 +45,11 @@ export function readArguments(args: readonly string[]): Call {
   }
 
   if (positionals.length > names.length) {
-    throw new UsageError(`${name}: "${positionals[names.length]}" is one word too many.`);
+    throw new UsageError(
+      secret
+        ? `${name}: there is one word too many. ${howToGive(secret)}`
+        : `${name}: "${positionals[names.length]}" is one word too many.`,
+    );
   }
 
   for (const [option, { required }] of Object.entries(options)) {

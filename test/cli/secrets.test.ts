@@ -36,6 +36,10 @@ test('a secret among the words of a command is refused with how to give it, and 
     t.false(stderr.includes(secret));
   }
 
+  const bare = t.throws(() => readArguments([...words, secret]), { instanceOf: UsageError });
+  t.regex(bare?.message ?? '', /one word too many.*--token-file FILE/v);
+  t.false(bare?.message.includes(secret));
+
   const bluesky = ['channel', 'add-bluesky', 'w', '--url', 'x', '--handle', 'y'];
   t.throws(() => readArguments([...bluesky, '--app-password', secret]), {
     instanceOf: UsageError,
