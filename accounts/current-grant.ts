@@ -13,7 +13,7 @@ import {
   type GrantedChannel,
 } from './grants.ts';
 import { refreshAndStore } from './refresh-and-store.ts';
-import { takeTurn } from './refresh-turn.ts';
+import { takeOverMs, takeTurn } from './refresh-turn.ts';
 
 /** How long a post waits for a fresh token while the one that it has can still be used, in milliseconds. */
 const patienceMs = 3000;
@@ -90,7 +90,7 @@ async function findCurrent(
   refused: string | null,
 ): Promise<Current> {
   for (;;) {
-    const { sealed, refreshedAt } = await readGrant(deps, channel);
+    const { sealed, refreshedAt, isBegun } = await readGrant(deps, channel);
     const grant = openGrant(deps.sealer, channel.channelId, sealed);
     const nowMs = deps.now().getTime();
     const isUsable = grant.accessToken !== refused && lasts(grant, nowMs);
@@ -104,6 +104,10 @@ async function findCurrent(
     }
 
     if (await takeTurn(deps, { ...channel, sealed })) {
+      if (isBegun && (await isReplaced(deps, channel, sealed))) {
+        continue;
+      }
+
       const old = isUsable ? { grant, refreshedAt } : null;
       const renewed = await refreshAndStore(deps, channel, { sealed, grant, old });
       if (renewed) {
@@ -117,19 +121,32 @@ async function findCurrent(
   }
 }
 
+/** Whether who had the turn before stores a new grant after all. */
+async function isReplaced(deps: AccountDeps, channel: ChannelKey, sealed: string) {
+  await sleep(takeOverMs);
+  return (await readGrant(deps, channel)).sealed !== sealed;
+}
+
+type ReadGrant = {
+  readonly sealed: string;
+  readonly refreshedAt: Date | null;
+  /** Somebody began to refresh it, and has not said how that ended. */
+  readonly isBegun: boolean;
+};
+
 async function readGrant(
   { orm }: AccountDeps,
   { workspaceId, channelId }: ChannelKey,
-): Promise<{ readonly sealed: string; readonly refreshedAt: Date | null }> {
+): Promise<ReadGrant> {
   const [row] = await query(
     orm.em.fork(),
-    sql<{ sealed: string; refreshed_at: Date | null }>`
-      select sealed_grant as sealed, refreshed_at from channel_grants
+    sql<{ sealed: string; refreshed_at: Date | null; is_begun: boolean }>`
+      select sealed_grant as sealed, refreshed_at, refreshing_until is not null as is_begun from channel_grants
       where channel_id = ${channelId} and workspace_id = ${workspaceId}`,
   );
   if (!row) {
     throw new NetworkError('access_lost', 'The account was disconnected.', { taken: 'no' });
   }
 
-  return { sealed: row.sealed, refreshedAt: row.refreshed_at };
+  return { sealed: row.sealed, refreshedAt: row.refreshed_at, isBegun: row.is_begun };
 }

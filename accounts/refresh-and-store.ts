@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { isDatabaseAway } from '../db/is-away.ts';
 import { query } from '../db/query.ts';
 import { NetworkError } from '../networks/network.ts';
 import type { Grant } from '../networks/oauth.ts';
+import { describeError } from '../runtime/logger.ts';
 import type { AccountDeps } from './deps.ts';
 import { replaceGrant, type Current, type GrantedChannel } from './grants.ts';
 import { loseAccess } from './lose-access.ts';
 import { isAtSandbox, oauthContext } from './oauth-context.ts';
-import { endTurn, keepTurn } from './refresh-turn.ts';
+import { endTurn, keepTurn, storeWaitMs } from './refresh-turn.ts';
 
 export type ToRefresh = {
   readonly sealed: string;
@@ -120,12 +120,14 @@ async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Pr
   }
 }
 
-/** How long a new grant is kept for a database that is away, and between two tries to store it, in milliseconds. */
-const [storeForMs, storeWaitMs] = [10 * 60_000, 250];
+/** How long a new grant is kept for a database that takes it, in milliseconds. */
+const storeForMs = 10 * 60_000;
 
 /**
  * The network may have ended the old grant by handing out the new one, so this process holds on to it while the database is
- * away, and looks often: the next worker that finds the database again would send the old refresh token.
+ * away, or takes no writes, and looks often: the next worker that finds the database again would send the old refresh token.
+ *
+ * @throws the database's error when it took nothing for so long.
  */
 async function store(
   deps: AccountDeps,
@@ -135,15 +137,21 @@ async function store(
 ): Promise<Current | null> {
   const at = deps.now();
   const giveUpAtMs = performance.now() + storeForMs;
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     try {
       const em = deps.orm.em.fork();
       const isStored = await replaceGrant(em, deps.sealer, channel, { before, grant, at });
       // If not, a commit whose answer was lost came through after all, or somebody connected the account anew.
       return isStored ? { grant, refreshedAt: at } : null;
     } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() > giveUpAtMs) {
+      if (performance.now() > giveUpAtMs) {
         throw error;
+      }
+
+      if (tries === 1) {
+        const { channelId, platform } = channel;
+        const fields = { channelId, platform, error: describeError(error) };
+        deps.log.warn(fields, 'a refreshed grant cannot be stored; it is kept, and tried again');
       }
 
       await sleep(storeWaitMs);

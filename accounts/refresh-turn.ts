@@ -16,6 +16,15 @@ const renewMs = 5000;
 /** How long nobody asks again after a refresh that failed, while the old access token can be used, in seconds. */
 const pauseSeconds = sql.lit(30);
 
+/** How long who has bought a new grant waits between two tries to store it, in milliseconds. */
+export const storeWaitMs = 250;
+
+/**
+ * How long who takes over a turn that was not ended waits before it asks the network, in milliseconds: its last holder may
+ * live, and have a new grant that it could not store while the database was away.
+ */
+export const takeOverMs = 4 * storeWaitMs;
+
 /** The grant of a channel as it was read: nothing is written where it is another by now. */
 export type GrantPlace = ChannelKey & { readonly sealed: string };
 

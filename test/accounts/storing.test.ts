@@ -1,0 +1,68 @@
+import test, { type ExecutionContext } from 'ava';
+import { currentGrant } from '../../accounts/current-grant.ts';
+import type { AccountDeps } from '../../accounts/deps.ts';
+import { createOrm } from '../../db/orm.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { freshDatabase } from '../support/database.ts';
+import { poll } from '../support/poll.ts';
+import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
+import { granted } from './granted.ts';
+
+/** A channel whose access has ended, and processes that ask for a new one. */
+async function refreshing(t: ExecutionContext) {
+  const { url } = await freshDatabase(t);
+  const world = await granted(t, url, { forMs: -60_000 });
+  const { deps, workspaceId } = world.steps;
+  const of = { platform: 'a', baseUrl: 'https://fake.example', remoteId: 'me' };
+  const channel = { workspaceId, channelId: world.channel.id, ...of };
+  const ask = (other: Partial<AccountDeps> = {}) => currentGrant({ ...deps, ...other }, channel);
+  const owner = createOrm(url);
+  t.teardown(() => owner.close());
+  const run = (sql: string) => owner.em.fork().execute(sql);
+  return { ...world, ask, run, databaseUrl: deps.orm.config.get('clientUrl') ?? '' };
+}
+
+test('a database that takes no writes for a moment, as in a failover, costs no channel its access', async (t) => {
+  const { tokens, ask, run, state } = await refreshing(t);
+  await run(`create function refuse() returns trigger language plpgsql security definer as $$ begin
+    perform nextval('refused');
+    raise exception 'cannot execute UPDATE in a read-only transaction' using errcode = '25006'; end $$`);
+  await run('create sequence refused');
+  tokens.slowly = async () => {
+    await run(`create trigger refuse before update of sealed_grant on channel_grants
+      for each row execute function refuse()`);
+  };
+  const asking = ask();
+  const refused = () => run('select last_value::int as times from refused');
+  const twice = poll(refused as () => Promise<{ times: number }[]>, ([row]) => row?.times === 2);
+  await Promise.race([asking, twice]);
+  await run('drop trigger refuse on channel_grants');
+
+  const { grant } = await asking;
+  t.is((await ask()).grant.refreshToken, grant.refreshToken);
+  t.is(tokens.spent.length, 1);
+  t.like(await state(), { state: 'connected' });
+});
+
+test('when the database is back, who holds the new pair comes before who would send the old token again', async (t) => {
+  const { steps, tokens, ask, run, told, databaseUrl } = await refreshing(t);
+  const gate = await tcpGate(t, targetOf(databaseUrl));
+  const holder = createOrm(throughGate(databaseUrl, gate));
+  t.teardown(() => holder.close());
+  tokens.slowly = async () => {
+    tokens.slowly = () => Promise.resolve();
+    // As after 15 s without the database.
+    await run(`update channel_grants set refreshing_until = refreshing_until - interval '20 s'`);
+    await gate.close();
+  };
+  const couldNotStore = Promise.withResolvers<void>();
+  const log = { ...steps.deps.log, warn: () => couldNotStore.resolve() } as Logger;
+  const first = ask({ orm: holder, log });
+  await Promise.race([first, couldNotStore.promise]);
+  await gate.open();
+
+  const [one, two] = await Promise.all([first, ask()]);
+  t.is(one.grant.accessToken, two.grant.accessToken);
+  t.is(tokens.spent.length, 1);
+  t.deepEqual(await told(), []);
+});
