@@ -38,14 +38,15 @@ export async function listChannels(
 
 function shown(channel: Channel, endsAt: Date | null, now: Date) {
   const { id, platform, handle, baseUrl, error, disconnectedAt } = channel;
+  const { state, expiresAt } = accessOf(channel.state, endsAt, now);
   return {
     id,
     platform,
     handle,
     url: baseUrl,
-    state: disconnectedAt === null ? accessOf(channel.state, endsAt, now) : 'disconnected',
+    state: disconnectedAt === null ? state : 'disconnected',
     error,
-    expires_at: endsAt?.toISOString() ?? null,
+    expires_at: expiresAt?.toISOString() ?? null,
     disconnected_at: disconnectedAt?.toISOString() ?? null,
   };
 }

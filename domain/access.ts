@@ -4,16 +4,19 @@ export const warnBeforeMs = 7 * 24 * 3_600_000;
 export const channelAccess = ['connected', 'at_risk', 'needs_reconnect'] as const;
 export type ChannelAccess = (typeof channelAccess)[number];
 
-/**
- * How a channel's access stands.
- *
- * @param endsAt When a person has to connect it again; null for never, and where the network does not say.
- */
-export const accessOf = (
+/** How a channel's access stands, and when a person has to connect it again: null for never, or at once. */
+export type Access = { readonly state: ChannelAccess; readonly expiresAt: Date | null };
+
+/** @param endsAt When what the network handed out ends; null for never, and where the network does not say. */
+export function accessOf(
   state: 'connected' | 'needs_reconnect',
   endsAt: Date | null,
   now: Date,
-): ChannelAccess =>
-  state === 'connected' && endsAt !== null && endsAt.getTime() - warnBeforeMs <= now.getTime()
-    ? 'at_risk'
-    : state;
+): Access {
+  if (state === 'needs_reconnect') {
+    return { state, expiresAt: null }; // What was to end later is over before its time.
+  }
+
+  const isAtRisk = endsAt !== null && endsAt.getTime() - warnBeforeMs <= now.getTime();
+  return { state: isAtRisk ? 'at_risk' : state, expiresAt: endsAt };
+}

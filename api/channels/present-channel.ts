@@ -31,14 +31,15 @@ export async function presentChannel(em: Em, channel: Channel, now: Date): Promi
 }
 
 const present = (channel: Channel, endsAt: Date | null, now: Date): ChannelView => {
-  const { id, platform, handle, state, error, options, createdAt } = channel;
+  const { id, platform, handle, error, options, createdAt } = channel;
+  const { state, expiresAt } = accessOf(channel.state, endsAt, now);
   return {
     id,
     platform,
     handle,
-    state: accessOf(state, endsAt, now),
+    state,
     error,
-    expires_at: endsAt?.toISOString() ?? null,
+    expires_at: expiresAt?.toISOString() ?? null,
     options: options ?? {},
     created_at: createdAt.toISOString(),
   };

@@ -29,7 +29,7 @@ export const channelSchema = record({
   expires_at: {
     ...nullable(dateTime),
     description:
-      'When a person has to connect the account again. Null: never, or the network does not say.',
+      'When a person has to connect the account again. Null: never, or the network does not say, or the access is lost already.',
   },
   options: {
     ...anyFields,

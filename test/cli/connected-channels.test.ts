@@ -60,6 +60,13 @@ test('an operator sees until when a person has to connect an account again, as t
   t.is(seen.state, 'at_risk');
   t.like(data.channels[0], { state: 'at_risk', expires_at: seen.expires_at });
   t.true(text.includes(`: at_risk, access ends ${seen.expires_at}`), text);
+
+  // Taken back before its time: nobody is told that it lasts until then.
+  const lose = `update channels set state = 'needs_reconnect' where id = ?`;
+  await shared().orm.em.fork().execute(lose, [channel]);
+  const lost = { state: 'needs_reconnect', expires_at: null };
+  t.like((await client.get('/channels')).body.channels[0], lost);
+  t.like((await adminOf(shared()).call('channel', 'list', workspaceId)).data.channels[0], lost);
 });
 
 test('an account that is not there, or was disconnected before, cannot be disconnected', async (t) => {
