@@ -114,6 +114,7 @@ async function buy(deps: AccountDeps, channel: GrantedChannel, grant: Grant): Pr
       ? new NetworkError(error.code, error.message, {
           taken: 'no',
           retryAtMs: error.retryAtMs,
+          lacksToken: true,
           cause: error,
         })
       : error;

@@ -13,8 +13,8 @@ export const mostTries = publishWaitsMs.length + 1;
 /** A channel gives up this long after its post's time, in milliseconds. */
 export const publishWindowMs = 24 * hour;
 
-/** Waits after a fault on our side, in milliseconds: soon at first, and never longer than a repair should go unnoticed. */
-const internalWaits = { shortestMs: 30 * second, longestMs: 10 * minute };
+/** Waits after what is no try, in milliseconds: soon at first, and never longer than a repair should go unnoticed. */
+const growingWaits = { shortestMs: 30 * second, longestMs: 10 * minute };
 
 /** @returns milliseconds until the next try, or null when `triesMade` (1 or more) were all there are. */
 export function publishWaitMs(triesMade: number): number | null {
@@ -22,13 +22,13 @@ export function publishWaitMs(triesMade: number): number | null {
 }
 
 /**
- * How long a fault on our side is left alone. Such tries are not counted, so the waits grow with the time that the post
+ * How long a fault on our side, or a token endpoint that is away, is left alone. Such tries are not counted, so the waits grow with the time that the post
  * is late: half of it.
  *
  * @returns milliseconds until the next try.
  */
-function internalWaitMs(lateMs: number): number {
-  const { shortestMs, longestMs } = internalWaits;
+function growingWaitMs(lateMs: number): number {
+  const { shortestMs, longestMs } = growingWaits;
   return Math.min(Math.max(Math.floor(lateMs / 2), shortestMs), longestMs);
 }
 
@@ -47,6 +47,8 @@ export type Failure = {
   readonly retryAtMs: number | undefined;
   /** More of its files is on the network than before. */
   readonly hasProgressed?: boolean | undefined;
+  /** Nothing could be asked of the network, for want of an access token. */
+  readonly lacksToken?: boolean | undefined;
 };
 
 export type NextTry =
@@ -59,8 +61,8 @@ const unnamedRateLimitMs = 60_000;
 /**
  * The next step after a failed try: when to try again, or why not.
  *
- * A wait that a rate limit imposes is no try, nor is a fault on our side, nor one that brought more of a file to the network. A network's own time takes the place of ours
- * when it is later.
+ * A wait that a rate limit imposes is no try, nor is a fault on our side, nor one that brought more of a file to the
+ * network, nor one that had no access token. A network's own time takes the place of ours when it is later.
  *
  * @param triesBefore Tries of this run that counted, this one not included.
  */
@@ -74,8 +76,8 @@ export function nextTry(
     return { kind: 'give_up', code: failure.code };
   }
 
-  const { code, retryAtMs, hasProgressed = false } = failure;
-  const counts = code !== 'rate_limited' && code !== 'internal' && !hasProgressed;
+  const { code, retryAtMs, hasProgressed = false, lacksToken = false } = failure;
+  const counts = code !== 'rate_limited' && code !== 'internal' && !hasProgressed && !lacksToken;
   const waitMs = counts
     ? publishWaitMs(triesBefore + 1)
     : hasProgressed
@@ -99,7 +101,7 @@ export const limitEndMs = (retryAtMs: number | undefined, dueAtMs: number, nowMs
   Math.max(nowMs + limitFloorMs(nowMs - dueAtMs), retryAtMs ?? nowMs + unnamedRateLimitMs);
 
 const uncountedWaitMs = (code: ChannelErrorCode, dueAtMs: number, nowMs: number): number =>
-  code === 'internal' ? internalWaitMs(nowMs - dueAtMs) : unnamedRateLimitMs;
+  code === 'rate_limited' ? unnamedRateLimitMs : growingWaitMs(nowMs - dueAtMs);
 
 /** A try that left a request open: the network may have the post. */
 type Doubt = {

@@ -230,6 +230,8 @@ export class NetworkError extends Error {
   readonly existing: readonly SentPart[] | undefined;
   /** Of an `upload`: more of its files is on the network than before, and the next try goes on there. So it is no try. */
   readonly hasProgressed: boolean;
+  /** Of a refresh: there is no token that lasts, so nothing could be asked for a post. So it is no try. */
+  readonly lacksToken: boolean;
 
   /**
    * @param message What happened, as a sentence for the user, with the network's own words where it has some, and no
@@ -244,6 +246,7 @@ export class NetworkError extends Error {
     this.server = options.server;
     this.existing = options.existing;
     this.hasProgressed = options.hasProgressed ?? false;
+    this.lacksToken = options.lacksToken ?? false;
   }
 }
 
@@ -257,5 +260,6 @@ export type NetworkErrorOptions = {
   readonly server?: ServerEvidence;
   readonly existing?: readonly SentPart[];
   readonly hasProgressed?: boolean;
+  readonly lacksToken?: boolean;
   readonly cause?: unknown;
 };

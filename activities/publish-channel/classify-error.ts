@@ -26,6 +26,8 @@ export type PublishFailure = {
   readonly retryAtMs?: number | undefined;
   /** More of its files is on the network than before. */
   readonly hasProgressed?: boolean;
+  /** Nothing could be asked of the network, for want of an access token. */
+  readonly lacksToken?: boolean;
   /** Of `rate_limited`: whom it holds for. */
   readonly limit: LimitScope;
   /** The network refused an access token, and the channel has a newer one: the next try is made at once. */

@@ -144,13 +144,13 @@ type Ledgers = { readonly known: readonly Entry[]; readonly entries: readonly En
 function whatNext(
   deps: ActivityDeps,
   { tries, dueAt }: PublishJob,
-  { code, retryAtMs, hasProgressed }: PublishFailure,
+  { code, retryAtMs, hasProgressed, lacksToken }: PublishFailure,
   { known, entries }: Ledgers,
 ): NextTry {
   const [dueAtMs, nowMs] = [dueAt.getTime(), deps.now().getTime()];
   const open = entries.filter(isOpen);
   if (open.length === 0) {
-    return nextTry({ code, retryAtMs, hasProgressed }, tries, dueAtMs, nowMs);
+    return nextTry({ code, retryAtMs, hasProgressed, lacksToken }, tries, dueAtMs, nowMs);
   }
 
   const wasOpen = (entry: Entry): boolean =>

@@ -82,12 +82,12 @@ export async function organizationOf(access: Access, named: string): Promise<Nam
   return { urn, handle: await nameOf(access, id) };
 }
 
-/** All organisations for which the member behind a token may post. */
+/** The organisations for which the member behind a token may post: the first hundred, since each costs a request. */
 export async function organizationsOf(access: Access): Promise<readonly Named[]> {
   const held = await rolesOf(access);
-  const ids = new Set(held.flatMap(({ urn, role }) => (posting.has(role) && idIn(urn)) || []));
-  const handles = new Map([...ids].map((id) => [id, '']));
-  await forEachLimit([...ids], namesAtOnce, async (id) => {
+  const ids = held.flatMap(({ urn, role }) => (posting.has(role) && idIn(urn)) || []);
+  const handles = new Map([...new Set(ids)].slice(0, mostRoles).map((id) => [id, '']));
+  await forEachLimit([...handles.keys()], namesAtOnce, async (id) => {
     handles.set(id, await nameOf(access, id));
   });
   return [...handles].map(([id, handle]) => ({ urn: `urn:li:organization:${id}`, handle }));

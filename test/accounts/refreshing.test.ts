@@ -114,6 +114,26 @@ test('a token endpoint that takes no more requests holds up no account of the sa
   t.like(tried, { kind: 'done', status: 'published' });
 });
 
+test('a token endpoint that is away for hours fails no post: it goes out when there is a token again', async (t) => {
+  const { tokens, due, state, steps } = await granted(t, database().url, { forMs: -minuteMs });
+  tokens.away = noAnswer;
+  const { tryOnce } = await due();
+  let tries = 0;
+  for (let passedMs = 0; passedMs < 5 * 60 * minuteMs; tries += 1) {
+    const tried = await tryOnce();
+    t.like(tried, { kind: 'again', code: 'network_unavailable' });
+    const waitMs = tried.kind === 'again' ? (tried.inMs ?? 0) : 0;
+    t.true(waitMs > 0 && waitMs <= 10 * minuteMs, `a wait of ${waitMs} ms`);
+    passedMs += waitMs;
+    steps.pass(waitMs);
+  }
+
+  t.true(tries < 50, `${tries} tries`);
+  t.is((await state())?.state, 'connected');
+  tokens.away = undefined;
+  t.like(await tryOnce(), { kind: 'done', status: 'published' });
+});
+
 test('a grant that was taken back is told of once, and its refresh token is not sent again', async (t) => {
   const { tokens, due, state, told } = await granted(t, database().url, { forMs: -minuteMs });
   tokens.isOver = true;
