@@ -92,13 +92,14 @@ const readTokens = answerReader<{ readonly access_token: string; readonly refres
 );
 
 /**
- * @param endsAtMs When its owner has to come back.
+ * @param times.endsAtMs When its owner has to come back.
+ * @param times.now By the service's clock; the library goes by the machine's.
  * @throws TypeError for tokens that could not stand in a header.
  */
 export function grantOf(
   { tokenSet, dpopJwk: jwk, authMethod: how }: NodeSavedSession,
   client: Pick<GrantData, 'clientId' | 'redirectUri'>,
-  endsAtMs: number | null,
+  { endsAtMs, now }: { readonly endsAtMs: number | null; readonly now: Date },
 ): Grant {
   const tokens = readTokens(tokenSet);
   if (!tokens) {
@@ -109,7 +110,7 @@ export function grantOf(
   const { kty, crv, x, y, d } = jwk as DpopJwk;
   return {
     accessToken,
-    accessEndsAtMs: instantOf(tokenSet.expires_at),
+    accessEndsAtMs: instantOf(tokenSet.expires_at, now),
     refreshToken,
     endsAtMs,
     data: {
@@ -125,9 +126,9 @@ export function grantOf(
 }
 
 /** Null for what is further away than any token lasts. Before 1970 it is over all the same, and a database has no -30000. */
-function instantOf(date: string | undefined): number | null {
-  const ms = Math.max(0, Date.parse(date ?? ''));
-  return ms <= Date.now() + longestSeconds * 1000 ? ms : null;
+function instantOf(date: string | undefined, now: Date): number | null {
+  const lastsMs = Date.parse(date ?? '') - Date.now();
+  return lastsMs <= longestSeconds * 1000 ? Math.max(0, now.getTime() + lastsMs) : null;
 }
 
 /** The record as the library wrote it. */

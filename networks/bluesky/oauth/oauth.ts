@@ -72,7 +72,7 @@ async function finish(request: Finish, directories: Directories): Promise<Author
     const clientId = oauth.metadata.client_id ?? '';
     const endsAtMs = now().getTime() + sessionMs[oauth.key ? 'confidential' : 'public'];
     // The library refreshes a token that ends within 40 s before it asks for the account: the first pair is spent then.
-    const grant = grantOf(recorded(), { clientId, redirectUri }, endsAtMs);
+    const grant = grantOf(recorded(), { clientId, redirectUri }, { endsAtMs, now: now() });
     return { grant, accounts: [account] };
   } catch (error) {
     await session.signOut().catch(() => undefined);
@@ -100,7 +100,10 @@ async function refresh(request: Refresh, directories: Directories): Promise<Gran
         throw error;
       }
     });
-    return grantOf(sessions.get(remoteId) ?? noState(), data, grant.endsAtMs);
+    return grantOf(sessions.get(remoteId) ?? noState(), data, {
+      endsAtMs: grant.endsAtMs,
+      now: request.now(),
+    });
   } catch (error) {
     throw refreshError(error, sent);
   }

@@ -71,3 +71,12 @@ test('a time that no date can say is left out, and one long ago is over', async 
   t.is(await endAfter(1e12), null);
   t.is(await endAfter(-1e12), 0);
 });
+
+test('a token ends by the clock of the service, whatever that of its machine says', async (t) => {
+  const server = await ownServer(t);
+  const { grant } = await server.connect();
+  const aheadMs = 2 * 3_600_000;
+  const { accessEndsAtMs } = await server.refresh(grant, () => new Date(Date.now() + aheadMs));
+  const lastsMs = (accessEndsAtMs ?? 0) - (Date.now() + aheadMs);
+  t.true(Math.abs(lastsMs - 3_600_000) < 60_000, `${lastsMs} ms`);
+});

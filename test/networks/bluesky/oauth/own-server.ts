@@ -39,8 +39,8 @@ export async function ownServer(t: ExecutionContext) {
     const answer = new URLSearchParams({ state, iss: server.url, code });
     return oauth.finish({ ...context, answer, redirectUri, kept });
   };
-  const refresh = (grant: Grant): Promise<Grant> =>
-    oauth.refresh({ ...context, baseUrl: server.url, remoteId: did, grant });
+  const refresh = (grant: Grant, now = context.now): Promise<Grant> =>
+    oauth.refresh({ ...context, now, baseUrl: server.url, remoteId: did, grant });
   return { ...server, answers, connect, refresh };
 }
 
