@@ -46,10 +46,10 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
   }
 
   const checked = await ask(deps, key, row);
-  await deps.orm.em.fork().transactional(async (em) => {
+  return deps.orm.em.fork().transactional(async (em): Promise<Checked> => {
     if (checked.access === 'connected') {
       await regainAccess(em, deps, key, row.sealed_credentials);
-      return;
+      return checked;
     }
 
     // Whatever was found holds for the access that was tried, and for no other.
@@ -58,12 +58,19 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
       sql`select id from channels where id = ${key.channelId} and workspace_id = ${key.workspaceId}
         and sealed_credentials = ${row.sealed_credentials} for no key update`,
     );
-    if (same.length > 0 && checked.access === 'needs_reconnect') {
+    if (same.length === 0) {
+      return { access: 'unknown', reason: meanwhile };
+    }
+
+    if (checked.access === 'needs_reconnect') {
       await loseAccess(em, deps, key, checked.reason, 'outbox');
     }
+
+    return checked;
   });
-  return checked;
 }
+
+const meanwhile = 'The account was connected again, or disconnected, during the check.';
 
 async function load(deps: AccountDeps, key: ChannelKey): Promise<Row | undefined> {
   const [row] = await query(

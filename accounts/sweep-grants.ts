@@ -158,6 +158,7 @@ const channelOf = (row: Row): GrantedChannel => ({
   remoteId: row.remote_id,
 });
 
+/** Not while the grant is being refreshed, which may put its end off: the next sweep looks again. */
 const tell = (
   deps: AccountDeps,
   { channelId, workspaceId }: GrantedChannel,
@@ -169,7 +170,9 @@ const tell = (
       sql<{ platform: string; handle: string; ends_at: Date }>`
         select c.platform, c.handle, g.ends_at from ${connected}
         where g.channel_id = ${channelId} and g.workspace_id = ${workspaceId}
-          and (g.ends_at <= ${now} or g.warned_of is null) for no key update of c, g skip locked`,
+          and (g.ends_at <= ${now} or g.warned_of is null)
+          and (g.refreshing_until is null or g.refreshing_until <= clock_timestamp())
+        for no key update of c, g skip locked`,
     );
     if (!found) {
       return null;

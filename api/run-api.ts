@@ -1,3 +1,4 @@
+import { untilRefreshed } from '../accounts/current-grant.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { migrate } from '../db/migrate.ts';
 import {
@@ -67,6 +68,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   stopMeasuring();
   log.info('stopping: open requests are answered first');
   await stopServing();
+  await untilRefreshed(orm); // Whoever asked may have hung up, and the new pair is to be stored all the same.
   await close();
   log.info('stopped');
 }

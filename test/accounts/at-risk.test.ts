@@ -39,6 +39,25 @@ test('an access that has ended is told of before a post meets it', async (t) => 
   t.regex((await state())?.error ?? '', /ended.*Connect the channel again/v);
 });
 
+test('an access that ends while it is being renewed is not told to be lost', async (t) => {
+  const { url } = await freshDatabase(t);
+  const { steps, told, channel } = await granted(t, url, endsIn(60));
+  const renew = (until: string) =>
+    steps.deps.orm.em
+      .fork()
+      .execute(`update channel_grants set refreshing_until = ${until} where channel_id = ?`, [
+        channel.id,
+      ]);
+  steps.pass(60 * dayMs);
+  await renew(`clock_timestamp() + interval '15 seconds'`);
+  await sweepGrants(steps.deps);
+  t.deepEqual(await told(), []);
+
+  await renew('null');
+  await sweepGrants(steps.deps);
+  t.deepEqual(await told(), ['channel.needs_reconnect']);
+});
+
 test('an access that was taken back is told of a day before the post that needs it', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, tokens, told, channel } = await granted(t, url, { forMs: 3_600_000 });

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { checkChannel } from '../../accounts/check-channel.ts';
+import { connectChannel } from '../../accounts/connect-channel.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -44,6 +45,34 @@ test('an access token that is refused is replaced, and the check made again', as
   t.deepEqual(await check(), { access: 'connected' });
   t.is(tokens.spent.length, 1);
   t.like(await state(), { state: 'connected' });
+});
+
+test('a check of an account that is connected with a token meanwhile says nothing of the new access', async (t) => {
+  const { check, tokens, steps, state, told } = await checkable(t, -hourMs);
+  const asked = Promise.withResolvers<void>();
+  const reconnected = Promise.withResolvers<void>();
+  tokens.slowly = () => {
+    asked.resolve();
+    return reconnected.promise;
+  };
+  tokens.isOver = true;
+  const checking = check();
+  await asked.promise;
+  const { orm, sealer } = steps.deps;
+  const account = {
+    baseUrl: 'https://fake.example',
+    remoteId: 'me',
+    handle: '@me',
+    credentials: { accessToken: 'of their own' },
+    session: null,
+    settings: {},
+  };
+  await connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', account);
+  reconnected.resolve();
+
+  t.like(await checking, { access: 'unknown' });
+  t.like(await state(), { state: 'connected', error: null });
+  t.deepEqual(await told(), []);
 });
 
 test('an access that was taken back is told of once, however often it is checked', async (t) => {
