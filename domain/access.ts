@@ -2,7 +2,7 @@
 export const warnBeforeMs = 7 * 24 * 3_600_000;
 
 export const channelAccess = ['connected', 'at_risk', 'needs_reconnect'] as const;
-export type ChannelAccess = (typeof channelAccess)[number];
+type ChannelAccess = (typeof channelAccess)[number];
 
 /** How a channel's access stands, and when a person has to connect it again: null for never, or at once. */
 export type Access = { readonly state: ChannelAccess; readonly expiresAt: Date | null };
