@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Orm } from '../db/orm.ts';
@@ -103,13 +104,14 @@ async function findCurrent(
       throw new NetworkError('access_lost', message, { taken: 'no' });
     }
 
-    if (await takeTurn(deps, { ...channel, sealed })) {
+    const by = randomUUID();
+    if (await takeTurn(deps, { ...channel, sealed, by })) {
       if (isBegun && (await isReplaced(deps, channel, sealed))) {
         continue;
       }
 
       const old = isUsable ? { grant, refreshedAt } : null;
-      const renewed = await refreshAndStore(deps, channel, { sealed, grant, old });
+      const renewed = await refreshAndStore(deps, channel, { sealed, grant, old, by });
       if (renewed) {
         return renewed;
       }

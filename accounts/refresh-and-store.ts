@@ -15,6 +15,8 @@ export type ToRefresh = {
   readonly grant: Grant;
   /** The same, where its access token can be used if the network does not answer. */
   readonly old: Current | null;
+  /** Whose turn it is. */
+  readonly by: string;
 };
 
 /**
@@ -26,10 +28,10 @@ export type ToRefresh = {
 export async function refreshAndStore(
   deps: AccountDeps,
   channel: GrantedChannel,
-  { sealed, grant, old }: ToRefresh,
+  { sealed, grant, old, by }: ToRefresh,
 ): Promise<Current | null> {
-  const place = { ...channel, sealed };
-  const stopKeeping = keepTurn(deps, place);
+  const turn = { ...channel, sealed, by };
+  const stopKeeping = keepTurn(deps, turn);
   try {
     const fresh = await buy(deps, channel, grant);
     return await store(deps, channel, sealed, fresh);
@@ -44,7 +46,7 @@ export async function refreshAndStore(
     }
 
     if (!isOver) {
-      await endTurn(deps, place, { pauses: old !== null });
+      await endTurn(deps, turn, { pauses: old !== null });
     }
 
     if (!old) {

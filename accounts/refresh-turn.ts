@@ -25,30 +25,37 @@ export const storeWaitMs = 250;
  */
 export const takeOverMs = 4 * storeWaitMs;
 
-/** The grant of a channel as it was read: nothing is written where it is another by now. */
-export type GrantPlace = ChannelKey & { readonly sealed: string };
+/** A refresh of a grant as it was read: nothing is written where that is another by now. */
+export type Turn = ChannelKey & {
+  readonly sealed: string;
+  /** Of this refresh, a UUID: who stood still, and was taken for dead, has no say in its successor's turn. */
+  readonly by: string;
+};
 
-const at = ({ workspaceId, channelId, sealed }: GrantPlace) =>
+const at = ({ workspaceId, channelId, sealed }: Turn) =>
   sql`channel_id = ${channelId} and workspace_id = ${workspaceId} and sealed_grant = ${sealed}`;
 
+const isHeld = (turn: Turn) => sql`${at(turn)} and refreshing_by = ${turn.by}`;
+
+const fromNow = sql`clock_timestamp() + ${turnSeconds} * interval '1 second'`;
+
 /** @returns whether it is this process's turn: not while another one has it, or when the grant was replaced. */
-export async function takeTurn({ orm }: Pick<AccountDeps, 'orm'>, place: GrantPlace) {
+export async function takeTurn({ orm }: Pick<AccountDeps, 'orm'>, turn: Turn) {
   const taken = await query(
     orm.em.fork(),
-    sql`update channel_grants set refreshing_until = clock_timestamp() + ${turnSeconds} * interval '1 second'
-      where ${at(place)} and (refreshing_until is null or refreshing_until <= clock_timestamp())
+    sql`update channel_grants set refreshing_until = ${fromNow}, refreshing_by = ${turn.by}
+      where ${at(turn)} and (refreshing_until is null or refreshing_until <= clock_timestamp())
       returning channel_id`,
   );
   return taken.length > 0;
 }
 
 /** Keeps the turn until the returned function is called. */
-export function keepTurn({ orm }: Pick<AccountDeps, 'orm'>, place: GrantPlace): () => void {
+export function keepTurn({ orm }: Pick<AccountDeps, 'orm'>, turn: Turn): () => void {
   const timer = setInterval(() => {
     query(
       orm.em.fork(),
-      sql`update channel_grants set refreshing_until = clock_timestamp() + ${turnSeconds} * interval '1 second'
-        where ${at(place)}`,
+      sql`update channel_grants set refreshing_until = ${fromNow} where ${isHeld(turn)}`,
     ).catch(() => undefined); // While the database is away nobody else can take it.
   }, renewMs);
   return () => clearInterval(timer);
@@ -57,13 +64,13 @@ export function keepTurn({ orm }: Pick<AccountDeps, 'orm'>, place: GrantPlace): 
 /** Ends a turn in which the network did not answer. @param pauses Whether the old access token can still be used. */
 export async function endTurn(
   { orm, now }: Pick<AccountDeps, 'orm' | 'now'>,
-  place: GrantPlace,
+  turn: Turn,
   { pauses }: { readonly pauses: boolean },
 ): Promise<void> {
   const until = pauses ? sql`clock_timestamp() + ${pauseSeconds} * interval '1 second'` : sql`null`;
   await query(
     orm.em.fork(),
     sql`update channel_grants set failing_since = coalesce(failing_since, ${now()}), refreshing_until = ${until}
-      where ${at(place)}`,
+      where ${isHeld(turn)}`,
   );
 }

@@ -27,6 +27,8 @@ export const ChannelGrantSchema = defineEntity({
     refreshedAt: instant().strictNullable(),
     /** Until when no other process refreshes it: whoever does so renews this, so that a dead one is noticed soon. */
     refreshingUntil: instant().strictNullable(),
+    /** Whose turn that is; it means nothing once the turn is over. */
+    refreshingBy: p.uuid().strictNullable(),
     createdAt: createdAt(),
   },
 });

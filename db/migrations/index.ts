@@ -17,6 +17,7 @@ import { Migration0018FiveNetworks } from './migration-0018-five-networks.ts';
 import { Migration0019DisconnectedChannels } from './migration-0019-disconnected-channels.ts';
 import { Migration0020Grants } from './migration-0020-grants.ts';
 import { Migration0021KeptDefaults } from './migration-0021-kept-defaults.ts';
+import { Migration0022OwnersOfTurns } from './migration-0022-owners-of-turns.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   { name: 'migration-0019-disconnected-channels', class: Migration0019DisconnectedChannels },
   { name: 'migration-0020-grants', class: Migration0020Grants },
   { name: 'migration-0021-kept-defaults', class: Migration0021KeptDefaults },
+  { name: 'migration-0022-owners-of-turns', class: Migration0022OwnersOfTurns },
 ];

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { currentGrant } from '../../accounts/current-grant.ts';
 import type { AccountDeps } from '../../accounts/deps.ts';
 import { createOrm } from '../../db/orm.ts';
+import { NetworkError } from '../../networks/network.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { freshDatabase } from '../support/database.ts';
 import { poll } from '../support/poll.ts';
@@ -42,6 +43,39 @@ test('a database that takes no writes for a moment, as in a failover, costs no c
   t.is((await ask()).grant.refreshToken, grant.refreshToken);
   t.is(tokens.spent.length, 1);
   t.like(await state(), { state: 'connected' });
+});
+
+test('a process that stood still, and was taken for dead, ends no turn but its own', async (t) => {
+  const { tokens, ask, run, databaseUrl } = await refreshing(t);
+  const [first, second] = [createOrm(databaseUrl), createOrm(databaseUrl)];
+  t.teardown(() => Promise.all([first.close(), second.close()]));
+  const asked: PromiseWithResolvers<void>[] = [];
+  tokens.slowly = () => {
+    const answer = Promise.withResolvers<void>();
+    asked.push(answer);
+    return answer.promise;
+  };
+  const untilAsked = (times: number) =>
+    poll(
+      async () => asked.length,
+      (count) => count === times,
+    );
+  const stoodStill = ask({ orm: first });
+  await untilAsked(1);
+  await run(`update channel_grants set refreshing_until = refreshing_until - interval '20 s'`);
+  const successor = ask({ orm: second });
+  await untilAsked(2);
+  tokens.away = new NetworkError('network_unavailable', 'No answer.', { taken: 'no' });
+  asked[0]?.resolve();
+  await t.throwsAsync(stoodStill, { message: 'No answer.' });
+
+  // Asked by the clock that the turn was taken by.
+  const turn = 'select refreshing_until > clock_timestamp() as lasts from channel_grants';
+  t.deepEqual(await second.em.fork().execute(turn), [{ lasts: true }]);
+  tokens.away = undefined;
+  asked[1]?.resolve();
+  await successor;
+  t.is(tokens.spent.length, 2);
 });
 
 test('when the database is back, who holds the new pair comes before who would send the old token again', async (t) => {
