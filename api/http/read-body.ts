@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { createBrotliDecompress, createUnzip, type BrotliDecompress, type Unzip } from 'node:zlib';
 import type { Context } from 'koa';
 import { AppError } from '../../domain/errors.ts';
@@ -82,24 +83,44 @@ function parseJson(text: string): unknown {
   return body;
 }
 
-/** How deep objects and arrays stand in each other. Of a text that is no JSON, any number. */
+/**
+ * How deep objects and arrays stand in each other. Of a text that is no JSON, any number. Strings are skipped by
+ * `indexOf`: to look at each character of a megabyte takes up to 90 ms until the function is compiled.
+ */
 function levelsOf(text: string): number {
-  let [level, deepest, isInString] = [0, 0, false];
+  let [level, deepest] = [0, 0];
   for (let at = 0; at < text.length; at += 1) {
-    const char = text.charAt(at);
-    if (isInString && char === '\\') {
-      at += 1; // What follows is escaped.
-    } else if (char === '"') {
-      isInString = !isInString;
-    } else if (!isInString && (char === '[' || char === '{')) {
+    const char = text.charCodeAt(at);
+    if (char === quote) {
+      at = endOfString(text, at);
+    } else if (char === openingBracket || char === openingBrace) {
       level += 1;
       deepest = Math.max(deepest, level);
-    } else if (!isInString && (char === ']' || char === '}')) {
+    } else if (char === closingBracket || char === closingBrace) {
       level -= 1;
     }
   }
 
   return deepest;
+}
+
+const [quote, backslash] = [0x22, 0x5c];
+const [openingBracket, closingBracket, openingBrace, closingBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Where the string that begins at `start` has its closing quote; the text's length if it has none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = end;
+    while (text.charCodeAt(escapes - 1) === backslash) {
+      escapes -= 1;
+    }
+
+    if ((end - escapes) % 2 === 0) {
+      return end;
+    }
+  }
+
+  return text.length;
 }
 
 /** Unpacked. */
@@ -136,20 +157,37 @@ export async function readText(
 ): Promise<string> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(tooSlow(withinMs)), withinMs);
-  const bytes = await Promise.race([readBytes(ctx, most), late.promise])
+  const chunks = await Promise.race([readChunks(ctx, most), late.promise])
     .finally(() => clearTimeout(timer))
     .catch((error: unknown) => {
       ctx.req.resume(); // Read and drop the rest, or the client never reads the answer.
       throw error;
     });
+  if (chunks.reduce((size, { length }) => size + length, 0) > smallBytes) {
+    await turnOfLargeBody();
+  }
+
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch (error) {
     throw new AppError('invalid_request', 'The request body is not UTF-8.', { cause: error });
   }
 }
 
-async function readBytes(ctx: Context, most: number): Promise<Buffer> {
+/** A body of so many bytes, unpacked, is dealt with at once. */
+const smallBytes = 64 * 1024;
+let lastTurn = Promise.resolve();
+
+/**
+ * Lets one large body in each round of the event loop go on to be parsed and judged, which takes 5 to 20 ms for a
+ * megabyte: many that are complete at once would hold up everybody else's calls for the sum of that.
+ */
+function turnOfLargeBody(): Promise<void> {
+  lastTurn = lastTurn.then(() => setImmediate());
+  return lastTurn;
+}
+
+async function readChunks(ctx: Context, most: number): Promise<readonly Buffer[]> {
   const { req } = ctx;
   const encoding = ctx.get('content-encoding').toLowerCase();
   if (encoding === '' || encoding === 'identity') {
@@ -182,7 +220,7 @@ function collect(
   request: Context['req'],
   most: number,
   isBomb: (size: number) => boolean = () => false,
-): Promise<Buffer> {
+): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -200,7 +238,7 @@ function collect(
         reject(new AppError('invalid_request', 'The request body broke off.'));
       }
     };
-    from.on('data', take).once('end', () => resolve(Buffer.concat(chunks)));
+    from.on('data', take).once('end', () => resolve(chunks));
     if (from !== request) {
       from.once('error', (cause) => reject(doesNotUnpack(cause)));
     }

@@ -81,6 +81,11 @@ export const apiMutations: readonly Mutation[] = [
   ),
   ...mutationsOf('api/http/read-body.ts', http, [
     ['bytes that are no UTF-8 become U+FFFD', 'fatal: true', 'fatal: false'],
+    [
+      'an escaped quote ends a string of which levels are counted',
+      '(end - escapes) % 2 === 0',
+      'end >= escapes',
+    ],
   ]),
   ...mutationsOf('api/http/read-query.ts', http, [
     [

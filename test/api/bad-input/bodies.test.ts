@@ -241,6 +241,22 @@ test('a field named __proto__ is refused in every spelling, and a text that ment
   t.is((await send(Buffer.from('{"body":"x","constructor":{"prototype":{}}}'))).status, 400);
 });
 
+test('a text full of brackets, quotes and backslashes is a text and no nesting, and what follows it is counted', async (t) => {
+  const { posts, send } = await sender();
+  const brackets = '[{'.repeat(100);
+  const texts = [brackets, `"${brackets}`, `\\"${brackets}`, `${brackets}\\`, `\\${brackets}"`];
+  for (const text of texts) {
+    const reply = await send(Buffer.from(JSON.stringify({ body: text })));
+    t.is(reply.body.post?.body, text, JSON.stringify(reply.body));
+    const nested = `{"body":${JSON.stringify(text)},"video":${'['.repeat(64)}${']'.repeat(64)}}`;
+    const refused = await send(Buffer.from(nested));
+    t.is(refused.status, 400);
+    t.regex(refused.body.error, /64 levels/v);
+  }
+
+  t.is(await posts(), texts.length);
+});
+
 test('a client that hangs up in the middle of a packed body leaves nothing, and the next one is served', async (t) => {
   const { posts, headers, send } = await sender();
   for (const encoding of ['identity', 'gzip']) {
