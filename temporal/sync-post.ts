@@ -1,4 +1,8 @@
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  type Client,
+} from '@temporalio/client';
 import { sql } from 'kysely';
 import { dueAt } from '../db/post-columns.ts';
 import type { Em } from '../db/orm.ts';
@@ -101,16 +105,18 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
   // The signal of a retry is that of a new time, which is now.
   if ((post.status === 'scheduled' || post.status === 'publishing') && at !== null) {
     const options = startOptions({ workspaceId, postId, revision, dueAt: at });
+    // Repairs "no workflow" and "a workflow with another time" in one call.
+    const signal = (searchable: object): Promise<unknown> =>
+      client.workflow.signalWithStart('publishPost', {
+        ...options,
+        ...searchable,
+        signal: reschedule,
+        signalArgs: [{ revision, dueAt: at }],
+      });
     const start = (searchable: object): Promise<unknown> =>
       revision === 1
-        ? client.workflow.start('publishPost', { ...options, ...searchable })
-        : // Repairs "no workflow" and "a workflow with an older time" in one call.
-          client.workflow.signalWithStart('publishPost', {
-            ...options,
-            ...searchable,
-            signal: reschedule,
-            signalArgs: [{ revision, dueAt: at }],
-          });
+        ? startOr(client, { ...options, ...searchable }, () => signal(searchable))
+        : signal(searchable);
     await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
     return;
   }
@@ -137,6 +143,26 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
         throw error;
       }
     }
+  }
+}
+
+/**
+ * Starts the workflow of a post that was never changed. One that runs is signalled all the same: it may be about to end
+ * for a cancel that the database lost in a failover, and would not know that the post goes on.
+ */
+async function startOr(
+  client: Client,
+  options: ReturnType<typeof startOptions>,
+  signal: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await client.workflow.start('publishPost', { ...options, workflowIdConflictPolicy: 'FAIL' });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) {
+      throw error;
+    }
+
+    await signal();
   }
 }
 

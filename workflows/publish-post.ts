@@ -1,4 +1,9 @@
-import { CancellationScope, isCancellation, setCurrentDetails } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  isCancellation,
+  patched,
+  setCurrentDetails,
+} from '@temporalio/workflow';
 import type { FinalizeRequest } from '../activities/finalize-post/finalized.ts';
 import { ended, publishing, stopped, type ChannelState } from './details.ts';
 import { finalizePost } from './local-activities.ts';
@@ -48,7 +53,8 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
       claimAtOnce(schedule);
     }
 
-    if (schedule.canceled) {
+    // A cancel that was doubted may be one that the database has lost: it is asked.
+    if (schedule.canceled && !(schedule.doubted && patched('doubted-cancel'))) {
       setCurrentDetails(stopped(input, 'Cancelled before its time: the post is a draft.'));
       return { result: 'canceled' };
     }
