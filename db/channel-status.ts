@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { ChannelErrorCode } from '../domain/channel-error.ts';
+import { firstReadMs } from '../domain/metrics-schedule.ts';
 import { sentText } from './ledger/live-parts.ts';
 
 /*
@@ -35,7 +36,7 @@ export const retrying = (
 
 export const published = (at: Date) =>
   sql`status = 'published', error = null, error_code = null, retry_at = null,
-    published_at = coalesce(pc.published_at, ${at})`;
+    published_at = coalesce(pc.published_at, ${at}), next_metrics_at = ${firstRead(at)}`;
 
 /** @param why Its sentence may be an expression in SQL, for many channels at once. */
 export const failed = ({
@@ -59,8 +60,11 @@ export type Settled =
 export const settled = (outcome: Settled, now: Date) =>
   outcome.status === 'published'
     ? sql`status = 'published', url = ${outcome.url}, error = null, error_code = null, retry_at = null,
-        settled_at = ${now}, published_at = ${outcome.publishedAt}, sent_text = ${sentText}`
+        settled_at = ${now}, published_at = ${outcome.publishedAt}, sent_text = ${sentText},
+        next_metrics_at = ${firstRead(now)}`
     : sql`${failed(outcome)}, url = null, settled_at = ${now}, published_at = null, sent_text = null`;
+
+const firstRead = (at: Date): Date => new Date(at.getTime() + firstReadMs);
 
 /** The same as `waiting`, for the entity of a channel that an edit makes wait. */
 export const waitingRow = <Status extends 'draft' | 'scheduled'>(status: Status) => ({

@@ -3,6 +3,7 @@ import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
 import type { Json } from '../domain/json-schema.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { MediaFacts, Options, Rules } from './content-rules.ts';
+import type { PostReading } from './metrics.ts';
 
 /** A connected account, opened for one try. Secrets are in the clear here and nowhere else. */
 export type Connection = {
@@ -107,6 +108,29 @@ export type Finding =
    */
   | { readonly kind: 'absent'; readonly data?: readonly Json[]; readonly isHidden?: boolean };
 
+/** How a network's figures are read. Creates nothing. */
+export type MetricsReader = {
+  /** Of how many posts a call of `read` may ask. */
+  readonly batchSize: number;
+  /** How far apart reads of a post are at least, in milliseconds; 0 for as often as the core likes. */
+  readonly everyMs: number;
+  /** How many posts may be read in a calendar month (UTC) over all accounts, where reads cost money; null is no bound. */
+  readonly readsPerMonth: number | null;
+  /**
+   * Reads the figures of posts of the connected account.
+   *
+   * @param remoteIds As `send` returned them: of a thread the first part's. At most `batchSize`.
+   * @returns what was said of each. A post that is missing keeps its last figures, and is asked for again.
+   * @throws NetworkError, with `taken: 'no'`, when nothing was read.
+   */
+  read(
+    connection: Connection,
+    remoteIds: readonly string[],
+  ): Promise<ReadonlyMap<string, PostReading>>;
+  /** How many follow the account; null when the network does not tell. Left out by networks that never do. */
+  followers?(connection: Connection): Promise<number | null>;
+};
+
 /**
  * What an adapter does. The ledger (`activities/publish-channel`) calls it and never calls `send` twice for a
  * part whose outcome is open.
@@ -172,6 +196,8 @@ export type Network = {
    *   retry sends it anew. After any other failure it is asked again.
    */
   readiness?(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness>;
+  /** Left out by networks that tell nothing of a post. */
+  readonly metrics?: MetricsReader;
 };
 
 /** How an account is connected by its tokens: `npm run admin -- channel add-…`. */

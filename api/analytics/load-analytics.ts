@@ -1,16 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
+import { metricNames } from '../../networks/metrics.ts';
 import type { Platform } from '../../networks/registry.ts';
 import { cutTexts } from '../posts/cut-texts.ts';
-import {
-  metricNames,
-  type ChannelAnalytics,
-  type PostAnalytics,
-  type Sort,
-  type Sums,
-  type Totals,
-} from './schemas.ts';
+import type { ChannelAnalytics, PostAnalytics, Sort, Sums, Totals } from './schemas.ts';
 
 /** What is asked for, with every default in its place. */
 export type Selection = {

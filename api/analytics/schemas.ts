@@ -12,12 +12,10 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
+import { metricNames } from '../../networks/metrics.ts';
 import { platforms } from '../../networks/registry.ts';
 import type { QueryOf } from '../http/route.ts';
 import { bodyTruncated } from '../posts/cut-texts.ts';
-
-/** What a network may report of a post. The order is that of the answer. */
-export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;
 
 const sorts = ['date', ...metricNames, 'engagement'] as const;
 export type Sort = (typeof sorts)[number];

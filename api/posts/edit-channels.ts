@@ -171,6 +171,8 @@ const unsent = {
   sentWarning: null,
   metrics: null,
   metricsUpdatedAt: null,
+  nextMetricsAt: null,
+  goneAt: null,
   publishedAt: null,
 };
 

@@ -40,6 +40,9 @@ export const ChannelSchema = defineEntity({
      * again brings it back.
      */
     disconnectedAt: instant().strictNullable(),
+    /** Of the account, where its network tells. */
+    followers: p.integer().strictNullable(),
+    followersUpdatedAt: instant().strictNullable(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

@@ -9,11 +9,14 @@ import { Event } from './event.ts';
 import { IdempotencyKey } from './idempotency-key.ts';
 import { Installation } from './installation.ts';
 import { MediaFile } from './media-file.ts';
+import { MetricDay } from './metric-day.ts';
+import { MetricReads } from './metric-reads.ts';
 import { NetworkPark } from './network-park.ts';
 import { OauthApp } from './oauth-app.ts';
 import { PostChannel } from './post-channel.ts';
 import { PostMedia } from './post-media.ts';
 import { Post } from './post.ts';
+import { PostMetrics } from './post-metrics.ts';
 import { PostPart } from './post-part.ts';
 import { QuotaShare } from './quota-share.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -38,6 +41,9 @@ export const entities = [
   MediaFile,
   PostMedia,
   PostPart,
+  PostMetrics,
+  MetricDay,
+  MetricReads,
   IdempotencyKey,
   WebhookEndpoint,
   EndpointPlace,

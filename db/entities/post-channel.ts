@@ -29,12 +29,24 @@ export const PostChannelSchema = defineEntity({
       expression: `create index "post_channels_published" on "post_channels" ("channel_id", "published_at") where "status" = 'published'`,
     },
     {
+      name: 'post_channels_metrics_due',
+      expression: `create index "post_channels_metrics_due" on "post_channels" ("next_metrics_at") where "next_metrics_at" is not null`,
+    },
+    {
       name: 'post_channels_settled',
       expression: `create index "post_channels_settled" on "post_channels" ("channel_id") where "settled_at" is not null`,
     },
     {
       name: 'post_channels_access_lost',
       expression: `create index "post_channels_access_lost" on "post_channels" ("channel_id") where "status" = 'failed' and "error_code" = 'access_lost'`,
+    },
+  ],
+  triggers: [
+    {
+      name: 'post_channels_metrics',
+      timing: 'after',
+      events: ['insert', 'update', 'delete'],
+      expression: 'migration 0023 creates it, with the function `sum_post_metrics`',
     },
   ],
   properties: {
@@ -73,6 +85,10 @@ export const PostChannelSchema = defineEntity({
     metrics: p.json<Readonly<Record<string, number>>>().strictNullable(),
     /** When `metrics` were last read from the network. */
     metricsUpdatedAt: instant().strictNullable(),
+    /** When they are read again; null when they are not. By the workers' clock. */
+    nextMetricsAt: instant().strictNullable(),
+    /** When the network first said that the post is not there any more. */
+    goneAt: instant().strictNullable(),
     publishedAt: instant().strictNullable(),
     /** When a person said what became of it: until then it was unconfirmed. */
     settledAt: instant().strictNullable(),

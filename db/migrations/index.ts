@@ -18,6 +18,7 @@ import { Migration0019DisconnectedChannels } from './migration-0019-disconnected
 import { Migration0020Grants } from './migration-0020-grants.ts';
 import { Migration0021KeptDefaults } from './migration-0021-kept-defaults.ts';
 import { Migration0022OwnersOfTurns } from './migration-0022-owners-of-turns.ts';
+import { Migration0023Metrics } from './migration-0023-metrics.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
 export const migrations = [
@@ -41,4 +42,5 @@ export const migrations = [
   { name: 'migration-0020-grants', class: Migration0020Grants },
   { name: 'migration-0021-kept-defaults', class: Migration0021KeptDefaults },
   { name: 'migration-0022-owners-of-turns', class: Migration0022OwnersOfTurns },
+  { name: 'migration-0023-metrics', class: Migration0023Metrics },
 ];
