@@ -10,7 +10,7 @@ export const analyticsExamples: Examples = {
     value: {
       from: '2027-02-15',
       to: '2027-03-16',
-      totals: { posts: 1, ...sums },
+      totals: { posts: 1, posts_without_metrics: 0, ...sums },
       posts: [
         {
           post_id: '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d',
@@ -26,6 +26,7 @@ export const analyticsExamples: Examples = {
               url: 'https://social.example/@ana/114090312345678901',
               metrics: { likes: 12, comments: 2, shares: 5 },
               metrics_updated_at: '2027-03-16T08:12:40.105Z',
+              gone_at: null,
             },
             {
               channel_id: blueskyChannel.id,
@@ -34,6 +35,7 @@ export const analyticsExamples: Examples = {
               url: 'https://bsky.app/profile/ana.example.com/post/3lkq2v7xw4c2d',
               metrics: { likes: 29, comments: 4, shares: 4 },
               metrics_updated_at: '2027-03-16T08:12:41.330Z',
+              gone_at: null,
             },
           ],
           totals: sums,
@@ -47,7 +49,7 @@ export const analyticsExamples: Examples = {
     value: {
       from: '2026-01-01',
       to: '2026-01-31',
-      totals: { posts: 0, ...noSums },
+      totals: { posts: 0, posts_without_metrics: 0, ...noSums },
       posts: [],
       has_more: false,
     },

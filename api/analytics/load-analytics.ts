@@ -1,20 +1,13 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
-import { metricNames } from '../../networks/metrics.ts';
-import type { Platform } from '../../networks/registry.ts';
 import { cutTexts } from '../posts/cut-texts.ts';
+import { metricsOf } from './read-metrics.ts';
 import type { ChannelAnalytics, PostAnalytics, Sort, Sums, Totals } from './schemas.ts';
+import { isListed, isMeant, type Filter } from './selection.ts';
 
 /** What is asked for, with every default in its place. */
-export type Selection = {
-  readonly workspaceId: string;
-  /** In milliseconds since 1970, the end not included. With a post's id its time does not matter. */
-  readonly published:
-    | { readonly begin: number; readonly end: number }
-    | { readonly postId: string };
-  readonly channelId?: string | undefined;
-  readonly platform?: Platform | undefined;
+export type Selection = Filter & {
   readonly sort: Sort;
   readonly order: 'asc' | 'desc';
   readonly limit: number;
@@ -29,186 +22,97 @@ export type Analytics = {
   readonly hasMore: boolean;
 };
 
-type PostRow = Sums & { readonly post_id: string; readonly published_at: string };
-type SumsRow = {
-  readonly totals: Totals & { readonly first_published_at: string | null };
-  readonly page: readonly PostRow[];
-};
+type TotalsRow = Totals & { readonly first_published_at: Date | null };
 
-type Texts = Pick<PostAnalytics, 'post_id' | 'body' | 'thread' | 'body_truncated'>;
-
-type ChannelRow = Omit<ChannelAnalytics, 'metrics' | 'metrics_updated_at'> & {
-  readonly post_id: string;
+/** As PostgreSQL gives them: times inside of JSON are texts. */
+type ChannelRow = Omit<ChannelAnalytics, 'metrics'> & {
   readonly metrics: Readonly<Record<string, unknown>> | null;
-  readonly metrics_updated_at: Date | null;
 };
+type PostRow = Sums &
+  Pick<PostAnalytics, 'post_id' | 'body' | 'thread' | 'body_truncated'> & {
+    readonly published_at: Date;
+    readonly channels: readonly ChannelRow[] | null;
+  };
 
-/** Three statements, however many posts there are. */
+/** Two statements, however many posts there are: the page, with all that it shows, and the totals. */
 export async function loadAnalytics(em: Em, selection: Selection): Promise<Analytics> {
-  const [sums] = await queryPlanned(em, selectSums(selection));
-  if (!sums) {
+  const page = await queryPlanned(em, selectPage(selection));
+  const [row] = await queryPlanned(em, selectTotals(selection));
+  if (!row) {
     throw new Error('The database summed nothing up.');
   }
 
-  const { totals, page } = sums;
-  const ids = page.map(({ post_id: id }) => id);
-  const channels = ids.length > 0 ? await queryPlanned(em, selectChannels(selection, ids)) : [];
-  const texts = ids.length > 0 ? await queryPlanned(em, selectTexts(selection, ids)) : [];
-  const byPost = Map.groupBy(channels, ({ post_id: id }) => id);
-  const textsOf = new Map(texts.map((row) => [row.post_id, row]));
-  return {
-    totals: { posts: totals.posts, ...sumsOf(totals) },
-    firstPublishedAt: totals.first_published_at ? new Date(totals.first_published_at) : null,
-    posts: page.map((post) =>
-      present(post, byPost.get(post.post_id) ?? [], textsOf.get(post.post_id)),
-    ),
-    hasMore: selection.offset + page.length < totals.posts,
-  };
+  const { first_published_at: firstPublishedAt, ...totals } = row;
+  const posts = page.slice(0, selection.limit).map(present);
+  return { totals, firstPublishedAt, posts, hasMore: page.length > selection.limit };
 }
 
-const present = (
-  post: PostRow,
-  channels: readonly ChannelRow[],
-  texts: Texts | undefined,
-): PostAnalytics => ({
-  post_id: post.post_id,
-  body: texts?.body ?? null,
-  thread: texts?.thread ?? null,
-  body_truncated: texts?.body_truncated ?? false,
-  published_at: new Date(post.published_at).toISOString(),
-  channels: channels.map((channel) => ({
-    channel_id: channel.channel_id,
-    platform: channel.platform,
-    handle: channel.handle,
-    url: channel.url,
-    metrics: metricsOf(channel.metrics ?? {}),
-    metrics_updated_at: channel.metrics_updated_at?.toISOString() ?? null,
-  })),
-  totals: sumsOf(post),
+const present = (row: PostRow): PostAnalytics => ({
+  post_id: row.post_id,
+  body: row.body,
+  thread: row.thread,
+  body_truncated: row.body_truncated,
+  published_at: row.published_at.toISOString(),
+  channels: (row.channels ?? []).map(presentChannel),
+  totals: {
+    impressions: row.impressions,
+    likes: row.likes,
+    comments: row.comments,
+    shares: row.shares,
+    saves: row.saves,
+    engagement: row.engagement,
+  },
 });
 
-const sumsOf = ({ impressions, likes, comments, shares, saves, engagement }: Sums): Sums => ({
-  impressions,
-  likes,
-  comments,
-  shares,
-  saves,
-  engagement,
+const presentChannel = (row: ChannelRow): ChannelAnalytics => ({
+  channel_id: row.channel_id,
+  platform: row.platform,
+  handle: row.handle,
+  url: row.url,
+  metrics: row.metrics_updated_at === null ? null : metricsOf(row.metrics ?? {}),
+  metrics_updated_at: iso(row.metrics_updated_at),
+  gone_at: iso(row.gone_at),
 });
 
-/** Only what the network reported, and only what the contract has a name for. */
-const metricsOf = (stored: Readonly<Record<string, unknown>>): Record<string, number> =>
-  Object.fromEntries(
-    metricNames.flatMap((name) => {
-      const value = stored[name];
-      return typeof value === 'number' ? [[name, value]] : [];
-    }),
-  );
+const iso = (time: string | null): string | null => time && new Date(time).toISOString();
 
-const metric = (name: (typeof metricNames)[number]): RawBuilder<number | null> =>
-  sql`(pc.metrics->>${sql.lit(name)})::float8`;
+/** SQL: what is shown of the sums of a post. They go beyond 32 bits, and never beyond what a number holds whole. */
+const sums = sql`case when pm.with_impressions > 0 then pm.impressions::float8 end as impressions,
+  pm.likes::float8 as likes, pm.comments::float8 as comments, pm.shares::float8 as shares, pm.saves::float8 as saves,
+  (pm.likes + pm.comments + pm.shares + pm.saves)::float8 as engagement`;
 
 /**
- * Sums up every post that was published, and answers one row: `totals` of all of them and `page`, the sums of those
- * that are to be listed, in order. A post counts when the first of the channels that are asked for published it: one
- * that a network took a month late is of that month, there. Posts are found by an index on the time of publishing.
+ * One post more than the page holds says whether there are more. The page is chosen from the sums alone, which an index
+ * holds; texts and channels are looked up for what it has chosen.
  */
-function selectSums(selection: Selection): RawBuilder<SumsRow> {
+function selectPage(selection: Selection): RawBuilder<PostRow> {
   const order = orderOf(selection);
-  const { at, counts } = countedTimes(selection);
   return sql`
-    with summed as (
-      select p.id as post_id, ${at} as published_at,
-        sum(${metric('impressions')}) as impressions,
-        coalesce(sum(${metric('likes')}), 0) as likes,
-        coalesce(sum(${metric('comments')}), 0) as comments,
-        coalesce(sum(${metric('shares')}), 0) as shares,
-        coalesce(sum(${metric('saves')}), 0) as saves
-      ${fromPublished(selection)} and ${counts}
-    ), per_post as materialized (
-      select *, likes + comments + shares + saves as engagement from summed
-    ), totals as (
-      select count(*) as posts, min(published_at) as first_published_at,
-        sum(impressions) as impressions,
-        coalesce(sum(likes), 0) as likes,
-        coalesce(sum(comments), 0) as comments,
-        coalesce(sum(shares), 0) as shares,
-        coalesce(sum(saves), 0) as saves,
-        coalesce(sum(engagement), 0) as engagement
-      from per_post
-    ), page as (
-      select * from per_post ${order} limit ${selection.limit} offset ${selection.offset}
+    with page as materialized (
+      select pm.post_id, pm.published_at, ${sums} from post_metrics pm where ${isMeant(selection)}
+      ${order} limit ${selection.limit + 1} offset ${selection.offset}
     )
-    select to_jsonb(totals) as totals,
-      (select coalesce(jsonb_agg(to_jsonb(page) ${order}), '[]') from page) as page
-    from totals`;
+    select page.*, ${cutTexts},
+      (select jsonb_agg(jsonb_build_object(
+         'channel_id', pc.channel_id, 'platform', c.platform, 'handle', c.handle, 'url', pc.url, 'metrics', pc.metrics,
+         'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at) order by pc.position, pc.id)
+       from post_channels pc join channels c on c.id = pc.channel_id
+       where pc.post_id = page.post_id and ${isListed(selection)}) as channels
+    from page join posts p on p.id = page.post_id
+    ${order}`;
 }
 
-/** What went out on which channel, of the posts of a page. */
-const selectChannels = (
-  selection: Selection,
-  postIds: readonly string[],
-): RawBuilder<ChannelRow> => sql`
-  select p.id as post_id, pc.channel_id, c.platform, c.handle, pc.url, pc.metrics, pc.metrics_updated_at
-  ${fromPublished(selection)} and p.id = any(${postIds})
-  order by pc.position, pc.id`;
+const selectTotals = (filter: Filter): RawBuilder<TotalsRow> => sql`
+  select count(*)::float8 as posts,
+    count(*) filter (where pm.unread > 0)::float8 as posts_without_metrics,
+    case when sum(pm.with_impressions) > 0 then sum(pm.impressions)::float8 end as impressions,
+    ${total('likes')} as likes, ${total('comments')} as comments, ${total('shares')} as shares,
+    ${total('saves')} as saves, ${total('likes + pm.comments + pm.shares + pm.saves')} as engagement,
+    min(pm.published_at) as first_published_at
+  from post_metrics pm where ${isMeant(filter)}`;
 
-/** What the posts of a page say. */
-const selectTexts = (
-  { workspaceId }: Selection,
-  postIds: readonly string[],
-): RawBuilder<Texts> => sql`
-  select p.id as post_id, ${cutTexts} from posts p where p.workspace_id = ${workspaceId} and p.id = any(${postIds})`;
-
-const fromPublished = ({ workspaceId, ...filter }: Selection): RawBuilder<unknown> => sql`
-  from posts p
-  join post_channels pc on pc.post_id = p.id
-  join channels c on c.id = pc.channel_id
-  where p.workspace_id = ${workspaceId} and pc.workspace_id = p.workspace_id
-    and p.published_at is not null and pc.status = 'published' ${filterOf(filter, { pc: 'pc', c: 'c' })}`;
-
-/** `at`: when a post counts. `counts`: the condition on the times of posts, and their grouping. */
-function countedTimes(selection: Selection): {
-  readonly at: RawBuilder<Date>;
-  readonly counts: RawBuilder<unknown>;
-} {
-  const { workspaceId, published, channelId, platform } = selection;
-  const isFiltered = channelId !== undefined || platform !== undefined;
-  const at = isFiltered ? sql<Date>`min(pc.published_at)` : sql<Date>`p.published_at`;
-  if ('postId' in published) {
-    return { at, counts: sql`p.id = ${published.postId} group by p.id` };
-  }
-
-  const begin = sql`to_timestamp(${published.begin / 1000}::float8)`;
-  const end = sql`to_timestamp(${published.end / 1000}::float8)`;
-  if (!isFiltered) {
-    return {
-      at,
-      counts: sql`p.published_at >= ${begin} and p.published_at < ${end} group by p.id`,
-    };
-  }
-
-  const filter = filterOf(selection, { pc: 'opc', c: 'oc' });
-  return {
-    at,
-    counts: sql`p.id in (
-        select opc.post_id from channels oc join post_channels opc on opc.channel_id = oc.id
-        where oc.workspace_id = ${workspaceId} and opc.status = 'published'
-          and opc.published_at >= ${begin} and opc.published_at < ${end} ${filter}
-      )
-      group by p.id having min(pc.published_at) >= ${begin}`,
-  };
-}
-
-/** Conditions on which channels count. @param pc, c What the tables are called there. */
-function filterOf(
-  { channelId, platform }: Pick<Selection, 'channelId' | 'platform'>,
-  { pc, c }: { readonly pc: string; readonly c: string },
-): RawBuilder<unknown> {
-  const ofChannel = channelId && sql`and ${sql.ref(`${pc}.channel_id`)} = ${channelId}`;
-  const ofPlatform = platform && sql`and ${sql.ref(`${c}.platform`)} = ${platform}`;
-  return sql`${ofChannel ?? sql``} ${ofPlatform ?? sql``}`;
-}
+const total = (columns: string): RawBuilder<number> =>
+  sql`coalesce(sum(pm.${sql.raw(columns)}), 0)::float8`;
 
 /** A post without the metric comes last, and the newest first where the order says nothing. */
 function orderOf({ sort, order }: Selection): RawBuilder<unknown> {

@@ -13,7 +13,7 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
     tag: 'Analytics',
     summary: 'What became of published posts: metrics of each, and their totals',
     description:
-      'A post counts when the first of the channels that are asked for has published it, and only channels that published it are listed. Metrics are read from the networks in the background, so a post of the last hour can show few.',
+      'A post counts when the first of the channels that are asked for has published it, and only channels that published it are listed. Metrics are read from the networks in the background: often while a post is new, then less and less. Until a channel was read once its `metrics` are null, and `posts_without_metrics` counts its post.',
     query: analyticsQuery,
     answers: {
       200: {

@@ -82,24 +82,31 @@ const sumFields = {
 const sums = record(sumFields);
 export type Sums = Value<typeof sums>;
 
+const metricFields = fields({
+  impressions: number,
+  likes: number,
+  comments: number,
+  shares: number,
+  saves: number,
+});
+
 const channelAnalytics = record({
   channel_id: uuid,
   platform: oneOf(platforms),
   handle: text,
   url: nullable(text),
   metrics: {
-    ...fields({
-      impressions: number,
-      likes: number,
-      comments: number,
-      shares: number,
-      saves: number,
-    }),
-    description: 'Only what the network provides. Empty until it was read for the first time.',
+    ...nullable(metricFields),
+    description: 'Only what the network provides. Null until it was read for the first time.',
   },
   metrics_updated_at: {
     ...nullable(dateTime),
-    description: 'When they were last read from the network.',
+    description: 'When they were last read from the network. Null until then.',
+  },
+  gone_at: {
+    ...nullable(dateTime),
+    description:
+      'When the network first said that the post is not there any more. Its metrics stay as they were last read.',
   },
 });
 export type ChannelAnalytics = Value<typeof channelAnalytics>;
@@ -121,7 +128,15 @@ export const postAnalyticsSchema = record({
 });
 export type PostAnalytics = Value<typeof postAnalyticsSchema>;
 
-const totals = record({ posts: count, ...sumFields });
+const totals = record({
+  posts: count,
+  posts_without_metrics: {
+    ...count,
+    description:
+      'Of how many of them the metrics of a channel were not read yet. They count as 0 until then.',
+  },
+  ...sumFields,
+});
 
 export const analyticsSchema = record({
   from: { ...day, description: 'With `post_id`, the day on which that post was published.' },

@@ -90,10 +90,16 @@ const changeOf = (name: string): string => `${valueOf('after', name)} - ${valueO
 const add = (to: string, name: string, value: string): string =>
   `${name} = ${to}${name} + ${value}`;
 
+/** SQL: when the first of the channels that a row of sums is of published the post. Never null: a row that is about to go keeps its time. */
+const firstOf = `coalesce((
+            select min(pc.published_at) from post_channels pc join channels c on c.id = pc.channel_id
+            where pc.post_id = pm.post_id and pc.status = 'published' and pm.scope in ('all', c.platform, c.id::text)
+          ), pm.published_at)`;
+
 /**
  * Adds what changed in a channel of a post to the sums of the post, in the same transaction: no crash comes between the
- * two. Differences are added, so that channels of a post which change side by side need not see each other. Sums are
- * changed in the same order everywhere, so that they never wait for each other in a circle.
+ * two. Differences are added, so that channels of a post which change side by side need not see each other. The sums of
+ * all channels of a post are changed first everywhere, so that two channels of a post never wait for each other in a circle.
  */
 const keepSums = [
   `create function "sum_post_metrics"() returns trigger language plpgsql as $$
@@ -115,15 +121,14 @@ const keepSums = [
     select array['all', platform, id::text] into scopes from channels
       where id = coalesce(after.channel_id, before.channel_id);
     if after.id is null then
+      perform from post_metrics where post_id = before.post_id and scope = 'all' for update;
       update post_metrics set channels = channels - 1,
           unread = unread - (before.metrics_updated_at is null)::int,
-          with_impressions = with_impressions - coalesce(before.metrics ? 'impressions', false)::int,
+          with_impressions = with_impressions - (before.metrics->>'impressions' is not null)::int,
           ${columns.map((name) => `${name} = ${name} - ${valueOf('before', name)}`).join(', ')}
         where post_id = before.post_id and scope = any(scopes);
       delete from post_metrics where post_id = before.post_id and scope = any(scopes) and channels = 0;
-      update post_metrics pm set published_at = (
-          select min(pc.published_at) from post_channels pc join channels c on c.id = pc.channel_id
-          where pc.post_id = pm.post_id and pc.status = 'published' and pm.scope in ('all', c.platform))
+      update post_metrics pm set published_at = ${firstOf}
         where pm.post_id = before.post_id and pm.scope = any(scopes);
       return null;
     end if;
@@ -132,12 +137,16 @@ const keepSums = [
         (post_id, scope, workspace_id, published_at, channels, unread, with_impressions, ${columns.join(', ')})
       select after.post_id, scope, after.workspace_id, after.published_at, (before.id is null)::int,
         (after.metrics_updated_at is null)::int - (before.id is not null and before.metrics_updated_at is null)::int,
-        coalesce(after.metrics ? 'impressions', false)::int - coalesce(before.metrics ? 'impressions', false)::int,
+        (after.metrics->>'impressions' is not null)::int - (before.metrics->>'impressions' is not null)::int,
         ${columns.map(changeOf).join(', ')}
       from unnest(scopes) with ordinality as s (scope, nr) order by nr
     on conflict (post_id, scope) do update set
       published_at = least(post_metrics.published_at, excluded.published_at),
       ${['channels', 'unread', 'with_impressions', ...columns].map((name) => add('post_metrics.', name, `excluded.${name}`)).join(', ')};
+    if after.published_at > before.published_at then
+      update post_metrics pm set published_at = ${firstOf}
+        where pm.post_id = after.post_id and pm.scope = any(scopes);
+    end if;
     return null;
   end $$`,
   `create trigger "post_channels_metrics" after insert or delete or update of status, published_at, metrics, metrics_updated_at

@@ -107,8 +107,8 @@ const lists = (endpointId: string): Readonly<Record<string, string | null>> => (
   [`/webhooks/${endpointId}/deliveries`]: null,
   [`/webhooks/${endpointId}/deliveries?status=failed`]: null,
   [`/webhooks/${endpointId}/deliveries?event_type=post.failed`]: null,
-  '/analytics': 'posts_published',
-  '/analytics?sort=likes&platform=mastodon': 'posts_published',
+  '/analytics': 'post_metrics_published',
+  '/analytics?sort=likes&platform=mastodon': 'post_metrics_published',
 });
 
 test.serial(

@@ -202,19 +202,15 @@ export const apiMutations: readonly Mutation[] = [
     ],
   ),
   ...mutationsOf(
-    'api/analytics/load-analytics.ts',
+    'api/analytics/selection.ts',
     ['test/api/analytics'],
     [
-      [
-        'analytics are of all workspaces',
-        'where p.workspace_id = ${workspaceId} and pc',
-        'where pc',
-      ],
-      ['what failed on a channel counts', " and pc.status = 'published'", ''],
+      ['analytics are of all workspaces', 'sql`pm.workspace_id = ${workspaceId} and pm', 'sql`pm'],
+      ['channels on which a post failed are listed', " and pc.status = 'published'", ''],
       [
         'a post counts on each channel when the first of all channels published it',
-        'const isFiltered = channelId !== undefined || platform !== undefined;',
-        'const isFiltered = false as boolean;',
+        "const scope = channelId ?? platform ?? 'all';",
+        "const scope = 'all';",
       ],
     ],
   ),

@@ -27,6 +27,7 @@ test('a post is listed with its published channels, and everything is added up',
   t.deepEqual([body.from, body.to, body.has_more], ['2027-01-01', '2027-01-31', false]);
   t.deepEqual(body.totals, {
     posts: 2,
+    posts_without_metrics: 0,
     impressions: 100,
     likes: 8,
     comments: 1,
@@ -49,6 +50,7 @@ test('a post is listed with its published channels, and everything is added up',
         url: 'https://social.test/0',
         metrics: { impressions: 100, likes: 5, comments: 1 },
         metrics_updated_at: '2027-01-01T12:00:00.000Z',
+        gone_at: null,
       },
       {
         channel_id: bluesky,
@@ -57,6 +59,7 @@ test('a post is listed with its published channels, and everything is added up',
         url: 'https://social.test/1',
         metrics: { likes: 2, shares: 3, saves: 4 },
         metrics_updated_at: '2027-01-01T12:00:00.000Z',
+        gone_at: null,
       },
     ],
     totals: { impressions: 100, likes: 7, comments: 1, shares: 3, saves: 4, engagement: 15 },
@@ -92,7 +95,8 @@ test('impressions are null where no network reports views, and a sum of those th
     { channel: bluesky, metrics: { likes: 3 } },
   ]);
   const without = await look(january);
-  t.deepEqual(without.totals, { ...nothing, posts: 1, likes: 5, engagement: 5 });
+  const all = { ...nothing, posts_without_metrics: 0 };
+  t.deepEqual(without.totals, { ...all, posts: 1, likes: 5, engagement: 5 });
   t.is(without.posts[0].totals.impressions, null);
 
   await publish('2027-01-06T12:00:00Z', [
@@ -100,20 +104,47 @@ test('impressions are null where no network reports views, and a sum of those th
     { channel: mastodon },
   ]);
   const { totals, posts } = await look(january);
-  t.deepEqual(totals, { ...nothing, posts: 2, likes: 5, engagement: 5, impressions: 7 });
+  t.deepEqual(totals, {
+    ...nothing,
+    posts: 2,
+    posts_without_metrics: 1,
+    likes: 5,
+    engagement: 5,
+    impressions: 7,
+  });
   t.is(posts[0].totals.impressions, 7);
-  t.deepEqual(posts[0].channels[1].metrics_updated_at, null);
+  t.like(posts[0].channels[1], { metrics: null, metrics_updated_at: null });
 });
 
-test('metrics that were not read yet are empty and count as 0, and others than the five stay inside', async (t) => {
+test('metrics that were not read yet are null and their post is counted as one without, and others than the five stay inside', async (t) => {
   const { mastodon, bluesky, publish, look } = await workspace(api);
   await publish('2027-01-10T08:00:00Z', [{ channel: mastodon }]);
   await publish('2027-01-09T08:00:00Z', [{ channel: bluesky, metrics: { likes: 3, quotes: 7 } }]);
   const { posts, totals } = await look(january);
-  t.like(posts[0].channels[0], { metrics: {}, metrics_updated_at: null });
+  t.like(posts[0].channels[0], { metrics: null, metrics_updated_at: null });
   t.deepEqual(posts[0].totals, nothing);
   t.deepEqual(posts[1].channels[0].metrics, { likes: 3 });
-  t.deepEqual(totals, { ...nothing, posts: 2, likes: 3, engagement: 3 });
+  t.deepEqual(totals, {
+    ...nothing,
+    posts: 2,
+    posts_without_metrics: 1,
+    likes: 3,
+    engagement: 3,
+  });
+});
+
+test('a post that is gone from its network says since when, and keeps its last metrics', async (t) => {
+  const { mastodon, publish, look } = await workspace(api);
+  const id = await publish('2027-01-10T08:00:00Z', [{ channel: mastodon, metrics: { likes: 3 } }]);
+  await api.punctual.orm.em
+    .fork()
+    .execute('update post_channels set gone_at = ? where post_id = ?', [
+      new Date('2027-01-12T00:00:00.000Z'),
+      id,
+    ]);
+  const { posts, totals } = await look(january);
+  t.like(posts[0].channels[0], { metrics: { likes: 3 }, gone_at: '2027-01-12T00:00:00.000Z' });
+  t.is(totals.likes, 3);
 });
 
 test('sums go beyond what 32 bits hold', async (t) => {
@@ -236,7 +267,7 @@ test('a month of a large workspace is found by indexes, and no table is read who
      select gen_random_uuid(), workspace_id, id, ?, 0, 'published', '{"likes": 1}', published_at from posts`,
     [channelId],
   );
-  await em.execute('analyze posts, post_channels, channels');
+  await em.execute('vacuum analyze posts, post_channels, channels, post_metrics');
 
   const selection = { workspaceId, sort: 'date', order: 'desc', limit: 50, offset: 0 } as const;
   const published = { begin: begin - 30 * dayMs, end: begin };
@@ -245,19 +276,21 @@ test('a month of a large workspace is found by indexes, and no table is read who
     await loadAnalytics(seen, { ...selection, published, ...asked });
     return Promise.all(queries.map((query) => planOf(punctual.orm, query)));
   };
-  const [sums = '', ...others] = await plansOf({});
-  t.regex(sums, /posts_published/v);
-  t.is(others.length, 2);
+  const [page = '', totals = '', ...others] = await plansOf({});
+  t.regex(page, /post_metrics_published/v);
+  t.regex(totals, /Index Only Scan using post_metrics_published/v);
+  t.is(others.length, 0);
   const [row] = await em.execute<{ id: string }[]>('select id from posts limit 1');
   const plans = [
-    sums,
-    ...others,
+    page,
+    totals,
+    ...(await plansOf({ sort: 'engagement' })),
     ...(await plansOf({ channelId, platform: 'mastodon' })),
     ...(await plansOf({ channelId })),
     ...(await plansOf({ platform: 'mastodon' })),
     ...(await plansOf({ published: { postId: row?.id ?? newId() } })),
   ];
   for (const plan of plans) {
-    t.notRegex(plan, /Seq Scan on (?:posts|post_channels)/v, plan);
+    t.notRegex(plan, /Seq Scan on (?:posts|post_channels|post_metrics)/v, plan);
   }
 });

@@ -137,7 +137,7 @@ test('a range without posts has totals of zero and no impressions', async (t) =>
   t.deepEqual(await look('from=2026-06-01&to=2026-06-30'), {
     from: '2026-06-01',
     to: '2026-06-30',
-    totals: { posts: 0, ...none },
+    totals: { posts: 0, posts_without_metrics: 0, ...none },
     posts: [],
     has_more: false,
   });
@@ -166,7 +166,7 @@ test('what was not published anywhere does not count', async (t) => {
   const { posts, totals, has_more: hasMore } = await look(january);
   t.deepEqual(
     { posts, totals, hasMore },
-    { posts: [], totals: { posts: 0, ...none }, hasMore: false },
+    { posts: [], totals: { posts: 0, posts_without_metrics: 0, ...none }, hasMore: false },
   );
 });
 

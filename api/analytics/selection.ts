@@ -1,0 +1,47 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Platform } from '../../networks/registry.ts';
+
+/** Which published posts of a workspace are meant. */
+export type Filter = {
+  readonly workspaceId: string;
+  /** In milliseconds since 1970, the end not included. With a post's id its time does not matter. */
+  readonly published:
+    | { readonly begin: number; readonly end: number }
+    | { readonly postId: string };
+  readonly channelId?: string | undefined;
+  readonly platform?: Platform | undefined;
+};
+
+/** SQL: the time, for a comparison. */
+const moment = (ms: number): RawBuilder<Date> => sql`to_timestamp(${ms / 1000}::float8)`;
+
+/**
+ * SQL: the rows of `post_metrics pm` that are meant, one for each post. A post counts when the first of the channels
+ * that are asked for published it: one that a network took a month late is of that month, there. So sums and times are
+ * kept for each scope: all channels of the post, those of a network, and one.
+ */
+export function isMeant({
+  workspaceId,
+  published,
+  channelId,
+  platform,
+}: Filter): RawBuilder<boolean> {
+  const scope = channelId ?? platform ?? 'all';
+  const when =
+    'postId' in published
+      ? sql`pm.post_id = ${published.postId}`
+      : sql`pm.published_at >= ${moment(published.begin)} and pm.published_at < ${moment(published.end)}`;
+  const onNetwork =
+    channelId !== undefined && platform !== undefined
+      ? sql`and exists (select from channels where id = ${channelId} and platform = ${platform})`
+      : sql``;
+  return sql`pm.workspace_id = ${workspaceId} and pm.scope = ${scope} and ${when} ${onNetwork}`;
+}
+
+/** SQL: which published channels `pc` of those posts are listed. @param c Its row of `channels`. */
+export function isListed({ workspaceId, channelId, platform }: Filter): RawBuilder<boolean> {
+  const ofChannel = channelId === undefined ? sql`` : sql`and pc.channel_id = ${channelId}`;
+  const ofPlatform = platform === undefined ? sql`` : sql`and c.platform = ${platform}`;
+  return sql`pc.workspace_id = ${workspaceId} and pc.status = 'published' and pc.published_at is not null
+    ${ofChannel} ${ofPlatform}`;
+}
