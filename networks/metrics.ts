@@ -1,8 +1,10 @@
 /** What a network may tell of a post, in the order in which the API lists it. */
 export const metricNames = ['impressions', 'likes', 'comments', 'shares', 'saves'] as const;
 
+type MetricName = (typeof metricNames)[number];
+
 /** Whole numbers from 0. What a network does not tell is left out, and never 0. */
-export type Metrics = Readonly<Partial<Record<(typeof metricNames)[number], number>>>;
+export type Metrics = Readonly<Partial<Record<MetricName, number>>>;
 
 /**
  * What a read says of a post.
@@ -12,3 +14,31 @@ export type Metrics = Readonly<Partial<Record<(typeof metricNames)[number], numb
 export type PostReading =
   | { readonly kind: 'read'; readonly metrics: Metrics }
   | { readonly kind: 'gone' };
+
+/** A server that claims more of anything than this is not believed. */
+const mostOfAnything = 1e12;
+
+/** A count as a network tells it, or undefined when it tells none: it is absent, hidden, or no whole number from 0. */
+const countIn = (told: unknown): number | undefined =>
+  typeof told === 'number' && Number.isInteger(told) && told >= 0 && told <= mostOfAnything
+    ? told
+    : undefined;
+
+/** A count with what is counted beside it, such as reposts and quotes; undefined without the first one. */
+export const sumOf = (told: unknown, ...beside: readonly unknown[]): number | undefined => {
+  const count = countIn(told);
+  return count === undefined
+    ? undefined
+    : beside.reduce<number>((sum, more) => sum + (countIn(more) ?? 0), count);
+};
+
+/** The reading of a post that exists. @param told Anything: what is no count is left out. */
+export const readingOf = (told: Readonly<Partial<Record<MetricName, unknown>>>): PostReading => ({
+  kind: 'read',
+  metrics: Object.fromEntries(
+    metricNames.flatMap((name) => {
+      const count = countIn(told[name]);
+      return count === undefined ? [] : [[name, count]];
+    }),
+  ),
+});

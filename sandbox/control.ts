@@ -1,5 +1,6 @@
 import { Router } from '@koa/router';
 import { Ajv } from 'ajv';
+import type { Context } from 'koa';
 import { readBody } from './body.ts';
 import { accountNames, type AccountName } from './account-name.ts';
 import { directiveNamed, directiveNames, neededBy } from './directives.ts';
@@ -57,23 +58,33 @@ export function controlRoutes(script: Script): Router {
     ctx.body = show();
   });
   router.post('/control', async (ctx) => {
-    try {
-      // A page of somebody else's cannot send this type without being asked first.
-      if (!ctx.is('application/json')) {
-        throw new Refusal(415, 'A control call is JSON.');
-      }
-      const { order, account } = orderOf(await readBody(ctx.req));
+    await answerControl(ctx, (call) => {
+      const { order, account } = orderOf(call);
       script.set(order, account);
-      ctx.body = show();
-    } catch (error) {
-      if (!(error instanceof Refusal)) {
-        throw error;
-      }
-      ctx.status = error.status;
-      ctx.body = { error: error.message };
-    }
+      return show();
+    });
   });
   return router;
+}
+
+/** Answers a control call, also with what is wrong with it. @param answer Given the call's body. */
+export async function answerControl(
+  ctx: Context,
+  answer: (call: unknown) => object | Promise<object>,
+): Promise<void> {
+  try {
+    // A page of somebody else's cannot send this type without being asked first.
+    if (!ctx.is('application/json')) {
+      throw new Refusal(415, 'A control call is JSON.');
+    }
+    ctx.body = await answer(await readBody(ctx.req));
+  } catch (error) {
+    if (!(error instanceof Refusal)) {
+      throw error;
+    }
+    ctx.status = error.status;
+    ctx.body = { error: error.message };
+  }
 }
 
 /** @throws Refusal 400 that says what is wrong. */

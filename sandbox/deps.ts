@@ -1,3 +1,4 @@
+import type { FigureBook } from './figures.ts';
 import type { Files } from './files.ts';
 import type { Codes } from './oauth/codes.ts';
 import type { Grants } from './oauth/grants.ts';
@@ -9,6 +10,7 @@ export type SandboxDeps = {
   readonly store: Store;
   readonly files: Files;
   readonly script: Script;
+  readonly figures: FigureBook;
   readonly grants: Grants;
   readonly codes: Codes;
   /** The clock, in milliseconds since 1970. */

@@ -16,7 +16,7 @@ import { startSandbox } from './server.ts';
 // By OAuth: client id `punctual`, client secret `sandbox`; Mastodon's apps register themselves.
 //
 // A text that contains `#sandbox-<directive>` is treated badly, and so is what a control call names: see `directives.ts`
-// and `control.ts`, and the page.
+// and `control.ts`, and the page. The figures of posts grow by themselves, or are set: see `control-figures.ts`.
 
 const { HOST: host = '127.0.0.1', PORT: port = '0', PUNCTUAL_SANDBOX_DATA: dataFile } = process.env;
 

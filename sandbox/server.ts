@@ -2,6 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa, { type Middleware } from 'koa';
 import { controlRoutes } from './control.ts';
+import { figureRoutes } from './control-figures.ts';
+import { createFigures } from './figures.ts';
 import { openFiles } from './files.ts';
 import { createCodes } from './oauth/codes.ts';
 import { createGrants } from './oauth/grants.ts';
@@ -45,7 +47,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const grants = createGrants(store.grants, now);
   const script = createScript(now, grants);
 
-  const deps = { store, files, script, grants, codes: createCodes(now), now };
+  const figures = createFigures(now);
+  const deps = { store, files, script, figures, grants, codes: createCodes(now), now };
 
   const app = new Koa();
   // Addresses that it names for uploads lead back through the proxy that a request came by.
@@ -59,6 +62,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   app.use(guardBrowser);
   app.use(acceptBareOrigin);
   app.use(controlRoutes(script).routes());
+  app.use(figureRoutes({ store, figures }).routes());
   for (const network of networks) {
     app.use(network.routes(deps).routes());
   }

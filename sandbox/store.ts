@@ -23,6 +23,8 @@ export type Store = {
   timeline(): readonly Post[];
   /** Takes all of them at once, replaces those whose id is known, and resolves when they are on disk. */
   put(posts: readonly Post[]): Promise<void>;
+  /** Deletes a post, as its owner does on the network, and resolves when that is on disk. */
+  remove(post: Post): Promise<void>;
   /** Keeps a post that was refused, for the page. A try more of the same replaces the one before. */
   refuse(post: Omit<RefusedPost, 'id'>): Promise<void>;
   /** Look-ups of a network do not show these posts before an instant. */
@@ -57,15 +59,18 @@ export async function openStore(
       ? () => Promise.resolve()
       : createDataFileWriter(dataFile, () => ({ secret, posts: [...posts.values()], ...kept }));
   await save(); // A path that cannot be written is found at the start, not at the first post.
+  const changed = (): Promise<void> => {
+    for (const listener of listeners) {
+      listener();
+    }
+    return save();
+  };
   const put = (added: readonly Post[]): Promise<void> => {
     for (const post of added) {
       posts.set(keyOf(post), post);
     }
     dropOldest(posts, maxPosts);
-    for (const listener of listeners) {
-      listener();
-    }
-    return save();
+    return changed();
   };
 
   return {
@@ -75,6 +80,10 @@ export async function openStore(
     find: (network, id) => posts.get(keyOf({ network, id })),
     timeline: () => [...posts.values()],
     put,
+    remove(post) {
+      posts.delete(keyOf(post));
+      return changed();
+    },
     refuse(post) {
       const same = [...posts.values()]
         .filter(isRefused)

@@ -1,7 +1,8 @@
-import { address } from '../../runtime/config/read-values.ts';
+import { address, wholeNumber, type Env } from '../../runtime/config/read-values.ts';
 import type { Entry } from '../entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
 import { checkX, connectX } from './connect.ts';
+import { defaultReads, type Reads } from './metrics.ts';
 import { readPrices } from './prices.ts';
 import { xRules } from './rules.ts';
 
@@ -14,9 +15,10 @@ export const x: Entry = (env, problems) => {
     tokenUrl: read('PUNCTUAL_X_TOKEN_URL', 'https://api.x.com/2/oauth2/token'),
   };
   const rules = xRules(readPrices(env, problems));
+  const reads = readReads(env, problems);
   return {
     rules,
-    adapter: async () => (await import('./adapter.ts')).xNetwork(rules),
+    adapter: async () => (await import('./adapter.ts')).xNetwork(rules, reads),
     connector: {
       summary: 'Connects an X account.',
       options: {
@@ -36,3 +38,18 @@ export const x: Entry = (env, problems) => {
     check: checkX,
   };
 };
+
+const readReads = (env: Env, problems: string[]): Reads => ({
+  everyHours: wholeNumber(
+    env,
+    'PUNCTUAL_X_METRICS_EVERY_HOURS',
+    { otherwise: defaultReads.everyHours, least: 1, most: 8760 },
+    problems,
+  ),
+  perMonth: wholeNumber(
+    env,
+    'PUNCTUAL_X_METRIC_READS_PER_MONTH',
+    { otherwise: defaultReads.perMonth, least: 0, most: 1_000_000_000 },
+    problems,
+  ),
+});

@@ -73,3 +73,20 @@ export type OwnPosts = {
   readonly data?: readonly OwnPost[];
   readonly meta?: { readonly next_token?: string };
 };
+
+type ToldMetrics = Wire<NonNullable<Schemas.Post['publicMetrics']>>;
+
+/** Any of them may be missing, and none is trusted to be a number. */
+export type PublicMetrics = {
+  readonly [Name in keyof ToldMetrics | 'retweet_count']?: unknown;
+};
+
+/** Of posts that are read by their ids; `errors` names those that are not in `data`. */
+export type ReadPosts = {
+  readonly data?: readonly { readonly id: string; readonly public_metrics?: PublicMetrics }[];
+  readonly errors?: readonly {
+    readonly type?: string;
+    readonly resource_id?: string;
+    readonly value?: unknown;
+  }[];
+};

@@ -23,6 +23,7 @@ import {
 import { readJson } from './read-json.ts';
 import { presentText } from './text.ts';
 import { timelineOf } from './timeline.ts';
+import { postsById } from './posts-by-id.ts';
 import { addUploadRoutes } from './upload-routes.ts';
 import { createUploads } from './uploads.ts';
 import type { CreatedPost, Me, MeQuery } from './wire.ts';
@@ -68,7 +69,8 @@ const meParameters = {
   'post.fields': true,
 } as const satisfies Record<MeQuery, true>;
 
-function addReadRoutes(router: Router, { store, script }: XDeps): void {
+function addReadRoutes(router: Router, deps: XDeps): void {
+  const { store, script } = deps;
   router.get('/users/me', requireScope('users.read'), (ctx) => {
     const unknown = Object.keys(ctx.query).find((name) => !Object.hasOwn(meParameters, name));
     if (unknown !== undefined) {
@@ -79,6 +81,13 @@ function addReadRoutes(router: Router, { store, script }: XDeps): void {
     const { id, username, displayName: name } = accounts[accessIn(ctx).account];
     const me: Me = { data: { id, name, username } };
     ctx.body = me;
+  });
+
+  router.get('/tweets', requireScope('tweet.read'), (ctx) => {
+    if (script.isBlind('x')) {
+      throw overloaded();
+    }
+    ctx.body = postsById(deps, new URL(ctx.href).searchParams);
   });
 
   router.get('/users/:id/tweets', requireScope('tweet.read'), (ctx) => {

@@ -1,4 +1,4 @@
-import type { Schemas, UsersClient } from '@xdevplatform/xdk';
+import type { PostsClient, Schemas, UsersClient } from '@xdevplatform/xdk';
 
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
@@ -36,6 +36,7 @@ type NamesOf<Options> = keyof {
 };
 type QueryOf<Options> = QueryName<Exclude<SnakeCase<NamesOf<Options> & string>, 'request_options'>>;
 export type TimelineQuery = QueryOf<NonNullable<Parameters<UsersClient['getPosts']>[1]>>;
+export type ByIdQuery = 'ids' | QueryOf<NonNullable<Parameters<PostsClient['getByIds']>[1]>>;
 export type MeQuery = QueryOf<NonNullable<Parameters<UsersClient['getMe']>[0]>>;
 
 // What goes out.
@@ -44,6 +45,8 @@ export type Post = Wire<Schemas.Post>;
 export type Media = Wire<Schemas.Media>;
 export type CreatedPost = Wire<Schemas.CreatePostsResponse>;
 export type Timeline = Wire<Schemas.GetUsersPostsResponse>;
+export type PostsById = Wire<Schemas.GetPostsByIdsResponse>;
+export type PublicMetrics = NonNullable<Post['public_metrics']>;
 export type Me = { readonly data: Wire<Schemas.User> };
 export type UploadAnswer = Wire<Schemas.GetMediaUploadStatusResponse>;
 export type AppendAnswer = Wire<Schemas.AppendMediaUploadResponse>;
