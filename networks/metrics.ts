@@ -19,7 +19,7 @@ export type PostReading =
 const mostOfAnything = 1e12;
 
 /** A count as a network tells it, or undefined when it tells none: it is absent, hidden, or no whole number from 0. */
-const countIn = (told: unknown): number | undefined =>
+export const countIn = (told: unknown): number | undefined =>
   typeof told === 'number' && Number.isInteger(told) && told >= 0 && told <= mostOfAnything
     ? told
     : undefined;

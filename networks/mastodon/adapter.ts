@@ -10,6 +10,7 @@ import type {
 } from '../network.ts';
 import { isBlank } from '../validation/texts.ts';
 import { accessWith } from './client.ts';
+import { metrics } from './metrics.ts';
 import { choiceOf } from './options.ts';
 import { rules } from './rules.ts';
 import { statusesWithText } from './status-has-text.ts';
@@ -42,6 +43,7 @@ export const mastodon: Network = {
   id: 'mastodon',
   rules,
   threads: 'sequential',
+  metrics,
 
   async prepare(connection: Connection, parts: readonly Part[]): Promise<PreparedPart[]> {
     const access = accessWith(connection, connection.credentials, 'prepare');

@@ -79,7 +79,8 @@ export const sendFile = (
     serverName,
   );
 
-const readRefusal = answerReader<{ readonly error: string }>({
+/** Of an answer that is no success: what the API says, in whatever words. */
+export const readRefusal = answerReader<{ readonly error: string }>({
   type: 'object',
   required: ['error'],
   properties: { error: { type: 'string' } },

@@ -1,6 +1,7 @@
 import type { Request } from 'koa';
 import type { AccountName } from '../account-name.ts';
 import { account as demo, accounts } from './account.ts';
+import type { FigureBook } from '../figures.ts';
 import { fileTypes, maxFileBytes } from '../files.ts';
 import { originOf } from '../origin.ts';
 import { isBy } from '../post.ts';
@@ -9,7 +10,11 @@ import { maxDescription, maxPerStatus } from './attachments.ts';
 import { charactersPerUrl, contentOf, maxCharacters, tagsOf } from './text.ts';
 
 /** An account as others see it. @param base The address under which the sandbox speaks Mastodon. */
-export function presentAccount(base: string, name: AccountName, statusesCount: number) {
+export function presentAccount(
+  base: string,
+  name: AccountName,
+  counts: { readonly statuses: number; readonly followers?: number },
+) {
   const { id, username, displayName, createdAt } = accounts[name];
   const picture = new URL('/assets/mastodon.svg', base).href;
   return {
@@ -30,8 +35,8 @@ export function presentAccount(base: string, name: AccountName, statusesCount: n
     discoverable: false,
     created_at: createdAt,
     last_status_at: null,
-    statuses_count: statusesCount,
-    followers_count: 0,
+    statuses_count: counts.statuses,
+    followers_count: counts.followers ?? 0,
     following_count: 0,
     emojis: [],
     fields: [],
@@ -40,14 +45,19 @@ export function presentAccount(base: string, name: AccountName, statusesCount: n
 }
 
 /** Returns a function that presents a status. @param statuses All of them, to count answers. */
-export function statusPresenter(base: string, statuses: readonly Status[]) {
-  return (status: Status) => ({
-    ...presentContent(status, statuses, base),
-    account: presentAccount(base, authorOf(status), statuses.filter(isBy(authorOf(status))).length),
-    replies_count: statuses.filter((other) => other.replyTo === status.id).length,
-    reblogs_count: 0,
-    favourites_count: 0,
-  });
+export function statusPresenter(base: string, statuses: readonly Status[], figures: FigureBook) {
+  return (status: Status) => {
+    const author = authorOf(status);
+    const told = figures.of(status);
+    return {
+      ...presentContent(status, statuses, base),
+      account: presentAccount(base, author, { statuses: statuses.filter(isBy(author)).length }),
+      replies_count: told.comments,
+      reblogs_count: told.reposts,
+      quotes_count: told.quotes,
+      favourites_count: told.likes,
+    };
+  };
 }
 
 /** The address under which the caller reaches the sandbox's Mastodon. */
@@ -133,7 +143,7 @@ export function presentInstance(base: string) {
       },
     },
     registrations: { enabled: false, approval_required: false, message: null },
-    contact: { email: '', account: presentAccount(base, 'demo', 0) },
+    contact: { email: '', account: presentAccount(base, 'demo', { statuses: 0 }) },
     rules: [],
   };
 }

@@ -47,11 +47,14 @@ export function mastodonRoutes(shared: SandboxDeps): Router {
 
 function addAccountRoutes(
   router: Router,
-  { store }: SandboxDeps,
+  { store, figures }: SandboxDeps,
   { requireToken, requireTokenIfAny, lookUp }: Guards,
 ): void {
   const present = (ctx: Context, name: AccountName) =>
-    presentAccount(baseOf(ctx), name, statusesOf(store.all()).filter(isBy(name)).length);
+    presentAccount(baseOf(ctx), name, {
+      statuses: statusesOf(store.all()).filter(isBy(name)).length,
+      followers: figures.followers('mastodon') ?? 0,
+    });
 
   router.get('/v1/accounts/verify_credentials', requireToken('read:accounts'), (ctx) => {
     const { account } = accessIn(ctx);
@@ -70,7 +73,7 @@ function addAccountRoutes(
     if (link !== undefined) {
       ctx.set('link', link);
     }
-    ctx.body = statuses.map(statusPresenter(baseOf(ctx), statusesOf(store.all())));
+    ctx.body = statuses.map(statusPresenter(baseOf(ctx), statusesOf(store.all()), figures));
   });
 }
 
@@ -88,7 +91,7 @@ function addStatusRoutes(
   deps: MastodonDeps,
   { requireToken, requireTokenIfAny, lookUp }: Guards,
 ): void {
-  const { store } = deps;
+  const { store, figures } = deps;
 
   router.post('/v1/statuses', requireToken('write:statuses'), async (ctx) => {
     const key = ctx.get('idempotency-key') || null;
@@ -99,13 +102,13 @@ function addStatusRoutes(
     } else if (answer === 'error') {
       throw new Refusal(500, 'We are sorry, but something went wrong on our end.');
     } else {
-      ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()))(status);
+      ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()), figures)(status);
     }
   });
 
   router.get('/v1/statuses/:id', requireTokenIfAny('read:statuses'), lookUp, (ctx) => {
     const status = findStatus(deps, ctx.params.id);
-    ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()))(status);
+    ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()), figures)(status);
   });
 
   router.get('/v1/statuses/:id/source', requireToken('read:statuses'), lookUp, (ctx) => {
@@ -120,7 +123,7 @@ function addStatusRoutes(
   router.get('/v1/statuses/:id/context', requireTokenIfAny('read:statuses'), lookUp, (ctx) => {
     const statuses = statusesOf(store.all());
     const { ancestors, descendants } = contextOf(statuses, findStatus(deps, ctx.params.id));
-    const present = statusPresenter(baseOf(ctx), statuses);
+    const present = statusPresenter(baseOf(ctx), statuses, figures);
     ctx.body = {
       ancestors: statusesOf(ancestors).map(present),
       descendants: statusesOf(descendants).map(present),

@@ -1,0 +1,121 @@
+import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import type { Access } from '../access-token.ts';
+import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
+import { countIn, readingOf, sumOf, type PostReading } from '../metrics.ts';
+import { NetworkError, type Connection, type MetricsReader } from '../network.ts';
+import { accessWith, get, getAs, readRefusal, refusal, unreadable } from './client.ts';
+
+/** Counts are looked at one by one: a server of another kind may write one of them differently. */
+type Counted = {
+  readonly id: string;
+  readonly favourites_count?: unknown;
+  readonly replies_count?: unknown;
+  readonly reblogs_count?: unknown;
+  /** Of Mastodon 4.5 and later. */
+  readonly quotes_count?: unknown;
+};
+
+const readCounted = answerReader<Counted>({
+  type: 'object',
+  required: ['id'],
+  properties: { id: { type: 'string' } },
+});
+
+const readFollowed = answerReader<{ readonly followers_count?: unknown }>({ type: 'object' });
+
+/** Statuses are read one by one. A batch takes a few seconds, and little of the 300 calls that a server takes in 5 minutes. */
+export const metrics: MetricsReader = {
+  batchSize: 25,
+  everyMs: 0,
+  readsPerMonth: null,
+  read,
+  async followers(connection) {
+    const access = accessWith(connection, connection.credentials, 'prepare');
+    const path = '/api/v1/accounts/verify_credentials';
+    const { followers_count: count } = await getAs(access, path, 'prepare', readFollowed);
+    return countIn(count) ?? null;
+  },
+};
+
+/** Reads until there is only left what posts may need: then what was read so far is all. */
+async function read(
+  connection: Connection,
+  remoteIds: readonly string[],
+): Promise<ReadonlyMap<string, PostReading>> {
+  const access = accessWith(connection, connection.credentials, 'prepare');
+  const readings = new Map<string, PostReading>();
+  for (const id of remoteIds) {
+    try {
+      assertMayRead(connection);
+      const path = `/api/v1/statuses/${encodeURIComponent(id)}`;
+      const response = await get(access, path, 'prepare');
+      noteLimit(connection, response);
+      readings.set(id, readingIn(access, id, response));
+    } catch (error) {
+      if (readings.size > 0 && error instanceof NetworkError) {
+        return readings;
+      }
+      throw error;
+    }
+  }
+
+  return readings;
+}
+
+function readingIn(access: Access, id: string, response: EgressResponse): PostReading {
+  const { accessToken } = access;
+  if (response.status === 404 && readRefusal(jsonOf(response)) !== null) {
+    return { kind: 'gone' }; // In the API's own words: a 404 of a proxy in front of it says nothing.
+  }
+  if (response.status !== 200) {
+    throw refusal(response, { purpose: 'prepare', accessToken });
+  }
+
+  const status = readCounted(jsonOf(response));
+  if (status?.id !== id) {
+    throw unreadable('prepare');
+  }
+  return readingOf({
+    likes: status.favourites_count,
+    comments: status.replies_count,
+    shares: sumOf(status.reblogs_count, status.quotes_count),
+  });
+}
+
+/** Until when the figures of an account wait, in milliseconds since 1970: of a process, by its egress. */
+const pauses = new WeakMap<Egress, Map<string, number>>();
+
+const accountKey = ({ baseUrl, remoteId }: Connection): string => `${baseUrl} ${remoteId}`;
+
+/** @throws NetworkError `rate_limited`, without a request. */
+function assertMayRead(connection: Connection): void {
+  const waiting = pauses.get(connection.http);
+  const untilMs = waiting?.get(accountKey(connection)) ?? 0;
+  if (untilMs > Date.now()) {
+    const message =
+      'What the Mastodon server still takes for now is left for posts; figures are read later.';
+    throw new NetworkError('rate_limited', message, { taken: 'no', retryAtMs: untilMs });
+  }
+
+  waiting?.delete(accountKey(connection));
+}
+
+/** Of what a server takes in a window, so much is left for posts: a quarter. */
+const keptShare = 1 / 4;
+const usualWindowMs = 5 * 60_000;
+
+/** Source: https://docs.joinmastodon.org/api/rate-limits/ */
+function noteLimit(connection: Connection, response: EgressResponse): void {
+  const { headers } = response;
+  const remaining = countIn(Number(headers['x-ratelimit-remaining'] ?? Number.NaN));
+  const limit = countIn(Number(headers['x-ratelimit-limit'] ?? Number.NaN)) ?? 0;
+  if (remaining === undefined || remaining > limit * keptShare) {
+    return;
+  }
+
+  const nowMs = Date.now();
+  const resetMs = retryAtMs({ ...response, status: 429 }, nowMs) ?? nowMs + usualWindowMs;
+  const waiting = pauses.get(connection.http) ?? new Map<string, number>();
+  pauses.set(connection.http, waiting);
+  waiting.set(accountKey(connection), resetMs);
+}
