@@ -7,6 +7,7 @@ import type {
   SentPart,
   Step,
 } from '../network.ts';
+import { metrics } from './metrics.ts';
 import { isWritten, writeThread } from './write-thread.ts';
 import { prepareThread } from './prepare.ts';
 import { preparedPostOf, uriOf, type PreparedPost } from './prepared-post.ts';
@@ -23,6 +24,7 @@ export const bluesky: Network = {
   id: 'bluesky',
   rules,
   threads: 'atomic',
+  metrics,
 
   prepare(
     connection: Connection,

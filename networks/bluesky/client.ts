@@ -18,15 +18,24 @@ export const didSchema = {
   maxLength: 2048,
 };
 
-/** Calls a method that reads. Needs no session: what is asked here is public. Hands back refusals as they are. */
+/**
+ * Calls a method that reads: without a session what is public. Hands back refusals as they are.
+ *
+ * @param parameters A list becomes one parameter for each of its items.
+ */
 export const query = (
   server: ServerAccess,
   method: string,
-  parameters: Readonly<Record<string, string>>,
+  parameters: Readonly<Record<string, string | readonly string[]>>,
   purpose: Purpose,
+  authorization?: Authorization,
 ): Promise<EgressResponse> => {
-  const path = `/xrpc/${method}?${new URLSearchParams(parameters)}`;
-  return sendRequest(server, { method: 'GET', path, purpose }, serverName);
+  const pairs = Object.entries(parameters).flatMap(([name, value]) =>
+    [value].flat().map((item): [string, string] => [name, item]),
+  );
+  const path = `/xrpc/${method}?${new URLSearchParams(pairs)}`;
+  const headers = authorization?.headersFor('GET', path) ?? {};
+  return sendRequest(server, { method: 'GET', path, headers, purpose }, serverName);
 };
 
 /** How requests show whose account they are for. */

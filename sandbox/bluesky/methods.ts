@@ -1,4 +1,6 @@
 import type {
+  AppBskyActorGetProfile,
+  AppBskyFeedGetPosts,
   ComAtprotoIdentityResolveHandle,
   ComAtprotoRepoApplyWrites,
   ComAtprotoRepoCreateRecord,
@@ -11,6 +13,7 @@ import { accountNamed, accountOf } from './account.ts';
 import { Refusal } from '../refusal.ts';
 import { uploadBlob } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
+import { getPosts, getProfile } from './read-figures.ts';
 import { getRecord, listRecords } from './read-records.ts';
 import { uriOf } from './record.ts';
 import { createSession, describeSession, newSession, type TokenKind } from './sessions.ts';
@@ -74,6 +77,16 @@ export const methods: Readonly<Record<string, Method>> = {
   'com.atproto.repo.listRecords': {
     verb: 'GET',
     run: (deps, input) => listRecords(deps, input as ComAtprotoRepoListRecords.QueryParams),
+  },
+  'app.bsky.feed.getPosts': {
+    verb: 'GET',
+    needs: 'access',
+    run: (deps, input) => getPosts(deps, input as AppBskyFeedGetPosts.QueryParams),
+  },
+  'app.bsky.actor.getProfile': {
+    verb: 'GET',
+    needs: 'access',
+    run: (deps, input) => getProfile(deps, input as AppBskyActorGetProfile.QueryParams),
   },
 };
 

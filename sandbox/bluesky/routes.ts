@@ -96,6 +96,7 @@ function queryOf(query: URLSearchParams): Record<string, unknown> {
   const [limit, reverse] = [query.get('limit'), query.get('reverse')];
   return {
     ...Object.fromEntries(query),
+    ...(query.has('uris') && { uris: query.getAll('uris') }),
     ...(limit === null ? {} : { limit: Number(limit) }),
     ...(reverse === null ? {} : { reverse: reverse === 'true' }),
   };

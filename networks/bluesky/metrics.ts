@@ -1,0 +1,109 @@
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+import { countIn, readingOf, sumOf, type PostReading } from '../metrics.ts';
+import type { Connection, MetricsReader } from '../network.ts';
+import { errorName, query, refusal, unreadable } from './client.ts';
+import { collection } from './prepared-post.ts';
+import { withSession } from './session.ts';
+
+type Viewed = {
+  readonly uri: string;
+  readonly likeCount?: unknown;
+  readonly replyCount?: unknown;
+  readonly repostCount?: unknown;
+  readonly quoteCount?: unknown;
+  readonly bookmarkCount?: unknown;
+};
+
+/** Of `app.bsky.feed.getPosts`. */
+const readPosts = answerReader<{ readonly posts: readonly Viewed[] }>({
+  type: 'object',
+  required: ['posts'],
+  properties: {
+    posts: {
+      type: 'array',
+      maxItems: 1000,
+      items: { type: 'object', required: ['uri'], properties: { uri: { type: 'string' } } },
+    },
+  },
+});
+
+/** Of `app.bsky.actor.getProfile`. */
+const readProfile = answerReader<{ readonly followersCount?: unknown }>({ type: 'object' });
+
+/** The account's server asks its AppView, which counts. */
+export const metrics: MetricsReader = {
+  batchSize: 25,
+  everyMs: 0,
+  readsPerMonth: null,
+  read,
+  async followers(connection) {
+    const parameters = { actor: connection.remoteId };
+    const profile = await ask(connection, 'app.bsky.actor.getProfile', parameters, readProfile);
+    return countIn(profile.followersCount) ?? null;
+  },
+};
+
+async function read(
+  connection: Connection,
+  remoteIds: readonly string[],
+): Promise<ReadonlyMap<string, PostReading>> {
+  const parameters = { uris: remoteIds };
+  const { posts } = await ask(connection, 'app.bsky.feed.getPosts', parameters, readPosts);
+  const viewed = new Map(posts.map((post) => [post.uri, post]));
+  const readings = new Map<string, PostReading>();
+  for (const uri of remoteIds) {
+    const post = viewed.get(uri);
+    if (post) {
+      readings.set(uri, presentPost(post));
+    } else if (await isGone(connection, uri)) {
+      readings.set(uri, { kind: 'gone' });
+    }
+  }
+
+  return readings;
+}
+
+const presentPost = (post: Viewed): PostReading =>
+  readingOf({
+    likes: post.likeCount,
+    comments: post.replyCount,
+    shares: sumOf(post.repostCount, post.quoteCount),
+    saves: post.bookmarkCount,
+  });
+
+/**
+ * Whether the account's own server has no such record any more. An AppView may lag behind, or hide a post: what it does
+ * not show is not gone for that.
+ */
+async function isGone(connection: Connection, uri: string): Promise<boolean> {
+  const rkey = uri.split('/').at(-1) ?? '';
+  const method = 'com.atproto.repo.getRecord';
+  const parameters = { repo: connection.remoteId, collection, rkey };
+  // What fails here is asked again with the next read, and takes nothing from the other posts.
+  const response = await query(connection, method, parameters, 'prepare').catch(() => null);
+  return response?.status === 400 && errorName(response) === 'RecordNotFound';
+}
+
+/** Asks with the account's session. @throws NetworkError when the server refuses, or its answer does not read. */
+async function ask<T>(
+  connection: Connection,
+  method: string,
+  parameters: Readonly<Record<string, string | readonly string[]>>,
+  readAnswer: (value: unknown) => T | null,
+): Promise<T> {
+  let secret = '';
+  const response: EgressResponse = await withSession(connection, (authorization) => {
+    ({ secret } = authorization);
+    return query(connection, method, parameters, 'prepare', authorization);
+  });
+  if (response.status !== 200) {
+    throw refusal(response, 'prepare', [secret]);
+  }
+
+  const answer = readAnswer(jsonOf(response));
+  if (answer === null) {
+    throw unreadable('prepare');
+  }
+  return answer;
+}

@@ -1,0 +1,57 @@
+import type { AppBskyActorGetProfile, AppBskyFeedGetPosts } from '@atproto/api';
+import { accountNamed, accountOf } from './account.ts';
+import { Refusal } from '../refusal.ts';
+import type { SandboxDeps } from '../deps.ts';
+import { isBlueskyPost } from './post.ts';
+import { uriOf } from './record.ts';
+
+/** Those that there are, with their figures: the AppView's part. */
+export function getPosts(
+  { store, script, figures }: SandboxDeps,
+  { uris }: AppBskyFeedGetPosts.QueryParams,
+) {
+  assertSighted(script);
+  const posts = store
+    .all()
+    .filter(isBlueskyPost)
+    .filter((post) => uris.includes(uriOf(post.id)) && !store.isHidden(post))
+    .map((post) => {
+      const told = figures.of(post);
+      return {
+        uri: uriOf(post.id),
+        cid: post.cid,
+        author: authorOf('demo'),
+        record: post.record,
+        indexedAt: post.createdAt,
+        likeCount: told.likes,
+        replyCount: told.comments,
+        repostCount: told.reposts,
+        quoteCount: told.quotes,
+        bookmarkCount: told.saves,
+      };
+    });
+  return { posts };
+}
+
+export function getProfile(
+  { script, figures }: SandboxDeps,
+  { actor }: AppBskyActorGetProfile.QueryParams,
+) {
+  assertSighted(script);
+  const name = accountNamed(actor);
+  if (name === null) {
+    throw new Refusal(400, 'Profile not found');
+  }
+  return { ...authorOf(name), followersCount: figures.followers('bluesky') ?? undefined };
+}
+
+const authorOf = (name: 'demo' | 'second') => {
+  const { did, handle, displayName } = accountOf(name);
+  return { did, handle, displayName };
+};
+
+function assertSighted(script: SandboxDeps['script']): void {
+  if (script.isBlind('bluesky')) {
+    throw new Refusal(502, 'Upstream Failure', { code: 'UpstreamFailure' });
+  }
+}
