@@ -13,6 +13,7 @@ import type { Access } from '../access-token.ts';
 import { accessWith } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { findVideos } from './find-video.ts';
+import { metrics } from './metrics.ts';
 import { choiceOf } from './options.ts';
 import { type Prepared, readPrepared } from './prepared.ts';
 import { readinessOf } from './readiness.ts';
@@ -35,6 +36,7 @@ export const youtube: Network = {
   id: 'youtube',
   rules,
   threads: 'sequential',
+  metrics,
 
   async prepare(
     _connection: Connection,

@@ -19,6 +19,8 @@ export type Video = {
     readonly rejectionReason?: string;
     readonly privacyStatus?: string;
   };
+  /** Counts are decimal strings; what is hidden is left out. */
+  readonly statistics?: { readonly likeCount?: unknown; readonly commentCount?: unknown };
   readonly processingDetails?: {
     readonly processingStatus?: string;
     readonly processingFailureReason?: string;
@@ -51,6 +53,7 @@ const videoSchema = {
         privacyStatus: word,
       },
     },
+    statistics: { type: 'object' },
     processingDetails: {
       type: 'object',
       properties: {

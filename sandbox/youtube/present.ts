@@ -1,5 +1,6 @@
 import type { youtube_v3 } from '@googleapis/youtube';
 import { accounts } from './account.ts';
+import type { Figures } from '../figures.ts';
 import type { Post } from '../post.ts';
 import type { Comment, Video } from './post.ts';
 
@@ -10,6 +11,7 @@ type Present<T> = { [K in keyof T]?: NonNullable<T[K]> };
 export function presentVideo(
   video: Video,
   parts: readonly string[],
+  figures: Figures = {},
 ): Present<youtube_v3.Schema$Video> {
   const { id } = video;
   return {
@@ -18,7 +20,22 @@ export function presentVideo(
     id,
     ...(parts.includes('snippet') && { snippet: snippetOf(video) }),
     ...(parts.includes('status') && { status: statusOf(video) }),
+    ...(parts.includes('statistics') && { statistics: statisticsOf(figures) }),
     ...(parts.includes('processingDetails') && { processingDetails: processingOf(video) }),
+  };
+}
+
+/** Counts are decimal strings, and what is hidden is not there. */
+function statisticsOf({
+  impressions,
+  likes,
+  comments,
+}: Figures): Present<youtube_v3.Schema$VideoStatistics> {
+  return {
+    ...(impressions !== undefined && { viewCount: String(impressions) }),
+    ...(likes !== undefined && { likeCount: String(likes) }),
+    favoriteCount: '0',
+    ...(comments !== undefined && { commentCount: String(comments) }),
   };
 }
 

@@ -42,7 +42,11 @@ export function youtubeRoutes(deps: SandboxDeps): Router {
 
 function listChannels(ctx: RouterContext, deps: SandboxDeps): void {
   assertToken(ctx, deps, 'read');
-  const asked = partsOf(ctx, ['id', 'snippet', 'contentDetails'], ['mine', 'maxResults']);
+  const asked = partsOf(
+    ctx,
+    ['id', 'snippet', 'contentDetails', 'statistics'],
+    ['mine', 'maxResults'],
+  );
   if (ctx.URL.searchParams.get('mine') !== 'true') {
     throw badRequest('missingRequiredParameter', 'No filter selected.');
   }
@@ -63,15 +67,26 @@ function listChannels(ctx: RouterContext, deps: SandboxDeps): void {
         ...(asked.includes('contentDetails') && {
           contentDetails: { relatedPlaylists: { likes: '', uploads } },
         }),
+        ...(asked.includes('statistics') && {
+          statistics: statisticsOfChannel(deps.figures.followers('youtube')),
+        }),
       },
     ],
   };
 }
 
+/** @param followers Null when the channel hides them. */
+const statisticsOfChannel = (followers: number | null) => ({
+  viewCount: '0',
+  subscriberCount: String(followers ?? 0),
+  hiddenSubscriberCount: followers === null,
+  videoCount: '0',
+});
+
 async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> {
   assertToken(ctx, deps, 'read');
   assertSighted(deps);
-  const parts = ['id', 'snippet', 'status', 'processingDetails'];
+  const parts = ['id', 'snippet', 'status', 'statistics', 'processingDetails'];
   const asked = partsOf(ctx, parts, ['id', 'maxResults']);
   const ids = (ctx.URL.searchParams.get('id') ?? '').split(',');
   if (ids.length > 50 || ids.includes('')) {
@@ -81,7 +96,7 @@ async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> 
   ctx.body = {
     kind: 'youtube#videoListResponse',
     etag: '"videos"',
-    items: videos.map((video) => presentVideo(video, asked)),
+    items: videos.map((video) => presentVideo(video, asked, deps.figures.of(video))),
     pageInfo: { totalResults: videos.length, resultsPerPage: videos.length },
   };
   if (asked.includes('status')) {

@@ -130,7 +130,7 @@ test('a call without a token that is good, or with one that YouTube does not hav
   const refused = [
     [call(channels, stranger), 401, 'authError'],
     [call('/youtube/v3/channels?part=id'), 400, 'missingRequiredParameter'],
-    [call('/youtube/v3/channels?part=statistics&mine=true'), 400, 'unknownPart'],
+    [call('/youtube/v3/channels?part=nonsense&mine=true'), 400, 'unknownPart'],
     [call(`${channels}&mineToo=true`), 400, 'unexpectedParameter'],
     [call('/youtube/v3/search?part=id'), 404, 'methodNotFound'],
     [call('/youtube/v3/playlistItems?part=id&playlistId=UU0'), 404, 'playlistNotFound'],

@@ -1,0 +1,118 @@
+import type { Access } from '../access-token.ts';
+import { answerReader } from '../answer.ts';
+import { countIn, readingOf, type PostReading } from '../metrics.ts';
+import type { Connection, MetricsReader } from '../network.ts';
+import { accessWith, answerOf, get, idSchema } from './client.ts';
+import { mostVideos, videosWith, type Video } from './videos.ts';
+
+/**
+ * Figures are read once an hour at most: each request costs one of the 10,000 units that the project of this service has
+ * in a day, and publishing needs them too.
+ *
+ * Source: https://developers.google.com/youtube/v3/docs/videos/list (`statistics`)
+ */
+export const metrics: MetricsReader = {
+  batchSize: mostVideos,
+  everyMs: 60 * 60_000,
+  readsPerMonth: null,
+  read,
+  async followers(connection) {
+    const access = accessWith(connection, connection.credentials, 'prepare');
+    const own = await ownChannel(access, connection.remoteId, 'statistics');
+    const { subscriberCount, hiddenSubscriberCount } = own?.statistics ?? {};
+    return hiddenSubscriberCount === true ? null : (numberIn(subscriberCount) ?? null);
+  },
+};
+
+async function read(
+  connection: Connection,
+  remoteIds: readonly string[],
+): Promise<ReadonlyMap<string, PostReading>> {
+  const access = accessWith(connection, connection.credentials, 'prepare');
+  const videos = await videosWith(access, remoteIds, 'statistics', 'prepare');
+  const readings = new Map<string, PostReading>(
+    videos
+      .filter(({ id }) => remoteIds.includes(id))
+      .flatMap((video) => (video.statistics ? [[video.id, presentVideo(video)] as const] : [])),
+  );
+  const missing = remoteIds.filter((id) => !videos.some((video) => video.id === id));
+  for (const id of await goneOf(access, connection.remoteId, missing)) {
+    readings.set(id, { kind: 'gone' });
+  }
+
+  return readings;
+}
+
+const presentVideo = ({ statistics = {} }: Video): PostReading =>
+  readingOf({
+    likes: numberIn(statistics.likeCount),
+    comments: numberIn(statistics.commentCount),
+  });
+
+/** YouTube writes counts as decimal strings. */
+const numberIn = (told: unknown): number | undefined =>
+  typeof told === 'string' && /^\d{1,15}$/v.test(told) ? countIn(Number(told)) : undefined;
+
+/**
+ * Those of the missing videos that are gone: asked for once more, with a token of the channel that had them. Any other
+ * token does not see private ones.
+ */
+async function goneOf(
+  access: Access,
+  channelId: string,
+  missing: readonly string[],
+): Promise<readonly string[]> {
+  if (missing.length === 0) {
+    return [];
+  }
+
+  try {
+    if (!(await ownChannel(access, channelId, 'id'))) {
+      return [];
+    }
+    const there = await videosWith(access, missing, 'id', 'prepare');
+    return missing.filter((id) => !there.some((video) => video.id === id));
+  } catch {
+    return []; // What was read of the others stands; these are asked for again with the next read.
+  }
+}
+
+type OwnChannel = {
+  readonly id: string;
+  readonly statistics?: {
+    readonly subscriberCount?: unknown;
+    readonly hiddenSubscriberCount?: unknown;
+  };
+};
+
+const readChannels = answerReader<{ readonly items?: readonly OwnChannel[] }>({
+  type: 'object',
+  properties: {
+    items: {
+      type: 'array',
+      maxItems: 50,
+      items: {
+        type: 'object',
+        required: ['id'],
+        properties: { id: idSchema, statistics: { type: 'object' } },
+      },
+    },
+  },
+});
+
+/** The connected channel, if it is the token's. @param part Of a channel: `statistics`. */
+async function ownChannel(
+  access: Access,
+  channelId: string,
+  part: string,
+): Promise<OwnChannel | undefined> {
+  const response = await get(
+    access,
+    { path: 'channels', query: { part, mine: 'true' } },
+    'prepare',
+  );
+  const { accessToken } = access;
+  const refused = { purpose: 'prepare', accessToken, about: 'account' } as const;
+  const { items = [] } = answerOf(response, refused, readChannels);
+  return items.find(({ id }) => id === channelId);
+}
