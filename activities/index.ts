@@ -7,6 +7,7 @@ import { heartbeating } from './heartbeating.ts';
 import type { FinalizeRequest } from './finalize-post/finalized.ts';
 import { publishChannel } from './publish-channel/publish-channel.ts';
 import type { PublishRequest } from './publish-channel/job.ts';
+import { refreshMetrics, type RefreshRequest } from './refresh-metrics/refresh-metrics.ts';
 import { sweep } from './sweep/sweep.ts';
 
 /** Binds every activity to its dependencies. Workflows see only the type. */
@@ -16,6 +17,7 @@ export function createActivities(deps: ActivityDeps) {
     finalizePost: (request: FinalizeRequest) => finalizePost(deps, request),
     publishChannel: (request: PublishRequest) => publishChannel(deps, request),
     attemptDelivery: (request: DeliveryRequest) => attemptDelivery(deps, request),
+    refreshMetrics: (request: RefreshRequest) => heartbeating(() => refreshMetrics(deps, request)),
     sweep: (_: Record<string, never>) => heartbeating(() => sweep(deps)),
   };
 }

@@ -24,7 +24,8 @@ import { keepSearchable } from '../temporal/search-attributes.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
 import { createWorkersWhenReady } from './create-workers.ts';
-import { keepSweepScheduled, untilOwned } from './sweep-schedule.ts';
+import { metricsSchedule } from './metrics-schedule.ts';
+import { keepScheduled, untilOwned } from './sweep-schedule.ts';
 import { temporalLogger } from './temporal-logger.ts';
 import { keepLimits } from './keep-limits.ts';
 import { startRelay } from './relay.ts';
@@ -75,7 +76,9 @@ export async function runWorker(
   polling = true;
   const stopRelay = startRelay({ orm, client: temporal.client, log });
   const stopLimits = keepLimits({ ...deps, limits });
-  const stopSchedule = keepSweepScheduled(temporal.client, installation, log);
+  const stopSchedule = keepScheduled(temporal.client, installation, log, [
+    metricsSchedule(Object.keys(networks)),
+  ]);
   log.info({ namespace, queues: workers.map((worker) => worker.options.taskQueue) }, 'polling');
 
   await Promise.race([stop, running]);

@@ -23,6 +23,19 @@ export const deliveryWorkflowId = (deliveryId: string): string => `delivery-${de
 /** The schedule that starts a sweep each minute. */
 export const sweepScheduleId = 'punctual-sweep';
 
+/** The schedule that starts a refresh of metrics every five minutes. */
+export const metricsScheduleId = 'punctual-metrics';
+
+/** One refresh of all that is due at a time, and beside it one for each post that somebody asks for. */
+export const metricsWorkflowId = 'metrics';
+export const postMetricsWorkflowId = (postId: string): string => `metrics-${postId}`;
+
+export type RefreshMetricsInput = {
+  readonly networks: readonly string[];
+  /** Only this post. */
+  readonly post?: { readonly workspaceId: string; readonly postId: string };
+};
+
 export type PublishPostInput = {
   readonly workspaceId: string;
   readonly postId: string;

@@ -15,7 +15,7 @@ import { describeError } from '../../runtime/logger.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 import { limitMessage } from './pacing.ts';
-import { NewTokenError } from './refused-token.ts';
+import { NewTokenError } from '../account/refused-token.ts';
 
 /** Why a try came to nothing, fit to be shown to the post's owner. */
 export type PublishFailure = {

@@ -1,12 +1,11 @@
-import type { GrantedChannel } from '../../accounts/grants.ts';
 import type { Entry } from '../../db/ledger/entries.ts';
 import type { NetworkLimit } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { publishWindowMs } from '../../domain/next-try.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
-import type { Json } from '../../domain/json-schema.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import type { PartMedia } from '../../networks/network.ts';
+import type { SealedAccount } from '../account/channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 export type PublishRequest = {
@@ -74,25 +73,8 @@ export type ServerSlot = {
   readonly newestForMs: number;
 };
 
-/** The account behind a channel, its secrets still sealed. */
-type SealedAccount = {
-  readonly remoteId: string;
-  readonly handle: string;
-  readonly settings: Json;
-  readonly sealedCredentials: string;
-  readonly sealedSession: string | null;
-  /** What the network handed out for it in a browser; null where the credentials open it. */
-  readonly grant: { readonly sealed: string; readonly refreshedAt: Date | null } | null;
-};
-
 /** When the channel's day ends, in milliseconds since 1970: nothing is sent to it after that. */
 export const dayEndMs = ({ dueAt }: PublishJob): number => dueAt.getTime() + publishWindowMs;
 
 export const isDayOver = (deps: ActivityDeps, job: PublishJob): boolean =>
   deps.now().getTime() > dayEndMs(job);
-
-/** The channel, for whoever renews its grant. */
-export const grantedChannel = ({ account, ...job }: PublishJob): GrantedChannel => ({
-  ...job,
-  remoteId: account.remoteId,
-});

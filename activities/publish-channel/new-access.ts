@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import type { NextTry } from '../../domain/next-try.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -17,23 +16,6 @@ export const withNewAccess = (
   failure: { code: 'network_unavailable', message, limit: 'channel' },
   next: { kind: 'retry', atMs: deps.now().getTime() + newAccessWaitMs, counts: false },
 });
-
-/**
- * Whether the account was connected again since the try read its access: then what the network refused is not what the
- * channel has. Its row stays locked, so that this is still so when the access is marked lost.
- */
-export async function isReconnected(
-  em: Em,
-  { workspaceId, channelId, account }: PublishJob,
-): Promise<boolean> {
-  const [channel] = await query(
-    em,
-    sql<{ is_reconnected: boolean }>`
-      select sealed_credentials <> ${account.sealedCredentials} as is_reconnected from channels
-      where id = ${channelId} and workspace_id = ${workspaceId} for no key update`,
-  );
-  return channel?.is_reconnected ?? false;
-}
 
 /** Deliveries about this channel that no attempt was made of yet: a try that lost its result finds them here. */
 export async function waitingReconnectDeliveries(

@@ -4,11 +4,13 @@ import { isWhole, type Entry } from '../../db/ledger/entries.ts';
 import { isOpen } from '../../db/ledger/part-states.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { type ChannelStatus, isFinal } from '../../domain/post-status.ts';
+import { openConnection, openedGrant } from '../account/connection.ts';
+import { judgeRefusal } from '../account/refused-token.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { awaitReadiness, ProcessingError } from './await-readiness.ts';
 import { classifyError, StoppedError, type PublishFailure } from './classify-error.ts';
-import { createIntent, openConnection, openedGrant } from './connection.ts';
 import { disconnected, recordWhole } from './end-disconnected.ts';
+import { createIntent } from './intent.ts';
 import { dayEndMs, isDayOver, type PublishJob, type PublishRequest } from './job.ts';
 import { keepUploads } from './kept-uploads.ts';
 import { waitingReconnectDeliveries } from './new-access.ts';
@@ -17,10 +19,12 @@ import { readJobEntries } from './reconcile.ts';
 import { recordFailure, recordStopped } from './record-failure.ts';
 import { recordSuccess } from './record-success.ts';
 import { recordUnseen } from './record-unseen.ts';
-import { judgeRefusal } from './refused-token.ts';
 import { sendThread } from './send-thread.ts';
 import { atServer, giveBack } from './server-slots.ts';
 import { loadAndStart, startAttempt } from './start-attempt.ts';
+
+/** In milliseconds, over all requests of one try. Below the activity's startToCloseTimeout. */
+const tryTimeoutMs = 4 * 60_000;
 
 /** Temporal calls again after this at the soonest, in milliseconds. */
 const shortestDelayMs = 100;
@@ -156,7 +160,13 @@ async function publish(
   const intent = createIntent(deps);
   const uploads = keepUploads(deps, job);
   const current = await openedGrant(deps, job);
-  const connection = openConnection(deps, job, { intent, uploads, grant: current?.grant ?? null });
+  const connection = openConnection(deps, job, {
+    grant: current?.grant ?? null,
+    signal: AbortSignal.timeout(tryTimeoutMs),
+    uploadsOf: uploads.uploadsOf,
+    saveUploads: uploads.saveUploads,
+    mayCreate: intent.isYoung,
+  });
   const attempt = { deps, job, network, connection, intent, uploads };
   try {
     const live = await sendThread(attempt, ledger);

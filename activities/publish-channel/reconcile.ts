@@ -12,7 +12,7 @@ import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { mostTries } from '../../domain/next-try.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { Intent } from './connection.ts';
+import type { Intent } from './intent.ts';
 import { isDayOver, type PublishJob } from './job.ts';
 import type { KeptUploads } from './kept-uploads.ts';
 

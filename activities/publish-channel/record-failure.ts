@@ -18,6 +18,7 @@ import { query } from '../../db/query.ts';
 import { canRetryLater, type ChannelErrorCode, failureAdvice } from '../../domain/channel-error.ts';
 import { type NextTry, limitEndMs, nextLook, nextTry } from '../../domain/next-try.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
+import { isReconnected } from '../account/channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import {
   describePart,
@@ -27,7 +28,7 @@ import {
 } from './classify-error.ts';
 import type { PublishJob } from './job.ts';
 import { lockLedger, type Locked } from './lock-ledger.ts';
-import { isReconnected, withNewAccess } from './new-access.ts';
+import { withNewAccess } from './new-access.ts';
 
 export type Recorded =
   | { readonly kind: 'retry'; readonly atMs: number; readonly code: ChannelErrorCode }

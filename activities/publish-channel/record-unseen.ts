@@ -5,7 +5,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { recordProcessing } from './await-readiness.ts';
 import type { PublishFailure } from './classify-error.ts';
 import { dayEndMs, isDayOver, type PublishJob } from './job.ts';
-import { isReconnected } from './new-access.ts';
+import { isReconnected } from '../account/channel-account.ts';
 import { readJobEntries } from './reconcile.ts';
 import { recordSuccess } from './record-success.ts';
 

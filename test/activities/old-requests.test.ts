@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { writtenWithinMs } from '../../activities/publish-channel/connection.ts';
+import { writtenWithinMs } from '../../activities/publish-channel/intent.ts';
 import { timeoutMs } from '../../networks/send-request.ts';
 import { bluesky } from '../../networks/bluesky/adapter.ts';
 import { openNetworks } from '../../networks/registry.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { createIntent } from '../../activities/publish-channel/connection.ts';
+import { createIntent } from '../../activities/publish-channel/intent.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -35,7 +35,7 @@ export const accountMutations: readonly Mutation[] = [
       'ends_at = excluded.ends_at, warned_of = excluded.ends_at',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/refused-token.ts', accounts, [
+  ...mutationsOf('activities/account/refused-token.ts', accounts, [
     [
       'a bad hour of an API buys token after token',
       '- refreshedAt.getTime() < youngMs',

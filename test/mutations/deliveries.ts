@@ -179,7 +179,7 @@ export const deliveryMutations: readonly Mutation[] = [
       '',
     ],
   ]),
-  ...mutationsOf('worker/sweep-schedule.ts', temporal, [
+  ...mutationsOf('worker/ensure-schedule.ts', temporal, [
     ['sweeps run side by side', "overlap: 'SKIP'", "overlap: 'ALLOW_ALL'"],
   ]),
   ...mutationsOf(

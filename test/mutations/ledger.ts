@@ -40,7 +40,7 @@ export const ledgerMutations: readonly Mutation[] = [
       ' and ${run}::int is not null',
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/connection.ts', activities, [
+  ...mutationsOf('activities/publish-channel/intent.ts', activities, [
     ['a request is written however old its intent is', '<= writtenWithinMs', '<= Infinity'],
   ]),
   ...mutationsOf('activities/publish-channel/reconcile.ts', activities, [

@@ -7,7 +7,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { isTemporalAway } from '../../temporal/grpc-errors.ts';
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
-import { ensureSweepSchedule, keepSweepScheduled } from '../../worker/sweep-schedule.ts';
+import { ensureSweepSchedule, keepScheduled } from '../../worker/sweep-schedule.ts';
 import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { status } from '../support/answers.ts';
@@ -94,7 +94,7 @@ test.serial(
 test.serial('a schedule that Temporal lost is there again', async (t) => {
   const { client } = temporal();
   removeAtTheEnd(t, client);
-  t.teardown(keepSweepScheduled(client, 'ours', testLog, 200));
+  t.teardown(keepScheduled(client, 'ours', testLog, [], 200));
   const untilThere = () =>
     poll(
       () =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { keepSweepScheduled } from '../../worker/sweep-schedule.ts';
+import { keepScheduled } from '../../worker/sweep-schedule.ts';
 import { inTurn, status } from '../support/answers.ts';
 import { newClient } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
@@ -129,7 +129,7 @@ test('a Temporal that knows no schedules is asked for one once, and nothing else
   log.warn = (_what: object, line?: string) => void lines.push(line ?? '');
   const everyMs = 50;
 
-  const stop = keepSweepScheduled(environment.client, 'ours', log, everyMs);
+  const stop = keepScheduled(environment.client, 'ours', log, [], everyMs);
 
   await poll(
     async () => lines.length,

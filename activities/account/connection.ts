@@ -7,11 +7,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { Connection } from '../../networks/network.ts';
 import type { Grant } from '../../networks/oauth.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { grantedChannel, type PublishJob } from './job.ts';
-import type { KeptUploads } from './kept-uploads.ts';
-
-/** In milliseconds, over all requests of one try. Below the activity's startToCloseTimeout. */
-const tryTimeoutMs = 4 * 60_000;
+import { grantedChannel, type ChannelAccount } from './channel-account.ts';
 
 /**
  * What the network handed out for the channel, with an access token that lasts for the try; null where the account is opened
@@ -19,30 +15,32 @@ const tryTimeoutMs = 4 * 60_000;
  *
  * @throws NetworkError when there is no such token, and none could be bought.
  */
-export async function openedGrant(deps: ActivityDeps, job: PublishJob): Promise<Current | null> {
-  const { account, channelId } = job;
+export async function openedGrant(
+  deps: ActivityDeps,
+  channel: ChannelAccount,
+): Promise<Current | null> {
+  const { account, channelId } = channel;
   if (account.grant === null) {
     return null;
   }
 
   const { sealed, refreshedAt } = account.grant;
   const grant = openGrant(deps.sealer, channelId, sealed);
-  return currentGrantOr(deps, grantedChannel(job), { grant, refreshedAt });
+  return currentGrantOr(deps, grantedChannel(channel), { grant, refreshedAt });
 }
 
-type Means = {
-  readonly intent: Intent;
-  readonly uploads: KeptUploads;
+type Means = Pick<Connection, 'uploadsOf' | 'saveUploads' | 'mayCreate'> & {
   readonly grant: Grant | null;
+  /** Over all requests. */
+  readonly signal: AbortSignal;
 };
 
 /** @throws Error when the channel's secrets were sealed under another key: an operator's matter. */
 export function openConnection(
   deps: ActivityDeps,
-  job: PublishJob,
-  { intent, uploads, grant }: Means,
+  { workspaceId, channelId, baseUrl, account }: ChannelAccount,
+  { grant, ...means }: Means,
 ): Connection {
-  const { workspaceId, channelId, baseUrl, account } = job;
   const open = (sealed: string, purpose: string): Json =>
     JSON.parse(deps.sealer.open(sealed, purpose));
   let session =
@@ -69,47 +67,8 @@ export function openConnection(
             and sealed_credentials = ${account.sealedCredentials}`,
       );
     },
-    uploadsOf: uploads.uploadsOf,
-    saveUploads: uploads.saveUploads,
     http: deps.egress,
     downloads: deps.downloads,
-    signal: AbortSignal.timeout(tryTimeoutMs),
-    mayCreate: intent.isYoung,
-  };
-}
-
-/**
- * A request that creates something is written this soon after its intent or not at all, in milliseconds. With the time
- * that it may then take (30 s) it is over well before `appearsWithinMs` is, when another try may send again.
- */
-export const writtenWithinMs = 10_000;
-
-/** How old the intent to send is, for a try that may be stopped at any point, and go on long after others took over. */
-export type Intent = {
-  /** Before the statement that commits it. */
-  readonly begin: () => void;
-  readonly isYoung: () => boolean;
-};
-
-/**
- * By two clocks: the one stands still while a machine is suspended, the other can be set. What either of them says has
- * passed, has passed.
- */
-export function createIntent(
-  { now }: Pick<ActivityDeps, 'now'>,
-  monotonicNowMs: () => number = () => performance.now(),
-): Intent {
-  const read = () => [monotonicNowMs(), now().getTime()] as const;
-  let begun: ReturnType<typeof read> | null = null;
-  return {
-    begin: () => {
-      begun = read();
-    },
-    isYoung: () => {
-      const [monotonicMs, wallMs] = read();
-      return (
-        begun !== null && Math.max(monotonicMs - begun[0], wallMs - begun[1]) <= writtenWithinMs
-      );
-    },
+    ...means,
   };
 }

@@ -2,7 +2,7 @@ import { currentGrant } from '../../accounts/current-grant.ts';
 import type { Current } from '../../accounts/grants.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { grantedChannel, type PublishJob } from './job.ts';
+import { grantedChannel, type ChannelAccount } from './channel-account.ts';
 
 /** The network refused an access token that should have lasted, and there is a newer one: the next try has it. */
 export class NewTokenError extends Error {
@@ -24,7 +24,7 @@ const youngMs = 10 * 60_000;
  */
 export async function judgeRefusal(
   deps: ActivityDeps,
-  job: PublishJob,
+  channel: ChannelAccount,
   used: Current | null,
   error: unknown,
 ): Promise<unknown> {
@@ -42,6 +42,6 @@ export async function judgeRefusal(
     );
   }
 
-  await currentGrant(deps, grantedChannel(job), used.grant.accessToken);
+  await currentGrant(deps, grantedChannel(channel), used.grant.accessToken);
   return new NewTokenError(error.message);
 }

@@ -1,0 +1,111 @@
+import { sql } from 'kysely';
+import { limitJoins } from '../../db/network-limits.ts';
+import { query } from '../../db/query.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+/** A post on a channel whose figures are to be read now. */
+export type DueRow = {
+  readonly id: string;
+  readonly postId: string;
+  readonly workspaceId: string;
+  readonly channelId: string;
+  /** The network's id of the post: of a thread its first part's. */
+  readonly remoteId: string;
+  readonly publishedAtMs: number;
+};
+
+export type Claimed = {
+  readonly rows: readonly DueRow[];
+  /** Until then nobody else reads them. */
+  readonly lease: Date;
+  /** How many cannot be read now, and have another time. */
+  readonly postponed: number;
+};
+
+export type Claiming = {
+  readonly platform: string;
+  /** How far apart reads of a post are at least, in milliseconds; null: the network cannot be read at all. */
+  readonly everyMs: number | null;
+  /** Only this post's. */
+  readonly post: { readonly workspaceId: string; readonly postId: string } | null;
+  /** Channels that are being read: a large one does not take every place. */
+  readonly busyChannels: readonly string[];
+};
+
+const portion = 500;
+
+/** A worker that dies leaves its rows to the others after this, in milliseconds: longer than an activity may take. */
+const leaseMs = 15 * 60_000;
+/** What a channel without access, and a network that cannot be read, wait for, in milliseconds. */
+const lostRestMs = 3_600_000;
+const unreadableRestMs = 24 * 3_600_000;
+
+type Row = {
+  id: string;
+  post_id: string;
+  workspace_id: string;
+  channel_id: string;
+  remote_id: string;
+  published_at: Date;
+  verdict: 'read' | 'never' | 'lost' | 'unreadable' | 'limited' | 'early';
+};
+
+/**
+ * Claims posts of a network that are due, of all workspaces, the longest due first. Those that cannot be read now get
+ * another time at once, so that they never stand before those that can. Two workers never claim the same row.
+ */
+export async function claimDue(
+  { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
+  { platform, everyMs, post, busyChannels }: Claiming,
+): Promise<Claimed> {
+  const nowMs = now().getTime();
+  const at = (ms: number): Date => new Date(nowMs + ms);
+  const lease = at(leaseMs);
+  const every = sql`${everyMs ?? 0}::float8 * interval '1 millisecond'`;
+  const only =
+    post === null
+      ? sql``
+      : sql`and pc.post_id = ${post.postId} and pc.workspace_id = ${post.workspaceId}`;
+  const rows = await query<Row>(
+    orm.em.fork(),
+    sql`with due as materialized (
+        select pc.id, c.state <> 'connected' or c.disconnected_at is not null as is_lost,
+          greatest(c.parked_until, server.parked_until, network.parked_until) as limited_until,
+          coalesce(pc.metrics_updated_at, pc.published_at) + ${every} as early_until,
+          (select pp.remote_id from post_parts pp where pp.post_channel_id = pc.id
+            and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent'
+            order by pp.run desc limit 1) as remote_id
+        from post_channels pc
+        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${limitJoins}
+        where pc.next_metrics_at <= ${at(0)} and c.platform = ${platform}
+          and pc.channel_id <> all(${busyChannels}::uuid[]) ${only}
+        order by pc.next_metrics_at limit ${sql.lit(portion)} for update of pc skip locked
+      ), judged as (
+        select due.*, case
+            when due.remote_id is null or pc.status <> 'published' or pc.published_at is null then 'never'
+            when due.is_lost and pc.published_at < ${at(0)}::timestamptz - interval '1 year' then 'never'
+            when due.is_lost then 'lost'
+            when ${everyMs === null}::boolean then 'unreadable'
+            when due.limited_until > ${at(0)} then 'limited'
+            when due.early_until > ${at(0)} then 'early'
+            else 'read' end as verdict
+        from due join post_channels pc on pc.id = due.id)
+      update post_channels pc set next_metrics_at = case judged.verdict
+          when 'lost' then ${at(lostRestMs)}::timestamptz when 'unreadable' then ${at(unreadableRestMs)}::timestamptz
+          when 'limited' then judged.limited_until when 'early' then judged.early_until
+          when 'read' then ${lease}::timestamptz end
+        from judged where pc.id = judged.id
+        returning pc.id, pc.post_id, pc.workspace_id, pc.channel_id, judged.remote_id, pc.published_at, judged.verdict`,
+  );
+  const due = rows.filter(({ verdict }) => verdict === 'read');
+  return { rows: due.map(dueRow), lease, postponed: rows.length - due.length };
+}
+
+const dueRow = (row: Row): DueRow => ({
+  id: row.id,
+  postId: row.post_id,
+  workspaceId: row.workspace_id,
+  channelId: row.channel_id,
+  remoteId: row.remote_id,
+  publishedAtMs: row.published_at.getTime(),
+});

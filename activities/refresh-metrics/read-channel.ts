@@ -1,0 +1,103 @@
+import { askNetwork } from './ask-network.ts';
+import type { Claimed, DueRow } from './claim-due.ts';
+import { addCounts, noCounts, type RefreshCounts } from './counts.ts';
+import { readFollowers } from './followers.ts';
+import { loadAccount, type ReadAccount } from './load-account.ts';
+import { meetFailure } from './meet-failure.ts';
+import { recordReadings } from './record-readings.ts';
+import { moveTo, type Refreshing } from './refreshing.ts';
+import { nextMonthAt, reserveReads } from './reserve-reads.ts';
+
+/** A channel without access is looked at again after this, in milliseconds. */
+const lostRestMs = 3_600_000;
+
+/**
+ * Reads the figures of some posts of one channel, in batches. Whatever goes wrong is this channel's affair: it is written
+ * down with its posts, whose figures stay.
+ *
+ * @param rows All of one channel, and one at least.
+ * @throws when the database fails.
+ */
+export async function readChannel(
+  refreshing: Refreshing,
+  rows: readonly DueRow[],
+  lease: Claimed['lease'],
+): Promise<RefreshCounts> {
+  const { deps, reader, isOver } = refreshing;
+  const [{ workspaceId, channelId } = { workspaceId: '', channelId: '' }] = rows;
+  const account = await loadAccount(deps, workspaceId, channelId);
+  if (account === null) {
+    await moveTo(deps, rows, lease, new Date(deps.now().getTime() + lostRestMs));
+    return { ...noCounts, postponed: rows.length };
+  }
+
+  let counts = noCounts;
+  for (let from = 0; from < rows.length; from += reader.batchSize) {
+    const rest = rows.slice(from);
+    if (isOver()) {
+      await moveTo(deps, rest, lease, deps.now());
+      return addCounts(counts, { left: rest.length });
+    }
+
+    const batch = rest.slice(0, reader.batchSize);
+    const granted = await grantedReads(refreshing, account, batch.length);
+    const read = await readBatch(refreshing, account, {
+      batch: batch.slice(0, granted),
+      rest,
+      lease,
+    });
+    counts = addCounts(counts, read.counts);
+    if (granted < batch.length && read.goesOn) {
+      const unread = rest.slice(granted);
+      await moveTo(deps, unread, lease, nextMonthAt(deps.now()));
+      return addCounts(counts, { postponed: unread.length });
+    }
+
+    if (!read.goesOn) {
+      return counts;
+    }
+  }
+
+  await readFollowers(refreshing, account);
+  return counts;
+}
+
+const grantedReads = async (
+  { deps, reader: { readsPerMonth } }: Refreshing,
+  { platform }: ReadAccount,
+  wanted: number,
+): Promise<number> =>
+  readsPerMonth === null ? wanted : reserveReads(deps, platform, readsPerMonth, wanted);
+
+type Batched = {
+  readonly batch: readonly DueRow[];
+  /** The batch, and what is read after it. */
+  readonly rest: readonly DueRow[];
+  readonly lease: Date;
+};
+
+/** @returns what came of it, and whether the channel's next batch may be read. */
+async function readBatch(
+  refreshing: Refreshing,
+  account: ReadAccount,
+  { batch, rest, lease }: Batched,
+): Promise<{ readonly counts: Partial<RefreshCounts>; readonly goesOn: boolean }> {
+  if (batch.length === 0) {
+    return { counts: {}, goesOn: true };
+  }
+
+  const { deps, reader, stopped, askTimeoutMs } = refreshing;
+  const { workspaceId } = account;
+  const readAt = deps.now();
+  try {
+    const remoteIds = batch.map(({ remoteId }) => remoteId);
+    const readings = await askNetwork({ deps, account, stopped, timeoutMs: askTimeoutMs }, (at) =>
+      reader.read(at, remoteIds),
+    );
+    const { everyMs } = reader;
+    const told = { workspaceId, rows: batch, lease, readAt, everyMs, readings };
+    return { counts: await recordReadings(deps, told), goesOn: true };
+  } catch (error) {
+    return meetFailure(refreshing, account, { error, batch, rest, lease });
+  }
+}

@@ -1,0 +1,114 @@
+import { sql } from 'kysely';
+import type { Em } from '../../db/orm.ts';
+import { query } from '../../db/query.ts';
+import { nextReadMs } from '../../domain/metrics-schedule.ts';
+import { metricNames, type Metrics, type PostReading } from '../../networks/metrics.ts';
+import type { ActivityDeps } from '../deps.ts';
+import type { DueRow } from './claim-due.ts';
+import type { RefreshCounts } from './counts.ts';
+import { moveRows, type Moved } from './postpone.ts';
+
+export type Batch = {
+  readonly workspaceId: string;
+  /** Of one channel. */
+  readonly rows: readonly DueRow[];
+  readonly lease: Date;
+  /** Before the network was asked. */
+  readonly readAt: Date;
+  readonly everyMs: number;
+  /** By the network's id of a post. */
+  readonly readings: ReadonlyMap<string, PostReading>;
+};
+
+/**
+ * Writes down what a network said of some posts, all or nothing. A reading that began before the one which a row has
+ * changes nothing: so a worker that stood still overwrites nothing newer.
+ */
+export async function recordReadings(
+  { orm }: Pick<ActivityDeps, 'orm'>,
+  batch: Batch,
+): Promise<Pick<RefreshCounts, 'read' | 'gone' | 'failed'>> {
+  const { rows, lease, readAt, everyMs, readings } = batch;
+  const gone: DueRow[] = [];
+  const read: (Moved & { readonly metrics: Metrics })[] = [];
+  const untold: Moved[] = [];
+  for (const row of rows) {
+    const reading = readings.get(row.remoteId);
+    const nextMs = nextReadMs(row.publishedAtMs, readAt.getTime(), everyMs);
+    const moved = { ...row, nextAt: nextMs === null ? null : new Date(nextMs) };
+    if (reading?.kind === 'gone') {
+      gone.push(row);
+    } else if (reading?.kind === 'read') {
+      read.push({ ...moved, metrics: wholeNumbers(reading.metrics) });
+    } else {
+      untold.push(moved);
+    }
+  }
+
+  return orm.em.fork().transactional(async (em) => {
+    await lockSums(em, batch);
+    await recordRead(em, read, batch);
+    await recordGone(em, gone, batch);
+    await moveRows(em, untold, lease);
+    return { read: read.length, gone: gone.length, failed: untold.length };
+  });
+}
+
+/** Only what is as it must be: nothing that a network's odd answer holds gets into sums. */
+const wholeNumbers = (metrics: Metrics): Metrics =>
+  Object.fromEntries(
+    metricNames.flatMap((name) => {
+      const value = metrics[name];
+      return Number.isSafeInteger(value) && Number(value) >= 0 ? [[name, value]] : [];
+    }),
+  );
+
+/** In one order everywhere: channels of the same posts that are recorded side by side would wait in a circle else. */
+async function lockSums(em: Em, { workspaceId, rows }: Batch): Promise<void> {
+  await query(
+    em,
+    sql`select 1 from post_metrics where post_id = any(${rows.map(({ postId }) => postId)}::uuid[])
+        and workspace_id = ${workspaceId} and scope = 'all'
+      order by post_id for no key update`,
+  );
+}
+
+/** SQL: nothing newer is known of the row `pc`. */
+const isOld = ({ workspaceId, readAt }: Batch) =>
+  sql`pc.workspace_id = ${workspaceId} and pc.status = 'published' and pc.gone_at is null
+    and (pc.metrics_updated_at is null or pc.metrics_updated_at < ${readAt})`;
+
+async function recordRead(
+  em: Em,
+  read: readonly (Moved & { readonly metrics: Metrics })[],
+  batch: Batch,
+): Promise<void> {
+  if (read.length > 0) {
+    const { lease, readAt } = batch;
+    await query(
+      em,
+      sql`with kept as (
+          update post_channels pc set metrics = told.metrics::jsonb, metrics_updated_at = ${readAt},
+            next_metrics_at = case when pc.next_metrics_at = ${lease} then told.next_at::timestamptz
+              else pc.next_metrics_at end
+          from unnest(${read.map(({ id }) => id)}::uuid[], ${read.map(({ metrics }) => JSON.stringify(metrics))}::text[],
+            ${read.map(({ nextAt }) => nextAt?.toISOString() ?? null)}::text[]) as told (id, metrics, next_at)
+          where pc.id = told.id and ${isOld(batch)}
+          returning pc.id, pc.workspace_id, pc.metrics)
+        insert into metric_days (post_channel_id, day, workspace_id, metrics)
+          select id, (${readAt}::timestamptz at time zone 'UTC')::date, workspace_id, metrics from kept
+        on conflict (post_channel_id, day) do update set metrics = excluded.metrics`,
+    );
+  }
+}
+
+/** Its last figures stay. */
+async function recordGone(em: Em, gone: readonly DueRow[], batch: Batch): Promise<void> {
+  if (gone.length > 0) {
+    await query(
+      em,
+      sql`update post_channels pc set gone_at = ${batch.readAt}, next_metrics_at = null
+        where pc.id = any(${gone.map(({ id }) => id)}::uuid[]) and ${isOld(batch)}`,
+    );
+  }
+}

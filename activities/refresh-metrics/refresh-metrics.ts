@@ -1,0 +1,97 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { ActivityDeps } from '../deps.ts';
+import { askTimeoutMs } from './ask-network.ts';
+import { claimDue, type Claiming, type DueRow } from './claim-due.ts';
+import { addCounts, noCounts, type RefreshCounts } from './counts.ts';
+import { readChannel } from './read-channel.ts';
+
+export type RefreshRequest = {
+  readonly network: string;
+  /** Only this post, because somebody asks for it; left out: all that are due. */
+  readonly post?: { readonly workspaceId: string; readonly postId: string };
+};
+
+/** How many channels are read side by side: one that hangs takes one of these places for a minute at most. */
+const width = 16;
+
+/** How long an activity begins reads, in milliseconds. With a last call it ends well below its startToCloseTimeout. */
+const longestMs = 3.5 * 60_000;
+
+/** Times that a test may shorten, in milliseconds. */
+export type RefreshTimes = { readonly longestMs: number; readonly askTimeoutMs: number };
+
+/**
+ * Reads the figures of all posts of a network that are due, or for as long as it may. Safe to repeat and to run side by
+ * side: rows are claimed, and what a dead worker had claimed comes back by itself.
+ */
+export async function refreshMetrics(
+  deps: ActivityDeps,
+  { network, post }: RefreshRequest,
+  times: RefreshTimes = { longestMs, askTimeoutMs },
+): Promise<RefreshCounts> {
+  const reader = deps.networks[network]?.metrics;
+  const stopped = cancellationSignal();
+  const endMs = performance.now() + times.longestMs;
+  const isOver = (): boolean => stopped.aborted || performance.now() >= endMs;
+  const claiming = { platform: network, everyMs: reader?.everyMs ?? null, post: post ?? null };
+  const refreshing = { deps, stopped, isOver, askTimeoutMs: times.askTimeoutMs };
+  return refreshAll(deps, claiming, isOver, async (rows, lease) =>
+    reader ? readChannel({ ...refreshing, reader }, rows, lease) : noCounts,
+  );
+}
+
+type ReadRows = (rows: readonly DueRow[], lease: Date) => Promise<RefreshCounts>;
+
+async function refreshAll(
+  deps: ActivityDeps,
+  claiming: Omit<Claiming, 'busyChannels'>,
+  isOver: () => boolean,
+  read: ReadRows,
+): Promise<RefreshCounts> {
+  let counts = noCounts;
+  const failures: unknown[] = [];
+  const running = new Map<string, Promise<void>>();
+  const begin = (channelId: string, rows: readonly DueRow[], lease: Date): void => {
+    const reading = read(rows, lease)
+      .then(
+        (done) => {
+          counts = addCounts(counts, done);
+        },
+        (error: unknown) => {
+          failures.push(error);
+        },
+      )
+      .finally(() => running.delete(channelId));
+    running.set(channelId, reading);
+  };
+
+  while (!isOver() && failures.length === 0) {
+    const { rows, lease, postponed } = await claimDue(deps, {
+      ...claiming,
+      busyChannels: [...running.keys()],
+    });
+    counts = addCounts(counts, { postponed });
+    for (const [channelId, ofChannel] of Map.groupBy(rows, (row) => row.channelId)) {
+      while (running.size >= width) {
+        await Promise.race(running.values());
+      }
+
+      begin(channelId, ofChannel, lease);
+    }
+
+    if (rows.length + postponed === 0) {
+      if (running.size === 0) {
+        break;
+      }
+
+      await Promise.race(running.values());
+    }
+  }
+
+  await Promise.all(running.values());
+  if (failures.length > 0) {
+    throw failures[0];
+  }
+
+  return counts;
+}
