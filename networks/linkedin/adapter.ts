@@ -13,6 +13,7 @@ import { linkedinSettings } from './settings.ts';
 import { accessWith, type Access } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { openKeepers } from './uploads/kept-files.ts';
+import { linkedinMetrics } from './metrics.ts';
 import { createPost, findPosts, type Author } from './posts.ts';
 import { preparedOf, type Prepared } from './prepared.ts';
 import { rules } from './rules.ts';
@@ -35,6 +36,7 @@ export function createLinkedin(version: string): Network {
     id: 'linkedin',
     rules,
     threads: 'sequential',
+    metrics: linkedinMetrics(version),
     prepare: async (_connection, parts: readonly Part[], nowMs): Promise<PreparedPart[]> =>
       parts.map((part) => {
         const data: Prepared = { preparedAtMs: nowMs, mediaCount: part.media.length };

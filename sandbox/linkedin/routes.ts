@@ -9,6 +9,7 @@ import { assertQuery } from './check-fields.ts';
 import { commentsOn, createComment, presentComment } from './comments.ts';
 import { createPost } from './create-post.ts';
 import type { LinkedinDeps } from './deps.ts';
+import { addFigureRoutes } from './figure-routes.ts';
 import { guardsOf, type Guards } from './guards.ts';
 import { addMediaRoutes } from './media-routes.ts';
 import { linkedinOauthRoutes } from './oauth.ts';
@@ -27,6 +28,7 @@ export function linkedinRoutes(shared: SandboxDeps): Router {
   addMediaRoutes(router, deps, guards);
   addPostRoutes(router, deps, guards);
   addCommentRoutes(router, deps, guards);
+  addFigureRoutes(router, deps, guards);
   for (const api of ['rest', 'v2', 'dms-uploads']) {
     router.all(`/${api}/{*path}`, (ctx) => {
       throw notFound(`${ctx.method} ${ctx.path}`);

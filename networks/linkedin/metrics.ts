@@ -1,0 +1,121 @@
+import { answerReader } from '../answer.ts';
+import { countIn, type PostReading } from '../metrics.ts';
+import { NetworkError, type Connection, type MetricsReader } from '../network.ts';
+import { accessWith, answerAs, call, type Access } from './client.ts';
+import { memberReading } from './member-analytics.ts';
+import { pageReadings } from './page-statistics.ts';
+import { refusedBy } from './refusal.ts';
+import { linkedinSettings } from './settings.ts';
+
+/** A member's post takes five requests, one for each metric. */
+const everyMs = 6 * 60 * 60_000;
+
+/**
+ * Figures of posts: of a member's post each metric by itself, of an organisation's all at once. Few apps may read them.
+ *
+ * @param version Of the API: `YYYYMM`.
+ */
+export function linkedinMetrics(version: string): MetricsReader {
+  const open = (connection: Connection): Access =>
+    accessWith(connection, connection.credentials, version, 'prepare');
+  return {
+    batchSize: 20,
+    everyMs,
+    readsPerMonth: null,
+    read: (connection, remoteIds) =>
+      linkedinSettings(connection.settings).isOrganization
+        ? readPage(open(connection), connection.remoteId, remoteIds)
+        : readMember(open(connection), remoteIds),
+    followers: (connection) =>
+      linkedinSettings(connection.settings).isOrganization
+        ? followersOfPage(open(connection), connection.remoteId)
+        : followersOfMember(open(connection)),
+  };
+}
+
+type Readings = ReadonlyMap<string, PostReading>;
+
+/** Post by post. What was read before a failure stands. */
+async function readMember(access: Access, urns: readonly string[]): Promise<Readings> {
+  const readings = new Map<string, PostReading>();
+  for (const urn of urns) {
+    try {
+      const reading = (await memberReading(access, urn)) ?? (await absence(access, urn));
+      if (reading) {
+        readings.set(urn, reading);
+      }
+    } catch (error) {
+      if (readings.size > 0 && error instanceof NetworkError) {
+        return readings;
+      }
+      throw error;
+    }
+  }
+
+  return readings;
+}
+
+async function readPage(
+  access: Access,
+  organization: string,
+  urns: readonly string[],
+): Promise<Readings> {
+  const readings = new Map(await pageReadings(access, organization, urns));
+  for (const urn of urns.filter((missing) => !readings.has(missing))) {
+    // What fails here is asked again with the next read, and takes nothing from the other posts.
+    const reading = await absence(access, urn).catch(() => null);
+    if (reading) {
+      readings.set(urn, reading);
+    }
+  }
+
+  return readings;
+}
+
+/**
+ * Whether a post of which LinkedIn told nothing is gone: null while it is there, and where this app may not see posts.
+ *
+ * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
+ */
+async function absence(access: Access, urn: string): Promise<PostReading | null> {
+  const path = `/rest/posts/${encodeURIComponent(urn)}`;
+  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
+  const { code, message } = refusedBy(response);
+  const isOwnWord = code !== undefined || message !== undefined;
+  // Of an address that LinkedIn does not have, which says nothing about a post.
+  const isNoResource = code === 'RESOURCE_NOT_FOUND';
+  return response.status === 404 && isOwnWord && !isNoResource ? { kind: 'gone' } : null;
+}
+
+/** Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/organization-network-size */
+const readSize = answerReader<{ readonly firstDegreeSize?: unknown }>({ type: 'object' });
+
+async function followersOfPage(access: Access, urn: string): Promise<number | null> {
+  const path = `/rest/networkSizes/${encodeURIComponent(urn)}?edgeType=COMPANY_FOLLOWED_BY_MEMBER`;
+  const told = await getPermitted(access, path, readSize);
+  return countIn(told?.firstDegreeSize) ?? null;
+}
+
+/** Source: https://learn.microsoft.com/linkedin/marketing/community-management/members/follower-statistics */
+const readFollowers = answerReader<{
+  readonly elements: readonly { readonly memberFollowersCount?: unknown }[];
+}>({
+  type: 'object',
+  required: ['elements'],
+  properties: { elements: { type: 'array', items: { type: 'object' } } },
+});
+
+async function followersOfMember(access: Access): Promise<number | null> {
+  const told = await getPermitted(access, '/rest/memberFollowersCount?q=me', readFollowers);
+  return countIn(told?.elements[0]?.memberFollowersCount) ?? null;
+}
+
+/** Null where the app may not read it. @throws NetworkError after any other failure. */
+async function getPermitted<T>(
+  access: Access,
+  path: string,
+  read: (value: unknown) => T | null,
+): Promise<T | null> {
+  const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
+  return response.status === 403 ? null : answerAs(access, response, 'prepare', read);
+}
