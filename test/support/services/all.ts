@@ -26,7 +26,7 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
     temporal: () => startTestTemporal(folder, stage),
     'test-server': () => testServer(stage),
     gotosocial: startGoToSocial,
-    pds: startPds,
+    pds: () => startPds(),
     versitygw: () => startVersitygw(folder, stage),
     'gcs-emulator': () => startGcsEmulator(folder, stage),
     pgbouncer: () => pgbouncer(stage),

@@ -14,16 +14,17 @@ type Listening = { listen(port: number, ...rest: unknown[]): Server };
  *
  * Accounts get handles that end in `.test`. Nothing outside is asked: the AppView's address leads nowhere.
  *
+ * @param appView What it asks for what others did to posts.
  * @throws Error with the reason when better-sqlite3 was not compiled for this Node.
  */
-export async function startPds(): Promise<TestService> {
+export async function startPds(appView = nowhere): Promise<TestService> {
   // Both packages set up their loggers while they load.
   process.env['LOG_ENABLED'] = 'false';
   const { Database, PlcServer } = await import('@did-plc/server');
   const [port, plcPort] = [await freePort(), await freePort()];
   const adminPassword = randomBytes(16).toString('hex');
   const folder = await mkdtemp(path.join(tmpdir(), 'punctual-pds-'));
-  const pds = await createPds({ folder, port, plcPort, adminPassword });
+  const pds = await createPds({ folder, port, plcPort, adminPassword, appView });
   readClientsFromLoopback(pds.ctx.oauthProvider);
   const plc = PlcServer.create({ db: Database.mock(), port: plcPort });
   listenOnLoopback(plc.app);
@@ -46,14 +47,19 @@ export async function startPds(): Promise<TestService> {
   };
 }
 
+type AppView = { readonly url: string; readonly did: string };
+
+const nowhere: AppView = { url: 'https://appview.invalid', did: 'did:example:invalid' };
+
 type PdsOptions = {
   readonly folder: string;
   readonly port: number;
   readonly plcPort: number;
   readonly adminPassword: string;
+  readonly appView: AppView;
 };
 
-async function createPds({ folder, port, plcPort, adminPassword }: PdsOptions) {
+async function createPds({ folder, port, plcPort, adminPassword, appView }: PdsOptions) {
   const { PDS } = await import('@atproto/pds');
   const { Secp256k1Keypair } = await import('@atproto/crypto');
   const rotationKey = await Secp256k1Keypair.create({ exportable: true });
@@ -70,8 +76,8 @@ async function createPds({ folder, port, plcPort, adminPassword }: PdsOptions) {
     jwtSecret: randomBytes(16).toString('hex'),
     serviceHandleDomains: ['.test'],
     didPlcUrl: `http://127.0.0.1:${plcPort}`,
-    bskyAppViewUrl: 'https://appview.invalid',
-    bskyAppViewDid: 'did:example:invalid',
+    bskyAppViewUrl: appView.url,
+    bskyAppViewDid: appView.did,
     inviteRequired: false,
     disableSsrfProtection: true,
   });
