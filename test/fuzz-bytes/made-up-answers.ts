@@ -6,6 +6,8 @@ const statuses = [200, 200, 200, 201, 202, 301, 308, 400, 401, 403, 404, 422, 42
 
 const headerNames = [
   'retry-after',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
   'x-ratelimit-reset',
   'x-rate-limit-reset',
   'ratelimit-reset',

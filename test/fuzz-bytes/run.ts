@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { PlainError } from '../../scripts/terminal.ts';
 import { startService } from '../hostile/service.ts';
 import { withPostgres } from '../support/services/with-postgres.ts';
+import { figureProperties } from './figures.ts';
 import { grantProperties } from './grants.ts';
 import { networkProperties } from './networks.ts';
 import type { Property } from './property.ts';
@@ -52,6 +53,7 @@ async function fuzz(signal: AbortSignal): Promise<number> {
       ...urlProperties,
       await receiverProperty(t),
       ...(await networkProperties(t)),
+      ...(await figureProperties(t)),
       ...(await grantProperties()),
     ].filter(({ name }) => only.test(name));
     say(`To repeat it: npm run fuzz:bytes -- --seed ${seed}`);
