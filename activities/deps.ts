@@ -33,7 +33,7 @@ export type ActivityDeps = {
   /** The sweep asks whether Temporal goes on with what the database waits for. */
   readonly workflows: WorkflowStates;
   /** For how many days what is over is kept. */
-  readonly retentionDays: Pick<RetentionDays, 'deliveries' | 'finds'>;
+  readonly retentionDays: Pick<RetentionDays, 'deliveries' | 'finds' | 'metricDays'>;
   readonly log: Logger;
   readonly now: () => Date;
 };

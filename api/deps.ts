@@ -10,6 +10,7 @@ import type { Inspector } from '../runtime/media/inspector.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 import type { Staging } from '../runtime/storage/create-storage.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
+import type { PostMetricsRequest } from '../temporal/start-refresh.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
 import type { DatabaseGate, Readiness } from './health/readiness.ts';
 import type { Admission } from './http/admission.ts';
@@ -35,6 +36,8 @@ export type ApiDeps = {
   readonly syncPost: (post: PostToSync) => void;
   /** The same for a webhook delivery that was replayed. */
   readonly syncDelivery: (delivery: DeliveryToSync) => void;
+  /** Starts the refresh of a post's metrics in the background; the schedule comes to what fails. */
+  readonly refreshPost: (request: PostMetricsRequest) => void;
   /** The way out to networks. */
   readonly networkEgress: Egress;
   /** Of the sandbox, without a slash at the end; null where there is none. */

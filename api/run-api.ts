@@ -117,6 +117,7 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
     now: clock.now,
     syncPost: sync.syncPost,
     syncDelivery: sync.syncDelivery,
+    refreshPost: sync.refreshPost,
     egress,
     networkEgress,
     refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),

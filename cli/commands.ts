@@ -5,6 +5,7 @@ import { listChannels, removeChannel } from './connected-channels.ts';
 import { addSandboxChannel, channelCommands, makeConnectLink } from './channels.ts';
 import { createDemo } from './create-demo.ts';
 import { postCommands } from './posts/commands.ts';
+import { refreshAnalytics } from './posts/refresh-analytics.ts';
 import { setQuota, showQuotas } from './quotas.ts';
 import { adoptSecretKey, createKey, listKeys, revokeKey } from './keys.ts';
 import { createNamedWorkspace, listWorkspaces, setPlan } from './workspaces.ts';
@@ -105,6 +106,12 @@ export const commands: Readonly<Record<string, Command>> = {
     run: removeChannel,
   },
   ...postCommands,
+  'analytics refresh': {
+    summary: "Has a post's metrics read out of turn, within what its networks allow.",
+    positionals: ['POST'],
+    options: {},
+    run: refreshAnalytics,
+  },
   'workflow replay': {
     summary:
       'Replays a workflow against the code of this version, and says where they part. Changes nothing.',

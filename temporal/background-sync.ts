@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Em, Orm } from '../db/orm.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
+import { startRefresh, type PostMetricsRequest } from './start-refresh.ts';
 import { syncDelivery, type DeliveryToSync } from './sync-delivery.ts';
 import { syncPost, type PostToSync } from './sync-post.ts';
 
@@ -12,6 +13,8 @@ export type BackgroundSync = {
   readonly syncPost: (post: PostToSync) => void;
   /** The same for a delivery that was replayed. */
   readonly syncDelivery: (delivery: DeliveryToSync) => void;
+  /** Starts the refresh of a post's metrics; the schedule comes to what fails. */
+  readonly refreshPost: (request: PostMetricsRequest) => void;
   /** Resolves when nothing is in flight. */
   readonly drain: () => Promise<void>;
 };
@@ -36,6 +39,8 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
     syncPost: (post) => begin({ post: post.postId }, (em) => syncPost(client, em, post, log)),
     syncDelivery: (delivery) =>
       begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery, log)),
+    refreshPost: (request) =>
+      begin({ metricsOf: request.postId }, () => startRefresh(client, request, log)),
     drain: async () => {
       await Promise.all(inFlight);
     },

@@ -40,6 +40,9 @@ const leaseMs = 15 * 60_000;
 const lostRestMs = 3_600_000;
 const unreadableRestMs = 24 * 3_600_000;
 
+/** By which the clock of who asked for a post's figures may be ahead, in milliseconds. */
+const clockSkewMs = 5000;
+
 type Row = {
   id: string;
   post_id: string;
@@ -77,7 +80,7 @@ export async function claimDue(
             order by pp.run desc limit 1) as remote_id
         from post_channels pc
         join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id ${limitJoins}
-        where pc.next_metrics_at <= ${at(0)} and c.platform = ${platform}
+        where pc.next_metrics_at <= ${at(post === null ? 0 : clockSkewMs)} and c.platform = ${platform}
           and pc.channel_id <> all(${busyChannels}::uuid[]) ${only}
         order by pc.next_metrics_at limit ${sql.lit(portion)} for update of pc skip locked
       ), judged as (

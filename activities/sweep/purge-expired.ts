@@ -14,7 +14,7 @@ const maxBatches = 10;
 /**
  * Deletes what is older than it is kept (30 days unless set otherwise): the sweep's finds, deliveries that have ended with
  * their attempts, and events without deliveries, which can be delivered no more. A delivery that is still being attempted
- * stays, and its event with it. Links by which accounts are connected go an hour after they expired.
+ * stays, and its event with it. What figures were each day goes after two years. Links by which accounts are connected go an hour after they expired.
  *
  * @returns how many rows it deleted, attempts not counted.
  */
@@ -61,6 +61,15 @@ const purges: readonly {
           select 1 from deliveries d where d.event_id = e.id and d.workspace_id = e.workspace_id)
         order by e.created_at limit ${sql.lit(batchSize)} for update of e skip locked)
       delete from events where id = any(array(select id from expired)) returning id`,
+  },
+  {
+    of: 'metricDays',
+    purge: (before) => sql`with expired as materialized (
+        select post_channel_id, day from metric_days where day < (${before}::timestamptz at time zone 'UTC')::date
+        order by day limit ${sql.lit(batchSize)} for update skip locked)
+      delete from metric_days using expired
+        where metric_days.post_channel_id = expired.post_channel_id and metric_days.day = expired.day
+        returning metric_days.day`,
   },
   {
     of: null,

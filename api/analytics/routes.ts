@@ -2,6 +2,7 @@ import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { beginOf, dayOf, daysOf, endOf, type Days } from './days.ts';
 import { analyticsExamples } from './examples.ts';
+import { refreshCall } from './refresh-route.ts';
 import { loadAnalytics, type Analytics } from './load-analytics.ts';
 import { analyticsQuery, analyticsSchema, type AnalyticsRequest } from './schemas.ts';
 
@@ -28,6 +29,7 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       body: await answer(deps, caller.workspaceId, query),
     }),
   }),
+  refreshCall(deps),
 ];
 
 async function answer({ orm, now }: ApiDeps, workspaceId: string, request: AnalyticsRequest) {

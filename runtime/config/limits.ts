@@ -57,6 +57,8 @@ export type RetentionDays = {
   readonly deliveries: number;
   /** What sweeps found. */
   readonly finds: number;
+  /** What posts' figures were on each day. */
+  readonly metricDays: number;
   /** Files that no post has, in the media library; 0 is for good. */
   readonly unusedMedia: number;
 };
@@ -66,5 +68,6 @@ const days = (otherwise: number, least: number) => ({ otherwise, least, most: 36
 export const retentionDays = (env: Env, problems: string[]): RetentionDays => ({
   deliveries: wholeNumber(env, 'PUNCTUAL_KEEP_DELIVERIES_DAYS', days(30, 1), problems),
   finds: wholeNumber(env, 'PUNCTUAL_KEEP_FINDS_DAYS', days(30, 1), problems),
+  metricDays: wholeNumber(env, 'PUNCTUAL_KEEP_METRICS_DAYS', days(730, 1), problems),
   unusedMedia: wholeNumber(env, 'PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS', days(0, 0), problems),
 });

@@ -77,7 +77,7 @@ test.serial(
 
     await em.flush();
     const purge = (deliveries: number, finds: number) =>
-      purgeExpired({ ...punctual.deps, retentionDays: { deliveries, finds } });
+      purgeExpired({ ...punctual.deps, retentionDays: { deliveries, finds, metricDays: 730 } });
 
     await purge(30, 30);
     t.deepEqual(
@@ -153,5 +153,31 @@ test.serial(
     const files = await filesOf(punctual);
     t.false(files.includes(unused ?? '') || files.includes(takenOff ?? ''));
     t.true(kept.every((one) => files.includes(one ?? '')));
+  },
+);
+
+test.serial(
+  'what figures were each day is kept for two years, or as the operator says',
+  async (t) => {
+    const { punctual } = api;
+    const client = await api.newClient();
+    const channel = await storeChannel(punctual, client.workspaceId);
+    const post = await endedPost(punctual, client, new Map([[channel, 'published']]));
+    for (const days of [0, 9, 11, 729, 731, 800]) {
+      await punctual.orm.em
+        .fork()
+        .execute(
+          `insert into metric_days select id, (?::timestamptz at time zone 'UTC')::date, workspace_id, '{}' from post_channels where post_id = ?`,
+          [daysAgo(days), post],
+        );
+    }
+
+    await purgeExpired(punctual.deps);
+    t.is(await count('metric_days'), 4);
+    await purgeExpired({
+      ...punctual.deps,
+      retentionDays: { deliveries: 30, finds: 30, metricDays: 10 },
+    });
+    t.is(await count('metric_days'), 2);
   },
 );

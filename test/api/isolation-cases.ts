@@ -127,6 +127,11 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     status: 200,
     ask: (id) => ({ method: 'GET', path: `/analytics?post_id=${id}` }),
   },
+  'post /analytics/refresh /post_id': {
+    kind: 'failed',
+    status: 404,
+    ask: (id) => ({ method: 'POST', path: '/analytics/refresh', body: { post_id: id } }),
+  },
   'get /analytics ?channel_id': {
     kind: 'channel',
     status: 200,

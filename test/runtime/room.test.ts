@@ -13,7 +13,7 @@ test('a workspace may have 10 GB of files and 10,000 scheduled posts, and unused
     media_bytes: 10_000_000_000,
     channels: 100,
   });
-  t.deepEqual(retentionDays, { deliveries: 30, finds: 30, unusedMedia: 0 });
+  t.deepEqual(retentionDays, { deliveries: 30, finds: 30, metricDays: 730, unusedMedia: 0 });
   t.is(media.leastFree, 10);
 });
 
@@ -29,6 +29,7 @@ test('each quota and each time that something is retentionDays has its setting',
     PUNCTUAL_DISK_FREE_PERCENT: '0',
     PUNCTUAL_KEEP_DELIVERIES_DAYS: '7',
     PUNCTUAL_KEEP_FINDS_DAYS: '8',
+    PUNCTUAL_KEEP_METRICS_DAYS: '10',
     PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS: '9',
   });
   t.deepEqual(quotas, {
@@ -39,7 +40,7 @@ test('each quota and each time that something is retentionDays has its setting',
     media_bytes: 999_999_999_999_999,
     channels: 0,
   });
-  t.deepEqual(retentionDays, { deliveries: 7, finds: 8, unusedMedia: 9 });
+  t.deepEqual(retentionDays, { deliveries: 7, finds: 8, metricDays: 10, unusedMedia: 9 });
   t.is(media.leastFree, 0);
 });
 
@@ -49,6 +50,7 @@ for (const [setting, wrong] of [
   ['PUNCTUAL_DISK_FREE_PERCENT', '101'],
   ['PUNCTUAL_KEEP_DELIVERIES_DAYS', '0'],
   ['PUNCTUAL_KEEP_FINDS_DAYS', 'never'],
+  ['PUNCTUAL_KEEP_METRICS_DAYS', '0'],
   ['PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS', '-1'],
 ] as const) {
   test(`no process starts with ${setting}=${wrong}`, (t) => {

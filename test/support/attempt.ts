@@ -77,7 +77,7 @@ export async function activityDeps(
     oauth: {},
     sandboxUrl: null,
     workflows: noWorkflows,
-    retentionDays: { deliveries: 30, finds: 30 },
+    retentionDays: { deliveries: 30, finds: 30, metricDays: 730 },
     log: testLog,
   };
 }

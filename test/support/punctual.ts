@@ -117,7 +117,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   t.teardown(() => media.inspector.close());
   const { storage } = media;
   const workflows = workflowStates(temporal.client);
-  const retentionDays = { deliveries: 30, finds: 30 };
+  const retentionDays = { deliveries: 30, finds: 30, metricDays: 730 };
   const base = { orm, sealer, publicUrl, log: testLog, now };
   const rules = rulesIn(networks);
   const deps = {
@@ -142,8 +142,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     ...base,
     media,
     rules,
-    syncPost: sync.syncPost,
-    syncDelivery: sync.syncDelivery,
+    ...sync,
     egress,
     networkEgress: egress,
     ...chosen(options),

@@ -18,6 +18,7 @@ const calls = ({ draft, failed, webhook }: Owned): readonly (readonly [string, s
   ['POST', '/posts/validate'],
   ['PATCH', `/posts/${draft}`],
   ['POST', `/posts/${failed}/settle`],
+  ['POST', '/analytics/refresh'],
   ['POST', '/webhooks'],
   ['PATCH', `/webhooks/${webhook}`],
 ];

@@ -49,6 +49,10 @@ export async function posts(owned: Owned, look: Look) {
     look('post /posts/{id}/retry', await client.post(`/posts/${id}/retry`));
   }
 
+  for (const post_id of [failed, unknown, 42]) {
+    look('post /analytics/refresh', await client.post('/analytics/refresh', { post_id }));
+  }
+
   await settle(owned, look);
 }
 

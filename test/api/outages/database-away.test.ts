@@ -229,6 +229,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST validate': { body: 'x', channel_ids: [some] },
   'POST connect': { platform: 'mastodon', channel_id: some },
   'POST settle': { channel_id: some, url: null },
+  'POST refresh': { post_id: some },
   'POST webhooks': { url: 'https://8.8.8.8/', events: ['post.failed'] },
 };
 

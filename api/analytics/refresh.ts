@@ -1,0 +1,82 @@
+import { sql } from 'kysely';
+import { query } from '../../db/query.ts';
+import type { Platform } from '../../networks/registry.ts';
+import type { PostMetricsRequest } from '../../temporal/start-refresh.ts';
+import type { ApiDeps } from '../deps.ts';
+import { postNotFound } from '../posts/lock-post.ts';
+
+export const refreshStates = ['queued', 'not_yet', 'gone', 'not_read'] as const;
+
+export type RefreshedChannel = {
+  readonly channel_id: string;
+  readonly platform: Platform;
+  readonly refresh: (typeof refreshStates)[number];
+  readonly next_at: string | null;
+};
+
+type Row = Omit<RefreshedChannel, 'next_at'> & { readonly next_at: Date | null };
+
+/** So young figures are not read again, in milliseconds. */
+const restMs = 60_000;
+
+type RefreshDeps = Pick<ApiDeps, 'orm' | 'now'> & {
+  readonly refreshPost: (request: PostMetricsRequest) => void;
+};
+
+/**
+ * Makes the figures of a post's published channels due, and starts their refresh. When Temporal is away the schedule comes
+ * to them. Whether a network is asked then is for its limits to say: the workers know them.
+ *
+ * @returns what becomes of each published channel, in their order.
+ * @throws AppError `not_found`
+ */
+export async function refreshPost(
+  { orm, now, refreshPost: start }: RefreshDeps,
+  workspaceId: string,
+  postId: string,
+): Promise<RefreshedChannel[]> {
+  const askedAt = now();
+  const em = orm.em.fork();
+  const [post] = await query(
+    em,
+    sql`select id from posts where id = ${postId} and workspace_id = ${workspaceId}`,
+  );
+  if (!post) {
+    throw postNotFound(postId);
+  }
+
+  const rows = await query<Row>(
+    em,
+    sql`with asked as materialized (
+        select pc.id, c.id as channel_id, c.platform, pc.position, pc.next_metrics_at, case
+            when pc.gone_at is not null then 'gone'
+            when c.disconnected_at is not null or c.state <> 'connected' or not exists (
+              select 1 from post_parts pp where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id
+                and pp.part = 0 and pp.state = 'sent' and pp.remote_id is not null) then 'not_read'
+            when pc.metrics_updated_at > ${new Date(askedAt.getTime() - restMs)} then 'not_yet'
+            else 'queued' end as refresh
+        from post_channels pc
+        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'published'
+        order by pc.position for no key update of pc
+      ), queued as (
+        update post_channels pc set next_metrics_at = ${askedAt} from asked
+        where pc.id = asked.id and asked.refresh = 'queued' returning pc.id)
+      select asked.channel_id, asked.platform, asked.refresh,
+        case asked.refresh when 'queued' then ${askedAt}::timestamptz when 'gone' then null
+          else asked.next_metrics_at end as next_at
+      from asked order by asked.position`,
+  );
+  const queued = rows.filter(({ refresh }) => refresh === 'queued');
+  if (queued.length > 0) {
+    const networks = [...new Set(queued.map(({ platform }) => platform))];
+    start({ workspaceId, postId, networks });
+  }
+
+  return rows.map(({ channel_id, platform, refresh, next_at: at }) => ({
+    channel_id,
+    platform,
+    refresh,
+    next_at: at?.toISOString() ?? null,
+  }));
+}

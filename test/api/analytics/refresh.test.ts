@@ -1,0 +1,144 @@
+import type { ExecutionContext } from 'ava';
+import test from 'ava';
+import { read, measuredNetwork } from '../../activities/measured-network.ts';
+import { adminOf } from '../../cli/admin.ts';
+import { postMetricsWorkflowId } from '../../../workflows/messages.ts';
+import { newClient } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { needs } from '../../support/needs.ts';
+import { poll } from '../../support/poll.ts';
+import { startApi, startWorkers } from '../../support/punctual.ts';
+import { endedPost, storeChannel } from '../../support/seed.ts';
+
+const api = sharedApi(test);
+const second = 1000;
+
+/** A post that is published on two channels and failed on a third, as if it had been sent. */
+async function publishedPost(t: ExecutionContext) {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const channels = [];
+  for (let nr = 0; nr < 3; nr += 1) {
+    channels.push(await storeChannel(punctual, client.workspaceId));
+  }
+
+  const [one = '', two = '', three = ''] = channels;
+  const outcomes = new Map([
+    [one, 'published'],
+    [two, 'published'],
+    [three, 'failed'],
+  ] as const);
+  const id = await endedPost(punctual, client, outcomes);
+  const em = punctual.orm.em.fork();
+  await em.execute(
+    `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, remote_data, remote_id, url, created_at, updated_at)
+      select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id::text, 'sent', 'x', 'null', id::text, 'https://social.test/1', now(), now()
+      from post_channels where post_id = ?`,
+    [id],
+  );
+  const set = (channel: string, sql: string): Promise<unknown> =>
+    punctual.orm.em
+      .fork()
+      .execute(`update post_channels set ${sql} where post_id = ? and channel_id = ?`, [
+        id,
+        channel,
+      ]);
+  const refresh = async () => {
+    const { status, body } = await client.post('/analytics/refresh', { post_id: id });
+    t.is(status, 202);
+    t.is(body.post_id, id);
+    return body.channels as { channel_id: string; refresh: string; next_at: string | null }[];
+  };
+  return { client, id, one, two, set, refresh, punctual };
+}
+
+test('figures of each published channel are asked for, unless they were just read or the post is gone', async (t) => {
+  const { one, two, set, refresh } = await publishedPost(t);
+  const states = async () =>
+    (await refresh()).map((channel) => [channel.channel_id, channel.refresh]);
+  t.deepEqual(await states(), [
+    [one, 'queued'],
+    [two, 'queued'],
+  ]);
+
+  await set(one, `metrics_updated_at = now() - interval '30 seconds', metrics = '{}'`);
+  await set(two, `metrics_updated_at = now() - interval '90 seconds', metrics = '{}'`);
+  t.deepEqual(await states(), [
+    [one, 'not_yet'],
+    [two, 'queued'],
+  ]);
+
+  await set(two, 'gone_at = now(), next_metrics_at = null');
+  const [, gone] = await refresh();
+  t.like(gone, { refresh: 'gone', next_at: null });
+});
+
+test('a channel that needs reconnecting, or that a person settled, says that it is not read', async (t) => {
+  const { one, two, refresh, punctual } = await publishedPost(t);
+  const em = punctual.orm.em.fork();
+  await em.execute(`update channels set state = 'needs_reconnect' where id = ?`, [one]);
+  await em.execute('update post_parts set remote_id = null where channel_id = ?', [two]);
+  t.deepEqual(
+    (await refresh()).map((channel) => channel.refresh),
+    ['not_read', 'not_read'],
+  );
+});
+
+test('what is queued is due at once; other posts are not', async (t) => {
+  const { id, refresh, punctual } = await publishedPost(t);
+  const before = Date.now();
+  const [first] = await refresh();
+  t.true(Math.abs(Date.parse(first?.next_at ?? '') - before) < 60 * second);
+  const due = await punctual.orm.em
+    .fork()
+    .execute<{ due: boolean; status: string }[]>(
+      `select next_metrics_at is not null as due, status from post_channels where post_id = ? order by position`,
+      [id],
+    );
+  t.deepEqual(due, [
+    { due: true, status: 'published' },
+    { due: true, status: 'published' },
+    { due: false, status: 'failed' },
+  ]);
+});
+
+test('an unknown post is 404, and a draft has nothing to read', async (t) => {
+  const client = await api.newClient();
+  const { status } = await client.post('/analytics/refresh', { post_id: crypto.randomUUID() });
+  t.is(status, 404);
+  const { id } = (await client.post('/posts', { body: 'x' })).body.post;
+  t.like(await client.post('/analytics/refresh', { post_id: id }), {
+    status: 202,
+    body: { post_id: id, channels: [] },
+  });
+});
+
+test('an operator asks for the figures of a post by its id', async (t) => {
+  const { id, one, punctual } = await publishedPost(t);
+  const { data, text } = await adminOf(punctual).call('analytics', 'refresh', id);
+  t.is(data.post_id, id);
+  t.like(data.channels[0], { channel_id: one, refresh: 'queued' });
+  t.regex(text, /mastodon, channel .*: read within five minutes/v);
+});
+
+needs('temporal')('the figures are there soon after they were asked for', async (t) => {
+  const network = measuredNetwork();
+  const punctual = await startApi(t, { networks: { mastodon: network } });
+  await startWorkers(t, punctual);
+  const client = await newClient(punctual);
+  const channel = await storeChannel(punctual, client.workspaceId);
+  const scheduled_at = new Date(Date.now() + second).toISOString();
+  const request = { body: 'Measured', channel_ids: [channel], scheduled_at };
+  const { id } = (await client.post('/posts', request)).body.post;
+  await client.finalPost(id);
+  network.figures.set(network.live[0]?.sent.remoteId ?? '', read({ likes: 7 }));
+
+  t.is((await client.post('/analytics/refresh', { post_id: id })).status, 202);
+  const { body } = await poll(
+    () => client.get(`/analytics?post_id=${id}`),
+    (answer) => answer.body.totals.posts_without_metrics === 0,
+  );
+  t.is(body.totals.likes, 7);
+  const handle = punctual.temporal.client.workflow.getHandle(postMetricsWorkflowId(id));
+  t.like(await handle.result(), { read: 1, unread: [] });
+});
