@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: AnyBench 
   fairness: () => import('./fairness/bench.ts'),
   turns: () => import('./turns/bench.ts'),
   webhooks: () => import('./webhooks/bench.ts'),
+  analytics: () => import('./analytics/bench.ts'),
   recovery: () => import('./recovery/bench.ts'),
 };
 

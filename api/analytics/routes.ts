@@ -4,6 +4,7 @@ import { beginOf, dayOf, daysOf, endOf, type Days } from './days.ts';
 import { analyticsExamples } from './examples.ts';
 import { refreshCall } from './refresh-route.ts';
 import { loadAnalytics, type Analytics } from './load-analytics.ts';
+import { bestTimesCall, byChannelCall, historyCall } from './more-routes.ts';
 import { analyticsQuery, analyticsSchema, type AnalyticsRequest } from './schemas.ts';
 
 export const analyticsRoutes = (deps: ApiDeps): Route[] => [
@@ -30,6 +31,9 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
     }),
   }),
   refreshCall(deps),
+  byChannelCall(deps),
+  bestTimesCall(deps),
+  historyCall(deps),
 ];
 
 async function answer({ orm, now }: ApiDeps, workspaceId: string, request: AnalyticsRequest) {

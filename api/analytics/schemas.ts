@@ -20,8 +20,8 @@ import { bodyTruncated } from '../posts/cut-texts.ts';
 const sorts = ['date', ...metricNames, 'engagement'] as const;
 export type Sort = (typeof sorts)[number];
 
-const number = { type: 'number' } as const;
-const day = { ...text, format: 'date' } as const;
+export const number = { type: 'number' } as const;
+export const day = { ...text, format: 'date' } as const;
 
 export const analyticsQuery = {
   from: {
@@ -82,13 +82,19 @@ const sumFields = {
 const sums = record(sumFields);
 export type Sums = Value<typeof sums>;
 
-const metricFields = fields({
+export const metricFields = fields({
   impressions: number,
   likes: number,
   comments: number,
   shares: number,
   saves: number,
 });
+
+export const goneAt = {
+  ...nullable(dateTime),
+  description:
+    'When the network first said that the post is not there any more. Its metrics stay as they were last read.',
+};
 
 const channelAnalytics = record({
   channel_id: uuid,
@@ -103,11 +109,7 @@ const channelAnalytics = record({
     ...nullable(dateTime),
     description: 'When they were last read from the network. Null until then.',
   },
-  gone_at: {
-    ...nullable(dateTime),
-    description:
-      'When the network first said that the post is not there any more. Its metrics stay as they were last read.',
-  },
+  gone_at: goneAt,
 });
 export type ChannelAnalytics = Value<typeof channelAnalytics>;
 
@@ -128,7 +130,7 @@ export const postAnalyticsSchema = record({
 });
 export type PostAnalytics = Value<typeof postAnalyticsSchema>;
 
-const totals = record({
+export const totalsSchema = record({
   posts: count,
   posts_without_metrics: {
     ...count,
@@ -141,8 +143,8 @@ const totals = record({
 export const analyticsSchema = record({
   from: { ...day, description: 'With `post_id`, the day on which that post was published.' },
   to: day,
-  totals: { ...totals, description: 'Of every post in the range, listed or not.' },
+  totals: { ...totalsSchema, description: 'Of every post in the range, listed or not.' },
   posts: listOf(postAnalyticsSchema),
   has_more: { ...flag, description: 'Whether there are more posts after these.' },
 });
-export type Totals = Value<typeof totals>;
+export type Totals = Value<typeof totalsSchema>;

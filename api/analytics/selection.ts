@@ -27,10 +27,7 @@ export function isMeant({
   platform,
 }: Filter): RawBuilder<boolean> {
   const scope = channelId ?? platform ?? 'all';
-  const when =
-    'postId' in published
-      ? sql`pm.post_id = ${published.postId}`
-      : sql`pm.published_at >= ${moment(published.begin)} and pm.published_at < ${moment(published.end)}`;
+  const when = 'postId' in published ? sql`pm.post_id = ${published.postId}` : isWithin(published);
   const onNetwork =
     channelId !== undefined && platform !== undefined
       ? sql`and exists (select from channels where id = ${channelId} and platform = ${platform})`
@@ -45,3 +42,23 @@ export function isListed({ workspaceId, channelId, platform }: Filter): RawBuild
   return sql`pc.workspace_id = ${workspaceId} and pc.status = 'published' and pc.published_at is not null
     ${ofChannel} ${ofPlatform}`;
 }
+
+/** SQL: the row `pm` of sums is of these times, in milliseconds since 1970, the end not included. */
+export const isWithin = ({
+  begin,
+  end,
+}: {
+  readonly begin: number;
+  readonly end: number;
+}): RawBuilder<boolean> =>
+  sql`pm.published_at >= ${moment(begin)} and pm.published_at < ${moment(end)}`;
+
+const total = (column: string): RawBuilder<number> =>
+  sql`coalesce(sum(${sql.ref(`pm.${column}`)}), 0)::float8`;
+
+/** SQL: the totals of rows `pm`. */
+export const selectSums = sql`count(*)::float8 as posts,
+    count(*) filter (where pm.unread > 0)::float8 as posts_without_metrics,
+    case when sum(pm.with_impressions) > 0 then sum(pm.impressions)::float8 end as impressions,
+    ${total('likes')} as likes, ${total('comments')} as comments, ${total('shares')} as shares, ${total('saves')} as saves,
+    ${total('likes')} + ${total('comments')} + ${total('shares')} + ${total('saves')} as engagement`;

@@ -137,6 +137,16 @@ export const isolationCases: Readonly<Record<string, IsolationCase>> = {
     status: 200,
     ask: (id) => ({ method: 'GET', path: `/analytics?channel_id=${id}` }),
   },
+  'get /analytics/best-times ?channel_id': {
+    kind: 'channel',
+    status: 200,
+    ask: (id) => ({ method: 'GET', path: `/analytics/best-times?channel_id=${id}` }),
+  },
+  'get /analytics/{post_id}/history {post_id}': inPath(
+    'failed',
+    'GET',
+    (id) => `/analytics/${id}/history`,
+  ),
   'get /webhooks/{id} {id}': inPath('webhook', 'GET', (id) => `/webhooks/${id}`),
   'patch /webhooks/{id} {id}': inPath('webhook', 'PATCH', (id) => `/webhooks/${id}`, { url }),
   'delete /webhooks/{id} {id}': inPath('webhook', 'DELETE', (id) => `/webhooks/${id}`),

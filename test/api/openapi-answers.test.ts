@@ -48,9 +48,11 @@ test('every answer that the document describes occurs, and each is as described'
   await media(punctual, owned, look);
   await webhooks(owned, look);
   await channelCalls(punctual, owned, look);
-  for (const path of ['/me', '/analytics']) {
+  for (const path of ['/me', '/analytics', '/analytics/channels', '/analytics/best-times']) {
     look(`get ${path}`, await client.get(path));
   }
+
+  look('get /analytics/{post_id}/history', await client.get(`/analytics/${owned.failed}/history`));
 
   await refusals(punctual, client, contract, look);
   await withoutPlan(punctual, client, look);
