@@ -2,6 +2,7 @@ import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { countIn, readingOf, sumOf, type PostReading } from '../metrics.ts';
 import type { Connection, MetricsReader } from '../network.ts';
+import { readOneByOne } from '../read-one-by-one.ts';
 import { errorName, query, refusal, unreadable } from './client.ts';
 import { collection } from './prepared-post.ts';
 import { withSession } from './session.ts';
@@ -50,18 +51,10 @@ async function read(
 ): Promise<ReadonlyMap<string, PostReading>> {
   const parameters = { uris: remoteIds };
   const { posts } = await ask(connection, 'app.bsky.feed.getPosts', parameters, readPosts);
-  const viewed = new Map(posts.map((post) => [post.uri, post]));
-  const readings = new Map<string, PostReading>();
-  for (const uri of remoteIds) {
-    const post = viewed.get(uri);
-    if (post) {
-      readings.set(uri, presentPost(post));
-    } else if (await isGone(connection, uri)) {
-      readings.set(uri, { kind: 'gone' });
-    }
-  }
-
-  return readings;
+  const viewed = posts.filter(({ uri }) => remoteIds.includes(uri));
+  const missing = remoteIds.filter((uri) => !viewed.some((post) => post.uri === uri));
+  const gone = await readOneByOne(missing, (uri) => absence(connection, uri));
+  return new Map([...viewed.map((post) => [post.uri, presentPost(post)] as const), ...gone]);
 }
 
 const presentPost = (post: Viewed): PostReading =>
@@ -73,16 +66,17 @@ const presentPost = (post: Viewed): PostReading =>
   });
 
 /**
- * Whether the account's own server has no such record any more. An AppView may lag behind, or hide a post: what it does
+ * Gone when the account's own server has no such record any more. An AppView may lag behind, or hide a post: what it does
  * not show is not gone for that.
  */
-async function isGone(connection: Connection, uri: string): Promise<boolean> {
+async function absence(connection: Connection, uri: string): Promise<PostReading | null> {
   const rkey = uri.split('/').at(-1) ?? '';
   const method = 'com.atproto.repo.getRecord';
   const parameters = { repo: connection.remoteId, collection, rkey };
   // What fails here is asked again with the next read, and takes nothing from the other posts.
   const response = await query(connection, method, parameters, 'prepare').catch(() => null);
-  return response?.status === 400 && errorName(response) === 'RecordNotFound';
+  const isGone = response?.status === 400 && errorName(response) === 'RecordNotFound';
+  return isGone ? { kind: 'gone' } : null;
 }
 
 /** Asks with the account's session. @throws NetworkError when the server refuses, or its answer does not read. */

@@ -1,6 +1,7 @@
 import { answerReader } from '../answer.ts';
 import { countIn, type PostReading } from '../metrics.ts';
-import { NetworkError, type Connection, type MetricsReader } from '../network.ts';
+import type { Connection, MetricsReader } from '../network.ts';
+import { readOneByOne } from '../read-one-by-one.ts';
 import { accessWith, answerAs, call, type Access } from './client.ts';
 import { memberReading } from './member-analytics.ts';
 import { pageReadings } from './page-statistics.ts';
@@ -35,41 +36,22 @@ export function linkedinMetrics(version: string): MetricsReader {
 
 type Readings = ReadonlyMap<string, PostReading>;
 
-/** Post by post. What was read before a failure stands. */
-async function readMember(access: Access, urns: readonly string[]): Promise<Readings> {
-  const readings = new Map<string, PostReading>();
-  for (const urn of urns) {
-    try {
-      const reading = (await memberReading(access, urn)) ?? (await absence(access, urn));
-      if (reading) {
-        readings.set(urn, reading);
-      }
-    } catch (error) {
-      if (readings.size > 0 && error instanceof NetworkError) {
-        return readings;
-      }
-      throw error;
-    }
-  }
-
-  return readings;
-}
+const readMember = (access: Access, urns: readonly string[]): Promise<Readings> =>
+  readOneByOne(
+    urns,
+    async (urn) => (await memberReading(access, urn)) ?? (await absence(access, urn)),
+  );
 
 async function readPage(
   access: Access,
   organization: string,
   urns: readonly string[],
 ): Promise<Readings> {
-  const readings = new Map(await pageReadings(access, organization, urns));
-  for (const urn of urns.filter((missing) => !readings.has(missing))) {
-    // What fails here is asked again with the next read, and takes nothing from the other posts.
-    const reading = await absence(access, urn).catch(() => null);
-    if (reading) {
-      readings.set(urn, reading);
-    }
-  }
-
-  return readings;
+  const readings = await pageReadings(access, organization, urns);
+  const missing = urns.filter((urn) => !readings.has(urn));
+  // What fails here is asked again with the next read, and takes nothing from the other posts.
+  const gone = await readOneByOne(missing, (urn) => absence(access, urn).catch(() => null));
+  return new Map([...readings, ...gone]);
 }
 
 /**

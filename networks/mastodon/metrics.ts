@@ -3,6 +3,7 @@ import type { Access } from '../access-token.ts';
 import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
 import { countIn, readingOf, sumOf, type PostReading } from '../metrics.ts';
 import { NetworkError, type Connection, type MetricsReader } from '../network.ts';
+import { readOneByOne } from '../read-one-by-one.ts';
 import { accessWith, get, getAs, readRefusal, refusal, unreadable } from './client.ts';
 
 /** Counts are looked at one by one: a server of another kind may write one of them differently. */
@@ -43,23 +44,13 @@ async function read(
   remoteIds: readonly string[],
 ): Promise<ReadonlyMap<string, PostReading>> {
   const access = accessWith(connection, connection.credentials, 'prepare');
-  const readings = new Map<string, PostReading>();
-  for (const id of remoteIds) {
-    try {
-      assertMayRead(connection);
-      const path = `/api/v1/statuses/${encodeURIComponent(id)}`;
-      const response = await get(access, path, 'prepare');
-      noteLimit(connection, response);
-      readings.set(id, readingIn(access, id, response));
-    } catch (error) {
-      if (readings.size > 0 && error instanceof NetworkError) {
-        return readings;
-      }
-      throw error;
-    }
-  }
-
-  return readings;
+  return readOneByOne(remoteIds, async (id) => {
+    assertMayRead(connection);
+    const path = `/api/v1/statuses/${encodeURIComponent(id)}`;
+    const response = await get(access, path, 'prepare');
+    noteLimit(connection, response);
+    return readingIn(access, id, response);
+  });
 }
 
 function readingIn(access: Access, id: string, response: EgressResponse): PostReading {
