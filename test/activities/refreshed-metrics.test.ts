@@ -35,7 +35,7 @@ test('a post is read a quarter of an hour after it was published, and again as i
     [90 * day, 7 * day],
     [364 * day, 7 * day],
   ] as const) {
-    const { publishedAt } = { publishedAt: Date.parse('2026-05-01T12:00:00Z') };
+    const publishedAt = Date.parse('2026-05-01T12:00:00Z');
     channel.pass(publishedAt + age - deps.now().getTime());
     network.figures.set(post.remoteId, read({ likes: age / day }));
     await post.makeDue();

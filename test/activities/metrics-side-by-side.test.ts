@@ -1,0 +1,179 @@
+import test, { type ExecutionContext } from 'ava';
+import { claimDue } from '../../activities/refresh-metrics/claim-due.ts';
+import { NetworkError } from '../../networks/network.ts';
+import { sharedDatabase } from '../support/kit.ts';
+import { addFakeChannel } from '../support/seed.ts';
+import {
+  measuredChannel,
+  measuredNetwork,
+  read,
+  type MeasuredNetwork,
+} from './measured-network.ts';
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const database = sharedDatabase(test);
+const newChannel = (t: ExecutionContext, network?: MeasuredNetwork) =>
+  measuredChannel(t, database().url, network);
+const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
+
+test('two refreshes at once read each post once', async (t) => {
+  const channel = await newChannel(t, measuredNetwork({ batchSize: 2 }));
+  const { network, deps, workspaceId } = channel;
+  const posts = [];
+  for (let nr = 0; nr < 6; nr += 1) {
+    const own = await addFakeChannel(deps, workspaceId, network.id, { remoteId: `account-${nr}` });
+    for (const likes of [1, 2, 3]) {
+      posts.push(await channel.publish({ likes }, own));
+    }
+  }
+
+  channel.pass(15 * minute);
+  network.onRead = () => new Promise((resolve) => setImmediate(resolve));
+  const workers = [deps, channel.newWorker(), channel.newWorker()];
+  const counts = await Promise.all(workers.map((worker) => channel.refresh({}, worker)));
+  t.is(
+    counts.reduce((sum, count) => sum + count.read, 0),
+    posts.length,
+  );
+  t.deepEqual(network.reads.flat().toSorted(), posts.map(({ remoteId }) => remoteId).toSorted());
+});
+
+test('what a killed worker was at is read by another one a quarter of an hour later', async (t) => {
+  const channel = await newChannel(t);
+  const post = await channel.publish({ likes: 1 });
+  channel.pass(15 * minute);
+  const claiming = { platform: channel.network.id, everyMs: 0, post: null, busyChannels: [] };
+  t.is((await claimDue(channel.deps, claiming)).rows.length, 1);
+
+  t.deepEqual(await channel.refresh(), nothing);
+  channel.pass(15 * minute);
+  t.deepEqual(await channel.refresh(), { ...nothing, read: 1 });
+  t.deepEqual((await post.row()).metrics, { likes: 1 });
+});
+
+test('a worker that stood still takes no figure back, and brings back no post that is gone', async (t) => {
+  for (const newer of [read({ likes: 20 }), { kind: 'gone' } as const]) {
+    const channel = await newChannel(t);
+    const { network } = channel;
+    const post = await channel.publish({ likes: 10 });
+    channel.pass(15 * minute);
+    const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { read: readNow } = network.metrics;
+    const slow = {
+      ...network,
+      metrics: {
+        ...network.metrics,
+        read: async (...args: Parameters<typeof readNow>) => {
+          const answer = await readNow(...args);
+          asked.resolve();
+          await goesOn.promise;
+          return answer;
+        },
+      },
+    };
+    const slept = channel.refresh({}, channel.newWorker({ networks: { [network.id]: slow } }));
+    await asked.promise;
+    channel.pass(16 * minute);
+    network.figures.set(post.remoteId, newer);
+    await channel.refresh();
+    const row = await post.row();
+    t.is(row.updatedAt === null, newer.kind === 'gone');
+    goesOn.resolve();
+    await slept;
+    t.deepEqual(await post.row(), row);
+  }
+});
+
+test('a monthly budget is never exceeded, however many refreshes there are at once, and the rest is read in the next month', async (t) => {
+  const channel = await newChannel(t, measuredNetwork({ batchSize: 3, readsPerMonth: 25 }));
+  const { network, deps, workspaceId } = channel;
+  const posts = [];
+  for (let nr = 0; nr < 8; nr += 1) {
+    const own = await addFakeChannel(deps, workspaceId, network.id, { remoteId: `account-${nr}` });
+    for (let count = 0; count < 5; count += 1) {
+      posts.push(await channel.publish({ likes: 1 }, own));
+    }
+  }
+
+  channel.pass(15 * minute);
+  // Reads that fail may have cost something.
+  let isFirst = true;
+  network.onRead = () => {
+    if (isFirst) {
+      isFirst = false;
+      throw new NetworkError('network_unavailable', 'No answer.', { taken: 'no' });
+    }
+  };
+  const workers = [deps, channel.newWorker(), channel.newWorker(), channel.newWorker()];
+  await Promise.all(workers.map((worker) => channel.refresh({}, worker)));
+  t.is(network.reads.flat().length, 25);
+  channel.pass(20 * minute);
+  await channel.refresh();
+  t.is(network.reads.flat().length, 25);
+
+  const unread = [];
+  for (const post of posts) {
+    const { updatedAt, nextAt } = await post.row();
+    if (updatedAt === null) {
+      unread.push(nextAt?.getTime() ?? 0);
+    }
+  }
+
+  t.true(unread.length >= posts.length - 25);
+  const [from, until] = [Date.parse('2026-06-01T00:00:00Z'), Date.parse('2026-06-02T00:00:00Z')];
+  t.true(unread.every((nextMs) => nextMs >= from && nextMs < until));
+  channel.pass(until - deps.now().getTime());
+  await channel.refresh();
+  t.is(network.reads.flat().length, 50);
+});
+
+test('a budget of nothing reads nothing', async (t) => {
+  const channel = await newChannel(t, measuredNetwork({ readsPerMonth: 0 }));
+  await channel.publish({ likes: 1 });
+  channel.pass(15 * minute);
+  t.deepEqual(await channel.refresh(), { ...nothing, postponed: 1 });
+  t.deepEqual(channel.network.reads, []);
+});
+
+test('a network that is read once a day is asked for a post no sooner, also when somebody asks', async (t) => {
+  const channel = await newChannel(t, measuredNetwork({ everyMs: day }));
+  const post = await channel.publish({ likes: 1 });
+  const publishedAt = channel.deps.now().getTime();
+  channel.pass(15 * minute);
+  t.deepEqual(await channel.refresh(), { ...nothing, postponed: 1 });
+  t.deepEqual((await post.row()).nextAt, new Date(publishedAt + day));
+
+  await post.makeDue();
+  const { postId } = post;
+  const request = { post: { workspaceId: channel.workspaceId, postId } };
+  t.deepEqual(await channel.refresh(request), { ...nothing, postponed: 1 });
+  channel.pass(publishedAt + day - channel.deps.now().getTime());
+  t.deepEqual(await channel.refresh(), { ...nothing, read: 1 });
+  t.deepEqual((await post.row()).nextAt, new Date(publishedAt + 2 * day));
+});
+
+test('a refresh of one post reads no other', async (t) => {
+  const channel = await newChannel(t);
+  const [post, other] = [await channel.publish({ likes: 1 }), await channel.publish({ likes: 2 })];
+  channel.pass(15 * minute);
+  const { postId } = post;
+  t.deepEqual(
+    await channel.refresh({ post: { workspaceId: crypto.randomUUID(), postId } }),
+    nothing,
+  );
+  const request = { post: { workspaceId: channel.workspaceId, postId } };
+  t.deepEqual(await channel.refresh(request), { ...nothing, read: 1 });
+  t.is((await other.row()).updatedAt, null);
+});
+
+test('what is not come to in time is left to the next refresh', async (t) => {
+  const channel = await newChannel(t, measuredNetwork({ batchSize: 1 }));
+  const posts = [await channel.publish(), await channel.publish(), await channel.publish()];
+  channel.pass(15 * minute);
+  channel.network.onRead = () => new Promise((resolve) => setTimeout(resolve, 500));
+  const counts = await channel.refresh({}, channel.deps, { longestMs: 400, askTimeoutMs: 60_000 });
+  t.deepEqual(counts, { ...nothing, read: 1, left: 2 });
+  channel.network.onRead = () => undefined;
+  t.deepEqual(await channel.refresh(), { ...nothing, read: posts.length - 1 });
+});
