@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { limitJoins } from '../../db/network-limits.ts';
-import { query } from '../../db/query.ts';
+import { queryPlanned } from '../../db/query.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 /** A post on a channel whose figures are to be read now. */
@@ -69,7 +69,8 @@ export async function claimDue(
     post === null
       ? sql``
       : sql`and pc.post_id = ${post.postId} and pc.workspace_id = ${post.workspaceId}`;
-  const rows = await query<Row>(
+  // Planned each time: how many are due is nothing or a hundred thousand.
+  const rows = await queryPlanned<Row>(
     orm.em.fork(),
     sql`with due as materialized (
         select pc.id, c.state <> 'connected' or c.disconnected_at is not null as is_lost,
