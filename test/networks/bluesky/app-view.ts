@@ -1,61 +1,86 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { AtpAgent, lexicons, type AppBskyFeedPost } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
+import { env } from '../../support/env.ts';
+
+/** Where it listens, and what is behind it: the PDS needs its address first. */
+export type AppViewPlace = {
+  readonly port: number;
+  readonly did: string;
+  readonly pdsUrl: string;
+  readonly plcUrl: string;
+};
 
 /**
  * Stands for Bluesky's AppView, behind a real PDS: counts what the records of all its accounts do to a post. Bluesky's
- * own needs a PostgreSQL and a hundred packages more. What comes in and goes out has the shape of the lexicons.
+ * own needs a PostgreSQL and hundreds of packages more. What comes in and goes out has the shape of the lexicons.
  */
-export async function startAppView(t: ExecutionContext) {
-  let pdsUrl = '';
+export async function startAppView(t: ExecutionContext, { port, pdsUrl }: AppViewPlace) {
   const hidden = new Set<string>();
-  const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://app-view.test');
+  const agent = new AtpAgent({ service: pdsUrl });
+  const answer = async (url: URL): Promise<object> => {
+    const { pathname, searchParams } = url;
     const method = pathname.replace(/^\/xrpc\//v, '');
-    const answer = async () => {
-      const input =
-        method === 'app.bsky.feed.getPosts'
-          ? { uris: searchParams.getAll('uris') }
-          : Object.fromEntries(searchParams);
-      lexicons.assertValidXrpcParams(method, input);
-      const agent = new AtpAgent({ service: pdsUrl });
-      const output =
-        'uris' in input
-          ? await postsOf(
-              agent,
-              (input.uris as string[]).filter((uri) => !hidden.has(uri)),
-            )
-          : await profileOf(agent, String(input['actor']));
-      lexicons.assertValidXrpcOutput(method, output);
-      return output;
-    };
-    answer().then(
-      (output) => {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(output));
-      },
-      (error: unknown) => {
-        response.writeHead(400, { 'content-type': 'application/json' });
-        response.end(JSON.stringify({ error: 'InvalidRequest', message: String(error) }));
-      },
+    const uris = searchParams.getAll('uris');
+    const isPosts = method === 'app.bsky.feed.getPosts';
+    const input = isPosts ? { uris } : Object.fromEntries(searchParams);
+    lexicons.assertValidXrpcParams(method, input);
+    const output = isPosts
+      ? await postsOf(
+          agent,
+          uris.filter((uri) => !hidden.has(uri)),
+        )
+      : await profileOf(agent, searchParams.get('actor') ?? '');
+    lexicons.assertValidXrpcOutput(method, output);
+    return output;
+  };
+  const server = createServer((request, response) => {
+    const give = (status: number, body: object) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    answer(new URL(request.url ?? '/', 'http://app-view.test')).then(
+      (output) => give(200, output),
+      (error: unknown) => give(400, { error: 'InvalidRequest', message: String(error) }),
     );
   });
   await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(port, '127.0.0.1', resolve);
   });
   t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    did: 'did:web:app-view.test',
-    /** Whose accounts it counts. */
-    follow: (url: string) => {
-      pdsUrl = url;
-    },
-    /** Does not show a post, as one that lags behind. */
-    hide: (uri: string) => hidden.add(uri),
+  /** Does not show a post, as one that lags behind. */
+  return { hide: (uri: string) => hidden.add(uri) };
+}
+
+type Real = { close(): Promise<void> };
+
+/**
+ * Bluesky's own AppView. It listens on all addresses while the test runs.
+ *
+ * @param folder Where `npm install --ignore-scripts @atproto/dev-env@0.6.7` was done.
+ */
+export async function startRealAppView(
+  t: ExecutionContext,
+  { port, did, pdsUrl, plcUrl }: AppViewPlace,
+  folder: string,
+): Promise<void> {
+  const file = path.resolve(folder, 'node_modules/@atproto/dev-env/dist/bsky.js');
+  const { TestBsky } = (await import(pathToFileURL(file).href)) as {
+    TestBsky: { create(options: object): Promise<Real> };
   };
+  const { port: pdsPort } = new URL(pdsUrl);
+  const appView = await TestBsky.create({
+    port,
+    plcUrl,
+    pdsPort: Number(pdsPort),
+    repoProvider: `ws://127.0.0.1:${pdsPort}`,
+    dbPostgresSchema: 'app_view',
+    dbPostgresUrl: env('PUNCTUAL_TEST_DATABASE_URL'),
+    bsyncUrl: 'http://127.0.0.1:1',
+    bsyncApiKey: 'none',
+    alternateAudienceDids: [did],
+  });
+  t.teardown(() => appView.close());
 }
 
 type Kept = { readonly uri: string; readonly cid: string; readonly value: unknown };
