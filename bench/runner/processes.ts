@@ -27,8 +27,16 @@ export type Ground = {
 
 export const root = path.join(import.meta.dirname, '..', '..');
 
-/** A PostgreSQL of the bench's own: what is committed is on the disk. @returns its address. */
-export async function startDatabase(folder: string, stage: Stage): Promise<string> {
+/**
+ * A PostgreSQL of the bench's own: what is committed is on the disk.
+ *
+ * @param settings Its settings, where they are not the defaults. @returns its address.
+ */
+export async function startDatabase(
+  folder: string,
+  stage: Stage,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<string> {
   return startPostgres(
     {
       cluster: path.join(folder, 'postgres'),
@@ -38,7 +46,7 @@ export async function startDatabase(folder: string, stage: Stage): Promise<strin
       logFile: path.join(folder, 'postgres.log'),
       env: process.env,
       rank: 1,
-      settings: {},
+      settings,
     },
     // At its end it complains that it is ended.
     { ...stage, say: () => undefined },
