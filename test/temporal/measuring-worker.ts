@@ -1,0 +1,22 @@
+import { runWorker } from '../../worker/run-worker.ts';
+
+/** A worker that reads figures from a network of its own: with `MEASURING_HANGS` one that never answers. */
+await runWorker((deps) => {
+  const { mastodon } = deps.networks;
+  if (!mastodon) {
+    throw new Error('There is no network to put figures on.');
+  }
+
+  const metrics = {
+    batchSize: 1,
+    everyMs: 0,
+    readsPerMonth: null,
+    read: async (_: unknown, remoteIds: readonly string[]) => {
+      deps.log.info({}, 'asked for figures');
+      await (process.env['MEASURING_HANGS'] && new Promise(() => undefined));
+      return new Map(remoteIds.map((id) => [id, { kind: 'read', metrics: { likes: 7 } } as const]));
+    },
+  };
+  return { ...deps, networks: { ...deps.networks, mastodon: { ...mastodon, metrics } } };
+});
+process.exit(0);
