@@ -1,11 +1,15 @@
+import type { Readable } from 'node:stream';
+import { AppError } from '../../domain/errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
+import { streamCsv } from './csv.ts';
 import { beginOf, dayOf, daysOf, endOf, type Days } from './days.ts';
 import { analyticsExamples } from './examples.ts';
 import { refreshCall } from './refresh-route.ts';
 import { loadAnalytics, type Analytics } from './load-analytics.ts';
 import { bestTimesCall, byChannelCall, historyCall } from './more-routes.ts';
 import { analyticsQuery, analyticsSchema, type AnalyticsRequest } from './schemas.ts';
+import type { Filter } from './selection.ts';
 
 export const analyticsRoutes = (deps: ApiDeps): Route[] => [
   route({
@@ -22,13 +26,14 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
         description: 'The posts of these days, and the totals of all of them.',
         schema: analyticsSchema,
         examples: analyticsExamples,
+        alsoAs: 'text/csv',
       },
     },
     errors: [],
-    handle: async ({ caller, query }) => ({
-      status: 200,
-      body: await answer(deps, caller.workspaceId, query),
-    }),
+    handle: async ({ caller, query }) =>
+      query.format === 'csv'
+        ? { status: 200, headers: csvHeaders, body: exported(deps, caller.workspaceId, query) }
+        : { status: 200, body: await answer(deps, caller.workspaceId, query) },
   }),
   refreshCall(deps),
   byChannelCall(deps),
@@ -36,21 +41,47 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
   historyCall(deps),
 ];
 
+const csvHeaders = { 'Content-Type': 'text/csv; charset=utf-8; header=present' };
+
+/** @throws AppError `invalid_request` for what only a page has. */
+function exported({ orm, now }: ApiDeps, workspaceId: string, request: AnalyticsRequest): Readable {
+  const { order = 'desc', sort = 'date', limit, offset } = request;
+  const isOfPage = {
+    limit: limit !== undefined,
+    offset: offset !== undefined,
+    sort: sort !== 'date',
+  };
+  const details = Object.entries(isOfPage).flatMap(([name, isSaid]) =>
+    isSaid ? [{ path: `?${name}`, message: 'is not for csv, which has all posts by date' }] : [],
+  );
+  const [first] = details;
+  if (first) {
+    throw new AppError('invalid_request', `${first.path} ${first.message}.`, { details });
+  }
+
+  return streamCsv(orm, filterOf(workspaceId, request, daysAsked(request, now())), order);
+}
+
+const daysAsked = (request: AnalyticsRequest, now: Date): Days =>
+  daysOf(request.post_id === undefined ? request : {}, now);
+
+const filterOf = (
+  workspaceId: string,
+  { post_id: postId, channel_id: channelId, platform }: AnalyticsRequest,
+  { from, to }: Days,
+): Filter => ({
+  workspaceId,
+  published: postId === undefined ? { begin: beginOf(from), end: endOf(to) } : { postId },
+  channelId,
+  platform,
+});
+
 async function answer({ orm, now }: ApiDeps, workspaceId: string, request: AnalyticsRequest) {
-  const { post_id: postId, channel_id: channelId, platform } = request;
-  const { sort = 'date', order = 'desc', limit = 50, offset = 0 } = request;
-  const asked = daysOf(postId === undefined ? request : {}, now());
-  const analytics = await loadAnalytics(orm.em.fork(), {
-    workspaceId,
-    published:
-      postId === undefined ? { begin: beginOf(asked.from), end: endOf(asked.to) } : { postId },
-    channelId,
-    platform,
-    sort,
-    order,
-    limit,
-    offset,
-  });
+  const { post_id: postId, sort = 'date', order = 'desc', limit = 50, offset = 0 } = request;
+  const asked = daysAsked(request, now());
+  const filter = filterOf(workspaceId, request, asked);
+  const page = { sort, order, limit, offset };
+  const analytics = await loadAnalytics(orm.em.fork(), Object.assign(filter, page));
   const { totals, posts, hasMore } = analytics;
   const days = postId === undefined ? asked : daysOfPost(analytics, asked);
   return { ...days, totals, posts, has_more: hasMore };

@@ -64,6 +64,11 @@ export const analyticsQuery = {
     description: 'How many posts to leave out at the beginning of the list.',
     schema: { type: 'integer', minimum: 0, maximum: 2_147_483_647, default: 0 },
   },
+  format: {
+    description:
+      '`csv`: the whole range as text/csv, a line for each post and channel, by date. It takes no `limit`, `offset` or other `sort`.',
+    schema: { ...oneOf(['json', 'csv']), default: 'json' },
+  },
 } as const;
 export type AnalyticsRequest = QueryOf<typeof analyticsQuery>;
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Value } from '../../domain/json-schema.ts';
@@ -64,6 +65,8 @@ export type AnswerSpec = {
   /** Always sent with this answer, beside those that every answer has. */
   readonly headers?: Readonly<Record<string, HeaderSpec>>;
   readonly examples: Examples;
+  /** Another media type that a call may ask for, which is answered as a stream. */
+  readonly alsoAs?: string;
 };
 
 /** The query parameters that a call takes, by name. */
@@ -114,7 +117,9 @@ type RequestOf<Q extends QuerySpecs, B extends TSchema, K extends BodyKind> = Om
 type AnswerOf<A extends AnswerSpecs> = {
   readonly [Status in keyof A & number]: Omit<Answer, 'status' | 'body'> & {
     readonly status: Status;
-    readonly body: Value<A[Status]['schema']>;
+    readonly body:
+      | Value<A[Status]['schema']>
+      | (A[Status] extends { readonly alsoAs: string } ? Readable : never);
   };
 }[keyof A & number];
 

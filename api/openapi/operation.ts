@@ -61,10 +61,19 @@ function bodyOf({ body, bodyKind, bodyExamples = {} }: Route): object {
   return { requestBody: { required: true, content } };
 }
 
-const goodAnswer = ({ description, schema, headers = {}, examples }: AnswerSpec): object => ({
+const goodAnswer = ({
+  description,
+  schema,
+  headers = {},
+  examples,
+  alsoAs,
+}: AnswerSpec): object => ({
   description,
   headers: headersOf(headers),
-  content: jsonContent(schema, examples),
+  content: {
+    ...jsonContent(schema, examples),
+    ...(alsoAs === undefined ? {} : { [alsoAs]: { schema: { type: 'string' } } }),
+  },
 });
 
 /** A body in JSON, as a Content map. */

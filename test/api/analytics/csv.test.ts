@@ -1,0 +1,71 @@
+import test from 'ava';
+import type { Client } from '../../support/client.ts';
+import { sharedApi } from '../../support/kit.ts';
+import { january, workspace } from './published-posts.ts';
+
+const api = sharedApi(test);
+
+const download = async ({ key }: Client, query: string): Promise<Response> =>
+  fetch(`${api.punctual.url}/api/v1/analytics?format=csv&${query}`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+
+test('a range is downloaded as CSV, a line for each post and channel, and nothing in it is a formula', async (t) => {
+  const { client, mastodon, x, publish } = await workspace(api);
+  const hostile = '=HYPERLINK("http://evil"),\r\nnext';
+  const id = await publish(
+    '2027-01-10T08:00:00Z',
+    [{ channel: mastodon, metrics: { likes: 3, shares: 1 } }, { channel: x }],
+    hostile,
+  );
+  const response = await download(client, january);
+  t.is(response.headers.get('content-type'), 'text/csv; charset=utf-8; header=present');
+  const text = `"'=HYPERLINK(""http://evil""),\r\nnext"`;
+  const at = '2027-01-10T08:00:00.000Z';
+  t.is(
+    await response.text(),
+    [
+      'post_id,published_at,channel_id,platform,handle,url,text,impressions,likes,comments,shares,saves,engagement,metrics_updated_at,gone_at',
+      `${id},${at},${mastodon},mastodon,'@ana@social.test,https://social.test/0,${text},,3,,1,,4,2027-01-01T12:00:00.000Z,`,
+      `${id},${at},${x},x,'@x,https://social.test/1,${text},,,,,,,,`,
+      '',
+    ].join('\r\n'),
+  );
+});
+
+test('the download has every post of the range once, beyond what is read at once, also of one instant', async (t) => {
+  const { client, mastodon } = await workspace(api);
+  const em = api.punctual.orm.em.fork();
+  await em.execute(
+    `insert into posts (id, workspace_id, body, status, published_at, created_at, updated_at)
+     select gen_random_uuid(), ?, 'x', 'published', '2027-01-05T00:00:00Z', now(), now() from generate_series(1, 1201)`,
+    [client.workspaceId],
+  );
+  await em.execute(
+    `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, published_at)
+     select gen_random_uuid(), workspace_id, id, ?, 0, 'published', published_at from posts where workspace_id = ?`,
+    [mastodon, client.workspaceId],
+  );
+  for (const query of [january, `${january}&order=asc`, `${january}&platform=mastodon`]) {
+    const lines = (await (await download(client, query)).text()).split('\r\n').slice(1, -1);
+    t.is(lines.length, 1201, query);
+    t.is(new Set(lines).size, 1201, query);
+  }
+
+  const none = await (await download(client, 'from=2026-01-01&to=2026-01-02')).text();
+  t.is(none.split('\r\n').length, 2);
+});
+
+test('a download takes no limit, offset or order by a figure', async (t) => {
+  const client = await api.newClient();
+  for (const [query, path] of [
+    ['limit=5', '?limit'],
+    ['offset=0', '?offset'],
+    ['sort=likes', '?sort'],
+  ]) {
+    const response = await download(client, `${query}`);
+    t.is(response.status, 400, query);
+    const body = (await response.json()) as { details: { path: string }[] };
+    t.is(body.details[0]?.path, path);
+  }
+});
