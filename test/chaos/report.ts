@@ -107,6 +107,7 @@ export function report(
     `${evidence.found.length} parts found on the networks, made by ${evidence.creates.length} requests; ${evidence.events.length} webhook requests.`,
     `${othersOfHangs(evidence).length} posts showed whether a server that hangs holds up others; ${evidence.histories.filter(({ restores }) => restores > 0).length} may have been changed by a restore, and of these ${evidence.histories.reduce((sum, { settled }) => sum + settled, 0)} channels were settled by their users.`,
     ...describeAccess(evidence),
+    describeFigures(evidence),
     ...(added.length > 0
       ? [`Added for faults that had missed their posts: ${markersOf(added)}.`]
       : []),
@@ -126,6 +127,11 @@ function describeAccess({ access, channels, events }: Evidence): string[] {
   return [
     `${refreshes.length} refreshes (${list(networks)}): ${list(tried)}. ${grants.length} grants, of which networks ended ${ended}; ${told} events told of lost access, of these accounts and others; owners connected ${mended} again, and had ${resent} posts sent again.`,
   ];
+}
+
+function describeFigures({ figures: { seen, totals } }: Evidence): string {
+  const channels = new Set(seen.map(({ postId, channelId }) => `${postId} ${channelId}`));
+  return `Metrics: ${seen.length} readings seen, of ${channels.size} posts on channels; ${totals.posts} posts and ${totals.likes} likes at the end.`;
 }
 
 const markersOf = (histories: Evidence['histories']): string =>

@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava';
 import type { Stage } from '../../scripts/parts/part.ts';
 import { checkAccess } from './check/access.ts';
 import { checkEvents } from './check/events.ts';
+import { checkFigures } from './check/figures.ts';
 import { checkFiles } from './check/files.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
 import { checkOthersOnTime } from './check/on-time.ts';
@@ -13,6 +14,7 @@ import type { ChaosOptions } from './options.ts';
 import { openJournal } from './parts/journal.ts';
 import { makePlan } from './plan/make-plan.ts';
 import { countFaults, countNetworks, isShort, report, describePost } from './report.ts';
+import { watchFigures } from './watch-figures.ts';
 import { startWorld } from './world.ts';
 
 export type Run = {
@@ -40,12 +42,14 @@ export async function runChaos({ t, folder, stage, options, say }: Run): Promise
   const world = await startWorld({ t, folder, stage, options, plan, journal, receiverFails });
   say(`Everything runs after ${Math.round((Date.now() - startMs) / 1000)} s.`);
   startMs = Date.now();
-  const { evidence, violations: broken } = await runPosts(world, {
+  const figuresSeen = watchFigures(world.client);
+  const { evidence: ran, violations: broken } = await runPosts(world, {
     plan,
     journal,
     startMs,
     folder,
   });
+  const evidence = { ...ran, figures: await figuresSeen() };
   for (const each of world.processes) {
     each.release();
   }
@@ -76,6 +80,7 @@ const check = async (evidence: Evidence): Promise<Violation[]> => [
   ...checkStatuses(evidence),
   ...checkNetworks(evidence),
   ...checkAccess(evidence),
+  ...checkFigures(evidence),
   ...checkFiles(evidence),
   ...checkTimes(evidence),
   ...checkOthersOnTime(evidence),

@@ -46,7 +46,7 @@ type RunPlan = {
 export async function runPosts(
   world: World,
   { plan, journal, startMs, folder }: RunPlan,
-): Promise<{ evidence: Evidence; violations: Violation[] }> {
+): Promise<{ evidence: Omit<Evidence, 'figures'>; violations: Violation[] }> {
   const deadlineMs = startMs + plan.windowMs + (plan.isLong ? patience.long : patience.short);
   const stage = stageOf(world, { plan, journal, startMs, folder, deadlineMs });
   const { channelIds, histories, owner } = stage;

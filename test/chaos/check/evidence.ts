@@ -5,6 +5,7 @@ import type { SeenCreate } from '../networks/network-line.ts';
 import type { Found } from '../networks/read-networks.ts';
 import type { Taken } from '../parts/receiver.ts';
 import type { SeenRefresh } from '../networks/refreshes.ts';
+import type { FiguresEvidence } from '../watch-figures.ts';
 import type { ChaosPlan } from '../plan/post-plan.ts';
 
 /** All that is known of grants when a run is over. */
@@ -48,6 +49,7 @@ export type Evidence = {
   readonly creates: readonly SeenCreate[];
   readonly events: readonly Taken[];
   readonly access: AccessEvidence;
+  readonly figures: FiguresEvidence;
   /** That events are signed with. */
   readonly secret: string;
 };
@@ -68,6 +70,8 @@ export const invariants = [
   'late while another server hung',
   'refresh tokens sent again',
   'access lost, and nothing explains it',
+  'metrics that fell',
+  'metrics whose sum is another',
   'events missing',
   'events too many',
   'events changed or not signed',

@@ -66,8 +66,11 @@ export const evidenceOf = (changes: Changes = {}): Evidence => ({
     resent: 0,
     ...changes.access,
   },
+  figures: { seen: [], totals: noTotals, listed: noTotals },
   secret: 'whsec_test',
 });
+
+const noTotals = { posts: 0, likes: 0, comments: 0, shares: 0, saves: 0 };
 
 const planOfOne = (): ChaosPlan => ({
   ...makePlan({ posts: 1, seed: 1, server: 'dev', minutes: 1, keep: false }),
