@@ -39,7 +39,7 @@ const most: Readonly<Record<FigureName, number>> = {
 };
 
 /** After this time a post has half of what it will ever have, in milliseconds. */
-const halfLifeMs = 6 * 60 * 60_000;
+const usualHalfLifeMs = 6 * 60 * 60_000;
 const usualFollowers = 120;
 /** As many as posts are kept. */
 const maxChanges = 1000;
@@ -49,8 +49,9 @@ const maxChanges = 1000;
  * the same figures after a restart; what control calls set is forgotten then.
  *
  * @param now Milliseconds since 1970.
+ * @param halfLifeMs In which a post gets half of what it will ever have.
  */
-export function createFigures(now: () => number): FigureBook {
+export function createFigures(now: () => number, halfLifeMs: number = usualHalfLifeMs): FigureBook {
   const changes = new Map<string, FigureChange>();
   const followers = new Map<string, number | null>();
   return {

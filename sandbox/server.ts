@@ -24,6 +24,8 @@ export type SandboxOptions = {
   readonly now?: () => number;
   /** How long requests under way may take once the sandbox is stopping, in milliseconds; a second when left out. */
   readonly graceMs?: number;
+  /** In which a post gets half of the figures that it will ever have, in milliseconds; six hours when left out. */
+  readonly halfLifeMs?: number;
 };
 
 export type Sandbox = {
@@ -39,7 +41,7 @@ export type Sandbox = {
  * @throws Error when the port is taken or the data file is not ours.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { host, port, dataFile, now = Date.now, graceMs = 1000 } = options;
+  const { host, port, dataFile, now = Date.now, graceMs = 1000, halfLifeMs } = options;
   const schemas = Object.fromEntries(networks.map(({ id, postSchema }) => [id, postSchema]));
   const store = await openStore(dataFile, schemas, now);
   const files = await openFiles(dataFile && `${dataFile}.files`);
@@ -47,7 +49,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const grants = createGrants(store.grants, now);
   const script = createScript(now, grants);
 
-  const figures = createFigures(now);
+  const figures = createFigures(now, halfLifeMs);
   const deps = { store, files, script, figures, grants, codes: createCodes(now), now };
 
   const app = new Koa();

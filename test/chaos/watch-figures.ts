@@ -64,9 +64,8 @@ export function watchFigures(client: Client): () => Promise<FiguresEvidence> {
       }
     }
 
-    // The youngest, and one that is older: so that most are read, and some again.
-    const older = posts[Math.floor(Math.random() * posts.length)];
-    for (const { post_id: id } of [...posts.slice(0, 2), ...(older ? [older] : [])]) {
+    // By chance, so that most are read, and some again.
+    for (const { post_id: id } of shuffled(posts).slice(0, 6)) {
       // A post that a restore took away is 404.
       await callUntilAnswered(() => client.post('/analytics/refresh', { post_id: id }));
     }
@@ -84,6 +83,12 @@ export function watchFigures(client: Client): () => Promise<FiguresEvidence> {
     return { seen, ...(await sumUp(client)) };
   };
 }
+
+const shuffled = <T>(all: readonly T[]): T[] =>
+  all
+    .map((each) => ({ each, at: Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ each }) => each);
 
 async function read(client: Client, offset: number): Promise<Page> {
   const path = `/analytics?limit=${pageSize}&offset=${offset}`;

@@ -32,7 +32,12 @@ export async function startPlayedServer(
   { folder, name }: { readonly folder: string; readonly name: string },
 ): Promise<PlayedServer> {
   const dataFile = path.join(folder, 'sandboxes', `${name}.json`);
-  const { url, close } = await startSandbox({ host: '127.0.0.1', port: 0, dataFile });
+  const { url, close } = await startSandbox({
+    host: '127.0.0.1',
+    port: 0,
+    dataFile,
+    halfLifeMs: 60_000, // So that they grow between two reads of a run.
+  });
   t.teardown(close);
   return {
     url,
