@@ -43,7 +43,12 @@ BEYOND_SCHEMA = {
 UNSAYABLE = {"?cursor", "?from", "?to", "/url"}
 
 # The same of one call: what a network asks for beforehand, and what the operator has set up.
-UNSAYABLE_OF = {"POST /channels/connect": {"/platform", "/handle", "/sandbox", "/return_url"}}
+# A download has all posts by date, and which names of time zones there are changes every year.
+UNSAYABLE_OF = {
+    "POST /channels/connect": {"/platform", "/handle", "/sandbox", "/return_url"},
+    "GET /analytics": {"?limit", "?offset", "?sort"},
+    "GET /analytics/best-times": {"?timezone"},
+}
 
 # The same of all that is below: an alt text of spaces alone is blank, which spaces there are each language says otherwise,
 # and files of a thread's first part stand in one of two places.

@@ -86,7 +86,7 @@ export const ledgerMutations: readonly Mutation[] = [
       "in ('sent')",
     ],
   ]),
-  ...mutationsOf('activities/publish-channel/new-access.ts', activities, [
+  ...mutationsOf('activities/account/channel-account.ts', activities, [
     ['an old access that is refused loses the new one', '?? false', '&& false'],
   ]),
   ...mutationsOf('accounts/lose-access.ts', activities, [
