@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { NetworkError } from '../../networks/network.ts';
-import { syncPost, type PostToSync } from '../../temporal/sync-post.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { currentDetails } from '../support/current-details.ts';
@@ -175,31 +175,6 @@ test('a post whose cancel a failover lost once it was synced goes out at its tim
 
   t.true((network.sentAtMs[0] ?? 0) >= (await scheduledMs(id)));
   t.is(network.sentAtMs.length, 1);
-});
-
-test('a post whose cancel a failover lost goes out at its time, also where its workflow was about to end for that', async (t) => {
-  const punctual = await startApi(t, { networks: fakeNetworks });
-  const client = await newClient(punctual);
-  const network = fakeNetwork();
-  const channel = await fakeChannel(punctual, client.workspaceId, network);
-  const scheduled_at = new Date(Date.now() + 20 * second).toISOString();
-  const post = { body: 'Hello', channel_ids: [channel], scheduled_at };
-  const postId: string = (await client.post('/posts', post)).body.post.id;
-  const stop = await startWorkers(t, punctual);
-  await untilBegun(punctual.temporal.client.workflow.getHandle(postWorkflowId(postId)), 5);
-  await stop(); // So that its workflow hears of the cancel and of what comes after it in one step.
-  const sync = (row: Pick<PostToSync, 'status' | 'revision' | 'dueAt'>) =>
-    syncPost(punctual.temporal.client, punctual.orm.em.fork(), {
-      workspaceId: client.workspaceId,
-      postId,
-      ...row,
-    });
-  await sync({ status: 'draft', revision: 2, dueAt: null });
-  await sync({ status: 'scheduled', revision: 1, dueAt: scheduled_at });
-  await startWorkers(t, punctual);
-
-  t.is((await client.finalPost(postId)).status, 'published');
-  t.is(network.sends.length, 1);
 });
 
 test('after a reschedule that somebody made up the post keeps its time, and what is edited later is heard', async (t) => {
