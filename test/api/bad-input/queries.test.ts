@@ -20,8 +20,12 @@ const get = (path: string, places?: readonly string[]): BadCall => ({
 /** A path of this call that leads to something of the caller's own. */
 const filled = (path: string, { draft, scheduled, failed, media, webhook, delivery }: Owned) => {
   const post = { cancel: scheduled, retry: failed }[path.split('/').at(-1) ?? ''] ?? draft;
-  const id = path.startsWith('/posts') ? post : path.startsWith('/media') ? media : webhook;
-  return path.replace('{id}', id).replace('{delivery}', delivery);
+  const id = /^\/(?:posts|analytics)/v.test(path)
+    ? post
+    : path.startsWith('/media')
+      ? media
+      : webhook;
+  return path.replace(/\{(?:post_)?id\}/v, id).replace('{delivery}', delivery);
 };
 
 /** Unknown names, as a query has them, and as `details` must name them. */

@@ -237,7 +237,7 @@ test.serial(
   'calls that were at work when the database went are 503 as well, not ours to have failed',
   async (t) => {
     const { orm, gate, call, api } = calling();
-    const tables = 'posts, channels, webhook_endpoints, media_files';
+    const tables = 'posts, post_metrics, channels, webhook_endpoints, media_files';
     const lock = await holdLock(t, orm, `lock table ${tables} in access exclusive mode`);
     // An upload has nothing to upload here, and what networks take is in no table: both are answered at once.
     const atOnce = new Set(['POST /api/v1/media', 'GET /api/v1/networks']);
