@@ -25,6 +25,30 @@ export type SealedAccount = {
   readonly grant: { readonly sealed: string; readonly refreshedAt: Date | null } | null;
 };
 
+/** Columns of a channel `c` and its grant `g`, for {@link accountOf}. */
+export const accountColumns = sql`c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
+  g.sealed_grant, g.refreshed_at`;
+
+export type AccountRow = {
+  readonly remote_id: string;
+  readonly handle: string;
+  readonly settings: Json;
+  readonly sealed_credentials: string;
+  readonly sealed_session: string | null;
+  readonly sealed_grant: string | null;
+  readonly refreshed_at: Date | null;
+};
+
+export const accountOf = (row: AccountRow): SealedAccount => ({
+  remoteId: row.remote_id,
+  handle: row.handle,
+  settings: row.settings,
+  sealedCredentials: row.sealed_credentials,
+  sealedSession: row.sealed_session,
+  grant:
+    row.sealed_grant === null ? null : { sealed: row.sealed_grant, refreshedAt: row.refreshed_at },
+});
+
 /** The channel, for whoever renews its grant. */
 export const grantedChannel = ({ account, ...channel }: ChannelAccount): GrantedChannel => ({
   ...channel,

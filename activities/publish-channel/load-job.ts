@@ -15,7 +15,6 @@ import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { VideoOptions } from '../../domain/post-view.ts';
 import { filesOfParts } from '../../domain/files-of-parts.ts';
 import { textsForChannel, withComment } from '../../domain/texts.ts';
-import type { Json } from '../../domain/json-schema.ts';
 import {
   filesInOptions,
   noOptions,
@@ -24,6 +23,7 @@ import {
 } from '../../networks/content-rules.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
+import { accountColumns, accountOf, type AccountRow } from '../account/channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob, PublishRequest } from './job.ts';
 import { circuitJoin, slotColumns, slotOf, type SlotRow } from './server-slots.ts';
@@ -45,17 +45,11 @@ type MediaRow = {
 };
 
 export type JobRow = LimitRow &
-  SlotRow & {
+  SlotRow &
+  AccountRow & {
     channel_id: string;
     platform: string;
     base_url: string;
-    remote_id: string;
-    handle: string;
-    settings: Json;
-    sealed_credentials: string;
-    sealed_session: string | null;
-    sealed_grant: string | null;
-    refreshed_at: Date | null;
     is_disconnected: boolean;
     is_lost: boolean;
     run: number;
@@ -97,7 +91,7 @@ const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'na
  * (`start-attempt.ts`).
  */
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
-  select pc.channel_id, c.platform, c.base_url, c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session, g.sealed_grant, g.refreshed_at,
+  select pc.channel_id, c.platform, c.base_url, ${accountColumns},
     c.disconnected_at is not null as is_disconnected, c.state = 'needs_reconnect' as is_lost,
     p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
     pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn}, ${optionFilesColumn},
@@ -143,17 +137,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],
     ...content,
-    account: {
-      remoteId: row.remote_id,
-      handle: row.handle,
-      settings: row.settings,
-      sealedCredentials: row.sealed_credentials,
-      sealedSession: row.sealed_session,
-      grant:
-        row.sealed_grant === null
-          ? null
-          : { sealed: row.sealed_grant, refreshedAt: row.refreshed_at },
-    },
+    account: accountOf(row),
     limit: limitOf(row),
     server: slotOf(row),
     startedWith: row.has_started ? ledger : null,

@@ -37,7 +37,7 @@ const portion = 500;
 /** A worker that dies leaves its rows to the others after this, in milliseconds: longer than an activity may take. */
 const leaseMs = 15 * 60_000;
 /** What a channel without access, and a network that cannot be read, wait for, in milliseconds. */
-const lostRestMs = 3_600_000;
+export const lostRestMs = 3_600_000;
 const unreadableRestMs = 24 * 3_600_000;
 
 /** By which the clock of who asked for a post's figures may be ahead, in milliseconds. */

@@ -8,8 +8,8 @@ import type { ActivityDeps } from '../deps.ts';
 import type { DueRow } from './claim-due.ts';
 import type { RefreshCounts } from './counts.ts';
 import type { ReadAccount } from './load-account.ts';
-import { postponeAll } from './postpone.ts';
-import { moveTo, type Refreshing } from './refreshing.ts';
+import { moveTo, postponeAll } from './postpone.ts';
+import type { Refreshing } from './refreshing.ts';
 
 /** When it is tried again, in milliseconds. */
 const [soonMs, failedMs, refusedMs] = [60_000, 15 * 60_000, 3_600_000];

@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import type { LimitScope } from '../../domain/channel-error.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
+import type { ActivityDeps } from '../deps.ts';
+import type { DueRow } from './claim-due.ts';
 
 /** A claimed row, and when its figures are read next; null: never again. */
 export type Moved = {
@@ -22,6 +24,19 @@ export async function moveRows(em: Em, rows: readonly Moved[], lease: Date): Pro
     );
   }
 }
+
+/** Gives claimed rows one time. @param lease Theirs. */
+export const moveTo = (
+  { orm }: Pick<ActivityDeps, 'orm'>,
+  rows: readonly DueRow[],
+  lease: Date,
+  nextAt: Date,
+): Promise<void> =>
+  moveRows(
+    orm.em.fork(),
+    rows.map((row) => ({ ...row, nextAt })),
+    lease,
+  );
 
 type Scope = {
   readonly workspaceId: string;

@@ -1,15 +1,13 @@
 import { askNetwork } from './ask-network.ts';
-import type { Claimed, DueRow } from './claim-due.ts';
+import { lostRestMs, type Claimed, type DueRow } from './claim-due.ts';
 import { addCounts, noCounts, type RefreshCounts } from './counts.ts';
 import { readFollowers } from './followers.ts';
 import { loadAccount, type ReadAccount } from './load-account.ts';
 import { meetFailure } from './meet-failure.ts';
 import { recordReadings } from './record-readings.ts';
-import { moveTo, type Refreshing } from './refreshing.ts';
+import { moveTo } from './postpone.ts';
+import type { Refreshing } from './refreshing.ts';
 import { nextMonthAt, reserveReads } from './reserve-reads.ts';
-
-/** A channel without access is looked at again after this, in milliseconds. */
-const lostRestMs = 3_600_000;
 
 /**
  * Reads the figures of some posts of one channel, in batches. Whatever goes wrong is this channel's affair: it is written

@@ -3,7 +3,7 @@ import { DriverException } from '@mikro-orm/core';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { BestTime } from './more-schemas.ts';
+import type { BestTime } from './report-schemas.ts';
 import { isMeant, type Filter } from './selection.ts';
 
 type TimeRow = Omit<BestTime, 'average'> & { readonly unread: number };

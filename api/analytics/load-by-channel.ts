@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
-import type { ByChannel } from './more-schemas.ts';
+import type { ByChannel } from './report-schemas.ts';
 import type { Totals } from './schemas.ts';
 import { isWithin, selectSums } from './selection.ts';
 

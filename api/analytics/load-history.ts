@@ -4,7 +4,7 @@ import { queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Days } from './days.ts';
 import { metricsOf } from './read-metrics.ts';
-import type { ChannelHistory } from './more-schemas.ts';
+import type { ChannelHistory } from './report-schemas.ts';
 
 type HistoryRow = { readonly channels: readonly ChannelHistory[] };
 

@@ -7,7 +7,7 @@ import { beginOf, dayOf, daysOf, endOf, type Days } from './days.ts';
 import { analyticsExamples } from './examples.ts';
 import { refreshCall } from './refresh-route.ts';
 import { loadAnalytics, type Analytics } from './load-analytics.ts';
-import { bestTimesCall, byChannelCall, historyCall } from './more-routes.ts';
+import { bestTimesCall, byChannelCall, historyCall } from './report-routes.ts';
 import { analyticsQuery, analyticsSchema, type AnalyticsRequest } from './schemas.ts';
 import type { Filter } from './selection.ts';
 

@@ -12,7 +12,7 @@ import {
   daysQuery,
   historyQuery,
   historySchema,
-} from './more-schemas.ts';
+} from './report-schemas.ts';
 
 const range = ({ from, to }: Days) => ({ begin: beginOf(from), end: endOf(to) });
 
