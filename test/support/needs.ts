@@ -6,6 +6,7 @@ export type Part =
   | 'temporal'
   | 'gotosocial'
   | 'pds'
+  | 'app-view'
   | 'test-server'
   | 'versitygw'
   | 'gcs-emulator'

@@ -4,28 +4,25 @@ import { bluesky } from '../../../networks/bluesky/adapter.ts';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import { freePort } from '../../../scripts/ports.ts';
+import { startAppView } from '../../support/app-view/start-app-view.ts';
 import { needs } from '../../support/needs.ts';
 import { poll } from '../../support/poll.ts';
 import { startPds } from '../../support/services/pds.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import { readerOf } from '../metrics-suite.ts';
 import { partsOf, publish } from '../publish.ts';
-import { startAppView, startRealAppView, type AppViewPlace } from './app-view.ts';
 import { connected } from './bench.ts';
 
-const test = needs('pds');
+const test = needs('pds', 'postgres', 'app-view');
 const reader = readerOf(bluesky);
 
-/** A real PDS with an AppView behind it, an account that has posted a thread of two, and somebody else. */
-async function open<T>(
-  t: ExecutionContext,
-  startView: (t: ExecutionContext, place: AppViewPlace) => Promise<T>,
-) {
+/** A PDS with Bluesky's AppView behind it, an account that has posted a thread of two, and somebody else. */
+async function open(t: ExecutionContext) {
   const [port, did] = [await freePort(), 'did:web:app-view.test'];
   const pds = await startPds({ url: `http://127.0.0.1:${port}`, did });
   t.teardown(() => pds.stop());
   const { PUNCTUAL_TEST_PDS_URL: baseUrl = '', PUNCTUAL_TEST_PLC_URL: plcUrl = '' } = pds.env;
-  const appView = await startView(t, { port, did, pdsUrl: baseUrl, plcUrl });
+  const appView = await startAppView(t, { port, did, pdsUrl: baseUrl, plcUrl });
   const owner = await person(baseUrl, 'measured');
   const { data } = await owner.com.atproto.server.createAppPassword({ name: 'punctual' });
   const login = { baseUrl, identifier: 'measured.test', appPassword: data.password };
@@ -44,56 +41,47 @@ async function person(service: string, name: string): Promise<AtpAgent> {
   return agent;
 }
 
-/** With this setting also Bluesky's own: a folder with `@atproto/dev-env`. */
-const folder = process.env['PUNCTUAL_TEST_APP_VIEW'] ?? '';
-const views: Readonly<Record<string, (t: ExecutionContext, at: AppViewPlace) => Promise<unknown>>> =
-  {
-    'an AppView': startAppView,
-    ...(folder !== '' && {
-      'Bluesky’s own AppView': (t, place) => startRealAppView(t, place, folder),
-    }),
-  };
-
-for (const [name, startView] of Object.entries(views)) {
-  test(`what somebody else does to a post is read through the account’s PDS from ${name}`, async (t) => {
-    const { owner, account, connection, someone, uris } = await open(t, startView);
-    const [uri = '', second = ''] = uris;
-    const { data } = await owner.com.atproto.repo.getRecord({
-      repo: account.remoteId,
-      collection: 'app.bsky.feed.post',
-      rkey: uri.split('/').at(-1) ?? '',
-    });
-    const post = { uri, cid: data.cid ?? '' };
-    await someone.like(post.uri, post.cid);
-    await someone.repost(post.uri, post.cid);
-    await someone.post({ text: 'Nice', reply: { root: post, parent: post } });
-    const embed = { $type: 'app.bsky.embed.record', record: post };
-    await someone.post({ text: 'Look at this', embed });
-    await someone.follow(account.remoteId);
-
-    const read = async () => Object.fromEntries(await reader.read(connection, uris));
-    const shares = (seen: Awaited<ReturnType<typeof read>>) => {
-      const reading = seen[uri];
-      return reading?.kind === 'read' ? reading.metrics.shares : undefined;
-    };
-    const readings = await poll(read, (seen) => shares(seen) === 2);
-    // The second part of the thread is an answer too.
-    t.like(readings[uri], { kind: 'read', metrics: { likes: 1, comments: 2, shares: 2 } });
-    t.like(readings[second], { kind: 'read', metrics: { likes: 0, comments: 0, shares: 0 } });
-    const followers = async () => reader.followers?.(connection);
-    t.is(await poll(followers, (count) => count === 1), 1);
-
-    await owner.deletePost(second);
-    const without = await poll(read, (seen) => seen[second]?.kind === 'gone');
-    t.is(without[uri]?.kind, 'read');
-  });
+async function cidOf(agent: AtpAgent, uri: string): Promise<string> {
+  const [repo = '', collection = '', rkey = ''] = uri.split('/').slice(2);
+  const { data } = await agent.com.atproto.repo.getRecord({ repo, collection, rkey });
+  return data.cid ?? '';
 }
 
-test('a post that the AppView does not show is not gone while the account has it', async (t) => {
-  const { appView, connection, uris } = await open(t, startAppView);
+test('what somebody else does to a post is read from the AppView, through the account’s PDS', async (t) => {
+  const { owner, account, connection, someone, uris } = await open(t);
   const [uri = '', second = ''] = uris;
-  appView.hide(uri);
-  t.deepEqual([...(await reader.read(connection, uris)).keys()], [second]);
+  const post = { uri, cid: await cidOf(owner, uri) };
+  await someone.like(post.uri, post.cid);
+  await someone.repost(post.uri, post.cid);
+  await someone.post({ text: 'Nice', reply: { root: post, parent: post } });
+  const embed = { $type: 'app.bsky.embed.record', record: post };
+  await someone.post({ text: 'Look at this', embed });
+  await someone.follow(account.remoteId);
+
+  const read = async () => Object.fromEntries(await reader.read(connection, uris));
+  const shares = (seen: Awaited<ReturnType<typeof read>>) => {
+    const reading = seen[uri];
+    return reading?.kind === 'read' ? reading.metrics.shares : undefined;
+  };
+  const readings = await poll(read, (seen) => shares(seen) === 2);
+  // The second part of the thread is an answer too.
+  t.like(readings[uri], { kind: 'read', metrics: { likes: 1, comments: 2, shares: 2 } });
+  t.like(readings[second], { kind: 'read', metrics: { likes: 0, comments: 0, shares: 0 } });
+  const followers = async () => reader.followers?.(connection);
+  t.is(await poll(followers, (count) => count === 1), 1);
+
+  await owner.deletePost(second);
+  const without = await poll(read, (seen) => seen[second]?.kind === 'gone');
+  t.is(without[uri]?.kind, 'read');
+});
+
+test('a post that the AppView took down is not gone while the account has it', async (t) => {
+  const { appView, owner, connection, uris } = await open(t);
+  const [uri = '', second = ''] = uris;
+  const read = async () => [...(await reader.read(connection, uris)).keys()];
+  await poll(read, (seen) => seen.length === uris.length);
+  await appView.takeDown(uri, await cidOf(owner, uri));
+  t.deepEqual(await read(), [second]);
 });
 
 test('a PDS whose AppView is away tells nothing, and no post is gone by it', async (t) => {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Stage } from '../../../scripts/parts/part.ts';
+import { installAppView } from '../app-view/install-app-view.ts';
 import { findTestServer } from './temporal-test-server.ts';
 import type { Part } from '../needs.ts';
 import { findChromium } from './chromium-program.ts';
@@ -27,6 +28,7 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
     'test-server': () => testServer(stage),
     gotosocial: startGoToSocial,
     pds: () => startPds(),
+    'app-view': () => appView(stage),
     versitygw: () => startVersitygw(folder, stage),
     'gcs-emulator': () => startGcsEmulator(folder, stage),
     pgbouncer: () => pgbouncer(stage),
@@ -60,6 +62,12 @@ async function onPath(name: string, ...args: readonly string[]): Promise<TestSer
 async function pgbouncer(stage: Stage): Promise<TestService> {
   const program = await findPgbouncer(process.env, stage);
   return { env: { PUNCTUAL_TEST_PGBOUNCER_PATH: program }, stop: async () => undefined };
+}
+
+/** A test starts one behind a PDS of its own. */
+async function appView(stage: Stage): Promise<TestService> {
+  const packages = await installAppView(process.env, stage);
+  return { env: { PUNCTUAL_TEST_APP_VIEW_PACKAGES: packages }, stop: async () => undefined };
 }
 
 /** Each test file starts one, with nothing kept from another. */
