@@ -96,21 +96,23 @@ const presentChannel = (row: ChannelRow): ChannelAnalytics => ({
 
 const iso = (time: string | null): string | null => time && new Date(time).toISOString();
 
+/** SQL: as the index `post_metrics_engagement` has it. */
+const engagement = sql`pm.likes + pm.comments + pm.shares + pm.saves`;
+
 /** SQL: what is shown of the sums of a post. They go beyond 32 bits, and never beyond what a number holds whole. */
 const sums = sql`case when pm.with_impressions > 0 then pm.impressions::float8 end as impressions,
   pm.likes::float8 as likes, pm.comments::float8 as comments, pm.shares::float8 as shares, pm.saves::float8 as saves,
-  (pm.likes + pm.comments + pm.shares + pm.saves)::float8 as engagement`;
+  (${engagement})::float8 as engagement`;
 
 /**
  * One post more than the page holds says whether there are more. The page is chosen from the sums alone, which an index
  * holds; texts and channels are looked up for what it has chosen.
  */
 function selectPage(selection: Selection): RawBuilder<PostRow> {
-  const order = orderOf(selection);
   return sql`
     with page as materialized (
       select pm.post_id, pm.published_at, ${sums} from post_metrics pm where ${isMeant(selection)}
-      ${order} limit ${selection.limit + 1} offset ${selection.offset}
+      ${orderOf(selection, engagement)} limit ${selection.limit + 1} offset ${selection.offset}
     )
     select page.*, ${cutTexts},
       (select jsonb_agg(jsonb_build_object(
@@ -119,17 +121,24 @@ function selectPage(selection: Selection): RawBuilder<PostRow> {
        from post_channels pc join channels c on c.id = pc.channel_id
        where pc.post_id = page.post_id and ${isListed(selection)}) as channels
     from page join posts p on p.id = page.post_id
-    ${order}`;
+    ${orderOf(selection, sql`page.engagement`)}`;
 }
 
 const selectTotals = (filter: Filter): RawBuilder<TotalsRow> => sql`
   select ${selectSums}, min(pm.published_at) as first_published_at
   from post_metrics pm where ${isMeant(filter)}`;
 
-/** A post without the metric comes last, and the newest first where the order says nothing. */
-function orderOf({ sort, order }: Selection): RawBuilder<unknown> {
+/**
+ * A post without the metric comes last, and the newest first where the order says nothing.
+ *
+ * @param rank SQL of engagement: never null, so that its index need not say where nulls are.
+ */
+function orderOf({ sort, order }: Selection, rank: RawBuilder<unknown>): RawBuilder<unknown> {
   const way = order === 'asc' ? sql`asc` : sql`desc`;
-  return sort === 'date'
-    ? sql`order by published_at ${way}, post_id ${way}`
-    : sql`order by ${sql.ref(sort)} ${way} nulls last, published_at desc, post_id desc`;
+  if (sort === 'date') {
+    return sql`order by published_at ${way}, post_id ${way}`;
+  }
+
+  const by = sort === 'engagement' ? sql`${rank} ${way}` : sql`${sql.ref(sort)} ${way} nulls last`;
+  return sql`order by ${by}, published_at desc, post_id desc`;
 }

@@ -13,6 +13,10 @@ export const PostMetricsSchema = defineEntity({
       name: 'post_metrics_published',
       expression: `create index "post_metrics_published" on "post_metrics" ("workspace_id", "scope", "published_at", "post_id") include ("impressions", "with_impressions", "likes", "comments", "shares", "saves", "unread", "channels")`,
     },
+    {
+      name: 'post_metrics_engagement',
+      expression: `create index "post_metrics_engagement" on "post_metrics" ("workspace_id", "scope", ("likes" + "comments" + "shares" + "saves") desc, "published_at" desc, "post_id" desc)`,
+    },
   ],
   properties: {
     postId: () =>

@@ -108,7 +108,9 @@ const lists = (endpointId: string): Readonly<Record<string, string | null>> => (
   [`/webhooks/${endpointId}/deliveries?status=failed`]: null,
   [`/webhooks/${endpointId}/deliveries?event_type=post.failed`]: null,
   '/analytics': 'post_metrics_published',
-  '/analytics?sort=likes&platform=mastodon': 'post_metrics_published',
+  '/analytics?sort=likes&platform=mastodon': null,
+  '/analytics?sort=engagement': 'post_metrics_engagement',
+  '/analytics?sort=engagement&order=asc&platform=mastodon': 'post_metrics_engagement',
 });
 
 test.serial(
