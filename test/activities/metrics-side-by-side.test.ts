@@ -167,6 +167,42 @@ test('a refresh of one post reads no other', async (t) => {
   t.is((await other.row()).updatedAt, null);
 });
 
+test('a channel with hundreds of due posts is asked for one batch after the other', async (t) => {
+  const channel = await newChannel(t, measuredNetwork({ batchSize: 100 }));
+  const { network, deps } = channel;
+  const { postId } = await channel.publish({ likes: 1 });
+  await deps.orm.em.fork().execute(copyPost, [1200, postId, postId, postId]);
+  channel.pass(15 * minute);
+  let [underWay, most] = [0, 0];
+  network.onRead = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    underWay -= 1;
+  };
+  await channel.refresh();
+  t.is(new Set(network.reads.flat()).size, 1201);
+  t.is(network.reads.flat().length, 1201);
+  t.is(most, 1);
+});
+
+/** SQL: published posts like one that there is. */
+const copyPost = `
+  with copies as materialized (
+    select gen_random_uuid() as post, gen_random_uuid() as channel, gen_random_uuid() as part from generate_series(1, ?::int)
+  ), post as (
+    insert into posts select (jsonb_populate_record(p, jsonb_build_object('id', copies.post))).*
+    from posts p, copies where p.id = ?
+  ), channel as (
+    insert into post_channels
+    select (jsonb_populate_record(pc, jsonb_build_object('id', copies.channel, 'post_id', copies.post))).*
+    from post_channels pc, copies where pc.post_id = ?
+  )
+  insert into post_parts
+  select (jsonb_populate_record(pp, jsonb_build_object(
+    'id', copies.part, 'post_channel_id', copies.channel, 'remote_id', copies.part::text, 'key', copies.part::text))).*
+  from post_parts pp join post_channels pc on pc.id = pp.post_channel_id, copies where pc.post_id = ?`;
+
 test('what is not come to in time is left to the next refresh', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 1 }));
   const posts = [await channel.publish(), await channel.publish(), await channel.publish()];

@@ -110,6 +110,9 @@ test('a post of which a network is silent keeps its figures, and is asked for ag
     ...before,
     nextAt: new Date(channel.deps.now().getTime() + 15 * minute),
   });
+  channel.pass(2 * day);
+  t.deepEqual(await channel.refresh(), { ...nothing, failed: 1 });
+  t.deepEqual((await post.row()).nextAt, new Date(channel.deps.now().getTime() + hour));
 });
 
 test('posts are asked for in batches as large as the network takes', async (t) => {

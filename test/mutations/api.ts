@@ -5,7 +5,7 @@ const limits = ['test/api/rate-limits'];
 const isolation = ['test/api/isolation'];
 const webhooks = ['test/api/webhooks'];
 
-/** Keys, limits, bodies and queries; webhook endpoints, media and analytics. */
+/** Keys, limits, bodies and queries; webhook endpoints and media. */
 export const apiMutations: readonly Mutation[] = [
   ...mutationsOf('api/http/authenticate.ts', http, [
     ['a key that was revoked lets in', ' and k.revoked_at is null', ''],
@@ -200,24 +200,6 @@ export const apiMutations: readonly Mutation[] = [
         'others.length > 9',
       ],
     ],
-  ),
-  ...mutationsOf(
-    'api/analytics/selection.ts',
-    ['test/api/analytics'],
-    [
-      ['analytics are of all workspaces', 'sql`pm.workspace_id = ${workspaceId} and pm', 'sql`pm'],
-      ['channels on which a post failed are listed', " and pc.status = 'published'", ''],
-      [
-        'a post counts on each channel when the first of all channels published it',
-        "const scope = channelId ?? platform ?? 'all';",
-        "const scope = 'all';",
-      ],
-    ],
-  ),
-  ...mutationsOf(
-    'api/analytics/days.ts',
-    ['test/api/analytics'],
-    [['the last day does not belong to the range', 'beginOf(day) + dayMs', 'beginOf(day)']],
   ),
   ...mutationsOf(
     'api/channels/routes.ts',

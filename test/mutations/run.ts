@@ -9,6 +9,7 @@ import { deliveryMutations } from './deliveries.ts';
 import { domainMutations } from './domain.ts';
 import { egressMutations } from './egress.ts';
 import { ledgerMutations } from './ledger.ts';
+import { metricsMutations } from './metrics.ts';
 import type { Mutation } from './mutation.ts';
 import { networkMutations } from './networks.ts';
 import { readOptions, type MutationOptions } from './options.ts';
@@ -29,6 +30,7 @@ const all: readonly Mutation[] = [
   ...apiMutations,
   ...egressMutations,
   ...networkMutations,
+  ...metricsMutations,
 ];
 
 const interrupted = new AbortController();
