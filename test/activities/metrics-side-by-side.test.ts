@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { claimDue } from '../../activities/refresh-metrics/claim-due.ts';
+import { reserveReads } from '../../activities/refresh-metrics/reserve-reads.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { sharedDatabase } from '../support/kit.ts';
 import { addFakeChannel } from '../support/seed.ts';
@@ -126,6 +127,18 @@ test('a monthly budget is never exceeded, however many refreshes there are at on
   channel.pass(until - deps.now().getTime());
   await channel.refresh();
   t.is(network.reads.flat().length, 50);
+});
+
+test('workers that ask for reads in the same instant get what the budget holds, and no more', async (t) => {
+  const channel = await newChannel(t);
+  const workers = [channel.deps, channel.newWorker(), channel.newWorker(), channel.newWorker()];
+  const ask = (worker: (typeof workers)[number]) => reserveReads(worker, channel.network.id, 25, 1);
+  await ask(channel.deps);
+  const granted = await Promise.all(Array.from({ length: 10 }, () => workers.map(ask)).flat());
+  t.is(
+    granted.reduce((sum, count) => sum + count, 0),
+    24,
+  );
 });
 
 test('a budget of nothing reads nothing', async (t) => {
