@@ -164,7 +164,6 @@ export const metricsMutations: readonly Mutation[] = [
   ...mutationsOf('api/analytics/csv.ts', analytics, [
     ['a text begins a formula', '/^[=+', '/^[+'],
     ['a quote in a text ends its cell', "plain.replaceAll('\"', '\"\"')", 'plain'],
-    ['a page of the table begins with the last line of the page before', 'sql`<`]', 'sql`<=`]'],
   ]),
   ...mutationsOf('api/analytics/refresh.ts', analytics, [
     [
