@@ -165,16 +165,20 @@ export const metricsMutations: readonly Mutation[] = [
     ['a text begins a formula', '/^[=+', '/^[+'],
     ['a quote in a text ends its cell', "plain.replaceAll('\"', '\"\"')", 'plain'],
   ]),
-  ...mutationsOf('api/analytics/refresh.ts', analytics, [
+  ...mutationsOf(
+    'api/analytics/refresh.ts',
+    ['test/api/isolation', ...analytics],
     [
-      'a post of another workspace is refreshed',
-      'where id = ${postId} and workspace_id = ${workspaceId}',
-      'where id = ${postId} and (true or workspace_id = ${workspaceId})',
+      [
+        'a post of another workspace is refreshed',
+        'where id = ${postId} and workspace_id = ${workspaceId}',
+        'where id = ${postId} and (true or workspace_id = ${workspaceId})',
+      ],
+      [
+        'figures of a minute ago are read again',
+        "when pc.metrics_updated_at > ${new Date(askedAt.getTime() - restMs)} then 'not_yet'",
+        '',
+      ],
     ],
-    [
-      'figures of a minute ago are read again',
-      "when pc.metrics_updated_at > ${new Date(askedAt.getTime() - restMs)} then 'not_yet'",
-      '',
-    ],
-  ]),
+  ),
 ];
