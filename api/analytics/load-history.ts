@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { queryPlanned } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Days } from './days.ts';
+import { beginOf, type Days } from './days.ts';
 import { metricsOf } from './read-metrics.ts';
 import type { ChannelHistory } from './report-schemas.ts';
 
@@ -30,6 +30,10 @@ export async function loadHistory(
   }));
 }
 
+/** SQL: the day, by its time: PostgreSQL reads no date of the year 0, which the contract has. */
+const dayAt = (day: string): RawBuilder<unknown> =>
+  sql`(to_timestamp(${beginOf(day) / 1000}::float8) at time zone 'UTC')::date`;
+
 const selectHistory = (
   workspaceId: string,
   postId: string,
@@ -42,7 +46,7 @@ const selectHistory = (
         select jsonb_agg(jsonb_build_object('day', d.day, 'metrics', d.metrics) order by d.day)
         from metric_days d
         where d.post_channel_id = pc.id and d.workspace_id = pc.workspace_id
-          and d.day between ${from}::text::date and ${to}::text::date
+          and d.day between ${dayAt(from)} and ${dayAt(to)}
       ), '[]')) order by pc.position, pc.id)
     from post_channels pc join channels c on c.id = pc.channel_id
     where pc.post_id = p.id and pc.workspace_id = p.workspace_id

@@ -33,6 +33,12 @@ test('history has what a network told last on each day, per channel, and only da
   ]);
   t.deepEqual(body.channels[1].days, []);
   t.is((await client.get(`/analytics/${id}/history`)).body.channels[0].days.length, 4);
+  for (const edge of ['from=0000-01-01&to=0000-12-31', 'to=0000-01-01', 'to=9999-12-31']) {
+    const { status: atEdge, body: far } = await client.get(`/analytics/${id}/history?${edge}`);
+    t.is(atEdge, 200, edge);
+    t.deepEqual(far.channels[0].days, [], edge);
+  }
+
   const stranger = await api.newClient();
   t.is((await stranger.get(`/analytics/${id}/history`)).status, 404);
   t.is((await client.get(`/analytics/${id}/history?from=2026-01-30&to=2027-01-31`)).status, 400);
