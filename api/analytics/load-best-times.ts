@@ -20,11 +20,12 @@ export type BestTimes = {
  * @throws AppError `invalid_request` for a time zone that is not known.
  */
 export async function loadBestTimes(em: Em, filter: Filter, timezone: string): Promise<BestTimes> {
-  if (!isTimeZone(timezone)) {
+  const zone = zoneNamed(timezone);
+  if (zone === null) {
     throw unknownZone(timezone);
   }
 
-  const rows = await queryPlanned(em, selectTimes(filter, timezone)).catch((error: unknown) => {
+  const rows = await queryPlanned(em, selectTimes(filter, zone)).catch((error: unknown) => {
     const isUnknown = error instanceof DriverException && error.code === invalidParameter;
     throw isUnknown ? unknownZone(timezone) : error;
   });
@@ -45,12 +46,25 @@ export async function loadBestTimes(em: Em, filter: Filter, timezone: string): P
 /** What PostgreSQL answers to a name that it does not know. */
 const invalidParameter = '22023';
 
-/** A name, not an offset: PostgreSQL reads the sign of one the other way round. */
-function isTimeZone(name: string): boolean {
+/** Of three letters, those that IANA has. Of others (`PST`, `BST`, `IST`) each system means something else. */
+const shortNames = /^(?:CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)$/iv;
+
+/**
+ * The name by which PostgreSQL means the same: it takes a single word such as `CET` for an abbreviation first, which has
+ * no summer time. A name, not an offset: PostgreSQL reads the sign of one the other way round.
+ *
+ * @returns null for what is no name of IANA's.
+ */
+function zoneNamed(name: string): string | null {
+  if (!/^[A-Za-z]/v.test(name) || (name.length === 3 && !shortNames.test(name))) {
+    return null;
+  }
+
   try {
-    return /^[A-Za-z]/v.test(name) && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    return name.includes('/') ? name : timeZone;
   } catch {
-    return false;
+    return null;
   }
 }
 

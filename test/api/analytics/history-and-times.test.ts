@@ -113,9 +113,40 @@ test('best times are weekdays and hours of the zone that is named, with the post
   t.is((await look('platform=x')).times.length, 1);
 });
 
+test('hours are those of the IANA zone, also where PostgreSQL has an abbreviation of that name', async (t) => {
+  const { client, mastodon, publish } = await workspace(api);
+  await publish('2026-07-10T12:00:00Z', [{ channel: mastodon, metrics: { likes: 3 } }]);
+  for (const [zone, hour] of [
+    ['CET', 14],
+    ['cet', 14],
+    ['EET', 15],
+    ['WET', 13],
+    ['EST5EDT', 8],
+    ['EST', 7],
+    ['Japan', 21],
+    ['GMT', 12],
+  ] as const) {
+    const asked = `from=2026-07-01&to=2026-07-31&timezone=${zone}`;
+    const { body } = await client.get(`/analytics/best-times?${asked}`);
+    t.is(body.timezone, zone);
+    t.is(body.times[0]?.hour, hour, zone);
+  }
+});
+
 test('a time zone that does not exist, or is an offset, is 400 and named', async (t) => {
   const client = await api.newClient();
-  for (const zone of ['Mars/Base', '', '%2B02:00', 'UTC%00', "'", '../etc/passwd', 'posixrules']) {
+  for (const zone of [
+    'Mars/Base',
+    '',
+    '%2B02:00',
+    'UTC%00',
+    "'",
+    '../etc/passwd',
+    'posixrules',
+    'PST',
+    'BST',
+    'ist',
+  ]) {
     const { status, body } = await client.get(`/analytics/best-times?timezone=${zone}`);
     t.is(status, 400, zone);
     t.is(body.details[0].path, '?timezone', zone);
