@@ -8,6 +8,7 @@ import { connectRoutes } from './connect/routes.ts';
 import type { ApiDeps } from './deps.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
+import { resetBroken } from './http/broken-bodies.ts';
 import { answerErrors } from './http/errors.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
@@ -53,6 +54,7 @@ export function createApp(deps: ApiDeps): Koa {
     .use(leaveRest)
     .use(cutSlowReaders(deps.readers))
     .use(answerErrors(deps.log))
+    .use(resetBroken(deps.log))
     .use(readableTarget)
     .use(boundAddresses(deps.mostPerAddress))
     .use(fixedPaths(routes));
