@@ -84,13 +84,16 @@ function cellsOf(row: Row): (string | number | null)[] {
 const line = (cells: readonly (string | number | null)[]): string =>
   `${cells.map(cell).join(',')}\r\n`;
 
+/** Spreadsheets pass over blanks before a formula, and what cannot be seen; some read full-width letters as plain ones. */
+const looksLikeFormula = /^[\p{Cc}\p{Cf}\p{Z}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/v;
+
 /**
  * A cell as RFC 4180 has it. A text that a spreadsheet would take for a formula begins with an apostrophe: the handle
  * `@ana` is one to it, and so would be what somebody wrote in order that it is.
  */
 function cell(value: string | number | null): string {
   const text = value === null ? '' : String(value);
-  const plain = typeof value === 'string' && /^[=+\-@\t\r]/v.test(text) ? `'${text}` : text;
+  const plain = typeof value === 'string' && looksLikeFormula.test(text) ? `'${text}` : text;
   return /[",\r\n]/v.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 

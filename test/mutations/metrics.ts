@@ -162,7 +162,7 @@ export const metricsMutations: readonly Mutation[] = [
     ['posts with the same figure change places', '${by}, published_at desc, post_id desc', '${by}'],
   ]),
   ...mutationsOf('api/analytics/csv.ts', analytics, [
-    ['a text begins a formula', '/^[=+', '/^[+'],
+    ['a text begins a formula', ']*[=+', ']*[+'],
     ['a quote in a text ends its cell', "plain.replaceAll('\"', '\"\"')", 'plain'],
   ]),
   ...mutationsOf(

@@ -33,6 +33,29 @@ test('a range is downloaded as CSV, a line for each post and channel, and nothin
   );
 });
 
+test('a text is no formula either behind what a spreadsheet passes over, or in full-width letters', async (t) => {
+  const { client, mastodon, publish } = await workspace(api);
+  const formulas = ['=', '+', '-', '@', '\t=', '\r=', '\n=', ' =', '\u00A0=', '\uFEFF=', '\u200B='];
+  const wide = ['\uFF1D', '\uFF0B', '\uFF0D', '\uFF20', ' \uFF1D', '\n', '\t', '\u2028-'];
+  const harmless = ['1+1', "'=1", 'a\n=1', 'e@mail', '\u202Ea'];
+  const at = '2027-01-10T08:00:00Z';
+  const cellOf = async (body: string): Promise<string> => {
+    const id = await publish(at, [{ channel: mastodon }], body);
+    const csv = await (await download(client, `post_id=${id}`)).text();
+    const cells = csv.slice(
+      csv.indexOf('https://social.test/0,') + 'https://social.test/0,'.length,
+    );
+    const cell = cells.slice(0, cells.lastIndexOf(',,,,,,,,'));
+    return cell.startsWith('"') ? cell.slice(1, -1) : cell;
+  };
+  for (const begin of [...formulas, ...wide]) {
+    t.is(await cellOf(`${begin}1`), `'${begin}1`, JSON.stringify(begin));
+  }
+  for (const body of harmless) {
+    t.is(await cellOf(body), body);
+  }
+});
+
 test('the download has every post of the range once, beyond what is read at once, also of one instant', async (t) => {
   const { client, mastodon } = await workspace(api);
   const em = api.punctual.orm.em.fork();
