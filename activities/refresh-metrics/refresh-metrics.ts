@@ -66,10 +66,8 @@ async function refreshAll(
   };
 
   while (!isOver() && failures.length === 0) {
-    const { rows, lease, postponed } = await claimDue(deps, {
-      ...claiming,
-      busyChannels: [...running.keys()],
-    });
+    const busyChannels = [...running.keys()];
+    const { rows, lease, postponed } = await claimDue(deps, { ...claiming, busyChannels });
     counts = addCounts(counts, { postponed });
     for (const [channelId, ofChannel] of Map.groupBy(rows, (row) => row.channelId)) {
       while (running.size >= width) {
@@ -80,11 +78,14 @@ async function refreshAll(
     }
 
     if (rows.length + postponed === 0) {
-      if (running.size === 0) {
+      // A channel that was busy may have posts that are due again, such as for a new access token.
+      if (busyChannels.length === 0) {
         break;
       }
 
-      await Promise.race(running.values());
+      if (running.size > 0) {
+        await Promise.race(running.values());
+      }
     }
   }
 
