@@ -10,10 +10,12 @@ export type Metrics = Readonly<Partial<Record<MetricName, number>>>;
  * What a read says of a post.
  *
  * `gone`: the network says that there is no such post any more. Never concluded from a failure, nor from a network that is silent about it.
+ * `unasked`: there was no time to ask for it, or the network wanted to be left alone before its turn came.
  */
 export type PostReading =
   | { readonly kind: 'read'; readonly metrics: Metrics }
-  | { readonly kind: 'gone' };
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unasked' };
 
 /** A server that claims more of anything than this is not believed. */
 const mostOfAnything = 1e12;

@@ -8,6 +8,9 @@ import type { DueRow } from './claim-due.ts';
 import type { RefreshCounts } from './counts.ts';
 import { moveRows, type Moved } from './postpone.ts';
 
+/** When those are asked for that there was no time for, in milliseconds: at the next refresh. */
+const soonMs = 60_000;
+
 export type Batch = {
   readonly workspaceId: string;
   /** Of one channel. */
@@ -27,11 +30,12 @@ export type Batch = {
 export async function recordReadings(
   { orm }: Pick<ActivityDeps, 'orm'>,
   batch: Batch,
-): Promise<Pick<RefreshCounts, 'read' | 'gone' | 'failed'>> {
+): Promise<Pick<RefreshCounts, 'read' | 'gone' | 'failed' | 'left'>> {
   const { rows, lease, readAt, everyMs, readings } = batch;
   const gone: DueRow[] = [];
   const read: (Moved & { readonly metrics: Metrics })[] = [];
   const untold: Moved[] = [];
+  const unasked: Moved[] = [];
   for (const row of rows) {
     const reading = readings.get(row.remoteId);
     const nextMs = nextReadMs(row.publishedAtMs, readAt.getTime(), everyMs);
@@ -40,6 +44,8 @@ export async function recordReadings(
       gone.push(row);
     } else if (reading?.kind === 'read') {
       read.push({ ...moved, metrics: wholeNumbers(reading.metrics) });
+    } else if (reading?.kind === 'unasked') {
+      unasked.push({ ...row, nextAt: new Date(readAt.getTime() + soonMs) });
     } else {
       untold.push(moved);
     }
@@ -49,8 +55,13 @@ export async function recordReadings(
     await lockSums(em, batch);
     await recordRead(em, read, batch);
     await recordGone(em, gone, batch);
-    await moveRows(em, untold, lease);
-    return { read: read.length, gone: gone.length, failed: untold.length };
+    await moveRows(em, [...untold, ...unasked], lease);
+    return {
+      read: read.length,
+      gone: gone.length,
+      failed: untold.length,
+      left: unasked.length,
+    };
   });
 }
 

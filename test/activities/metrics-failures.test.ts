@@ -186,6 +186,18 @@ test('posts that a network refuses to tell of keep no others of their channel fr
   }
 });
 
+test('posts that there was no time to ask for are asked for soon, and not at their next usual time', async (t) => {
+  const channel = await newChannel(t);
+  const [old, other] = [await readOnce(channel), await channel.publish({ likes: 7 })];
+  channel.pass(30 * 24 * hour);
+  await Promise.all([old.makeDue(), other.makeDue()]);
+  const before = await old.row();
+  channel.network.figures.set(old.remoteId, { kind: 'unasked' });
+  t.deepEqual(await channel.refresh(), { ...nothing, read: 1, left: 1 });
+  t.deepEqual(await old.row(), { ...before, nextAt: after(channel, minute) });
+  t.deepEqual((await other.row()).nextAt, after(channel, 24 * hour));
+});
+
 test('without a way to read a network its posts wait for a day', async (t) => {
   const channel = await newChannel(t);
   const post = await channel.publish();
