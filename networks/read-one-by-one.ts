@@ -23,7 +23,7 @@ export async function readOneByOne(
 ): Promise<Map<string, PostReading>> {
   const startedMs = performance.now();
   const readings = new Map<string, PostReading>();
-  let failures: readonly NetworkError[] = [];
+  const failures: NetworkError[] = [];
   let inARow = 0;
   for (const [index, id] of remoteIds.entries()) {
     if (index > 0 && performance.now() - startedMs >= patienceMs) {
@@ -41,7 +41,7 @@ export async function readOneByOne(
         throw error;
       }
 
-      failures = [...failures, error];
+      failures.push(error);
       inARow += 1;
       const isOver = !isOfPost(error);
       if (isOver || inARow === mostFailures) {

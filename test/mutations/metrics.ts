@@ -69,8 +69,13 @@ export const metricsMutations: readonly Mutation[] = [
     ],
     [
       'a post that the network is silent about is asked for each quarter of an hour for ever',
-      'await moveRows(em, untold, lease);',
-      '',
+      'await moveRows(em, [...untold, ...unasked], lease);',
+      'await moveRows(em, unasked, lease);',
+    ],
+    [
+      'a post that there was no time for waits for its next usual time',
+      'unasked.push({ ...row, nextAt: new Date(readAt.getTime() + soonMs) });',
+      'untold.push(moved);',
     ],
   ]),
   ...mutationsOf('activities/refresh-metrics/meet-failure.ts', refreshes, [
