@@ -7,7 +7,9 @@ import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
 /** As PostgreSQL gives them: times inside of JSON are texts. */
-type ChannelRow = Omit<ChannelFacts, 'retry_at' | 'threads'> & { readonly retry_at: string | null };
+type ChannelRow = Omit<ChannelFacts, ChannelTime | 'threads'> &
+  Readonly<Record<ChannelTime, string | null>>;
+type ChannelTime = 'retry_at' | 'metrics_updated_at' | 'gone_at';
 type MediaRow = Omit<PostFacts['media'][number], 'url'> & {
   readonly linkToken: string;
   readonly name: string;
@@ -34,7 +36,7 @@ export const selectPost = <More = unknown>(
     (select json_agg(json_build_object(
        'channel_id', pc.channel_id, 'status', pc.status, 'platform', c.platform, 'handle', c.handle, 'body', pc.body,
        'sent_text', pc.sent_text, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning,
-       'retry_at', pc.retry_at, 'metrics', pc.metrics, 'live', ${liveParts}) order by pc.position)
+       'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
     (select json_agg(json_build_object('id', m.id, 'part', pm.part, 'linkToken', m.link_token, 'name', m.name, 'type', m.type,
@@ -78,5 +80,9 @@ export const presentPost = (row: PostRow, { publicUrl, rules }: PostPresentation
 const factsOf = (row: ChannelRow, rules: RulesByPlatform): ChannelFacts => ({
   ...row,
   threads: rules[row.platform]?.threads ?? true,
-  retry_at: row.retry_at === null ? null : new Date(row.retry_at),
+  retry_at: momentOf(row.retry_at),
+  metrics_updated_at: momentOf(row.metrics_updated_at),
+  gone_at: momentOf(row.gone_at),
 });
+
+const momentOf = (time: string | null): Date | null => (time === null ? null : new Date(time));

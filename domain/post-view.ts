@@ -48,7 +48,17 @@ export const channelResultSchema = record({
   warning: nullable(text),
   retry_at: { ...nullable(dateTime), description: 'When the automatic retry is due.' },
   body: nullable(text),
-  metrics: nullable(mapOf({ type: 'number' })),
+  metrics: {
+    ...nullable(mapOf({ type: 'number' })),
+    description:
+      'What the network told last. What it does not tell is absent; null until it was asked once.',
+  },
+  metrics_updated_at: { ...nullable(dateTime), description: 'When `metrics` were read.' },
+  gone_at: {
+    ...nullable(dateTime),
+    description:
+      'When the network first said that the post is not there any more. Its last metrics stay.',
+  },
   options: {
     ...anyFields,
     description:
@@ -100,8 +110,10 @@ export type PostFacts = Omit<
 };
 
 /** A post's channel as its rows hold it. */
-export type ChannelFacts = Omit<ChannelResult, 'retry_at'> & {
+export type ChannelFacts = Omit<ChannelResult, 'retry_at' | 'metrics_updated_at' | 'gone_at'> & {
   readonly retry_at: Date | null;
+  readonly metrics_updated_at: Date | null;
+  readonly gone_at: Date | null;
   /** Whether its network has threads. */
   readonly threads: boolean;
   /** Once it was published. */
@@ -147,6 +159,8 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
     url: channel.url ?? live?.url ?? null,
     warning: warnings.filter(Boolean).join(' ') || null,
     retry_at: iso(channel.retry_at),
+    metrics_updated_at: iso(channel.metrics_updated_at),
+    gone_at: iso(channel.gone_at),
     body: channel.sent_text ?? texts[0] ?? null,
   });
 }

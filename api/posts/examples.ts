@@ -14,6 +14,8 @@ const waiting = {
   retry_at: null,
   body: text,
   metrics: null,
+  metrics_updated_at: null,
+  gone_at: null,
   options: {},
 } as const;
 

@@ -33,6 +33,8 @@ const channel: ChannelFacts = {
   warning: null,
   retry_at: null,
   metrics: null,
+  metrics_updated_at: null,
+  gone_at: null,
   live: null,
 };
 

@@ -37,6 +37,8 @@ test('a post without a time is a draft, and its answer is the whole post', async
     retry_at: null,
     body: 'Hello',
     metrics: null,
+    metrics_updated_at: null,
+    gone_at: null,
     options: {},
   });
   t.deepEqual(post, {
@@ -216,6 +218,8 @@ const nothing = {
   retry_at: null,
   body: 'x',
   metrics: null,
+  metrics_updated_at: null,
+  gone_at: null,
   options: {},
 };
 
