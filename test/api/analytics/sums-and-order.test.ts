@@ -133,25 +133,6 @@ test('metrics that were not read yet are null and their post is counted as one w
   });
 });
 
-test('a post that is gone from its network says since when, and keeps its last metrics', async (t) => {
-  const { client, mastodon, publish, look } = await workspace(api);
-  const id = await publish('2027-01-10T08:00:00Z', [{ channel: mastodon, metrics: { likes: 3 } }]);
-  await api.punctual.orm.em
-    .fork()
-    .execute('update post_channels set gone_at = ? where post_id = ?', [
-      new Date('2027-01-12T00:00:00.000Z'),
-      id,
-    ]);
-  const { posts, totals } = await look(january);
-  const told = { metrics: { likes: 3 }, gone_at: '2027-01-12T00:00:00.000Z' };
-  t.like(posts[0].channels[0], told);
-  t.is(totals.likes, 3);
-
-  const { post } = (await client.get(`/posts/${id}`)).body;
-  t.like(post.channels[0], told);
-  t.is(post.channels[0].metrics_updated_at, posts[0].channels[0].metrics_updated_at);
-});
-
 test('sums go beyond what 32 bits hold', async (t) => {
   const { mastodon, bluesky, publish, look } = await workspace(api);
   const metrics = { impressions: 3_000_000_000, likes: 2_147_483_647 };

@@ -270,3 +270,22 @@ test('a post or channel of another workspace is found no more than one that does
   t.is((await look('')).totals.posts, 0);
   t.deepEqual((await client.get(`/analytics?channel_id=${other.mastodon}`)).body.posts, []);
 });
+
+test('a post that is gone from its network says since when, and keeps its last metrics', async (t) => {
+  const { client, mastodon, publish, look } = await workspace(api);
+  const id = await publish('2027-01-10T08:00:00Z', [{ channel: mastodon, metrics: { likes: 3 } }]);
+  await api.punctual.orm.em
+    .fork()
+    .execute('update post_channels set gone_at = ? where post_id = ?', [
+      new Date('2027-01-12T00:00:00.000Z'),
+      id,
+    ]);
+  const { posts, totals } = await look(january);
+  const told = { metrics: { likes: 3 }, gone_at: '2027-01-12T00:00:00.000Z' };
+  t.like(posts[0].channels[0], told);
+  t.is(totals.likes, 3);
+
+  const { post } = (await client.get(`/posts/${id}`)).body;
+  t.like(post.channels[0], told);
+  t.is(post.channels[0].metrics_updated_at, posts[0].channels[0].metrics_updated_at);
+});
