@@ -29,8 +29,12 @@ const readPosts = answerReader<{ readonly posts: readonly Viewed[] }>({
   },
 });
 
-/** Of `app.bsky.actor.getProfile`. */
-const readProfile = answerReader<{ readonly followersCount?: unknown }>({ type: 'object' });
+/** Of `app.bsky.actor.getProfile`: an error that comes as a success is none. */
+const readProfile = answerReader<{ readonly followersCount?: unknown }>({
+  type: 'object',
+  required: ['did'],
+  properties: { did: { type: 'string' } },
+});
 
 /** The account's server asks its AppView, which counts. */
 export const metrics: MetricsReader = {

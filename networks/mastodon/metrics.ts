@@ -22,7 +22,12 @@ const readCounted = answerReader<Counted>({
   properties: { id: { type: 'string' } },
 });
 
-const readFollowed = answerReader<{ readonly followers_count?: unknown }>({ type: 'object' });
+/** Of an account: an error that comes as a success is none. */
+const readFollowed = answerReader<{ readonly followers_count?: unknown }>({
+  type: 'object',
+  required: ['id'],
+  properties: { id: { type: 'string' } },
+});
 
 /** Statuses are read one by one. A batch takes a few seconds, and little of the 300 calls that a server takes in 5 minutes. */
 export const metrics: MetricsReader = {

@@ -91,3 +91,14 @@ test('25 posts are one request, of the shape that the lexicon has, and so is its
   const body: unknown = await answer.json();
   t.notThrows(() => lexicons.assertValidXrpcOutput(method, body));
 });
+
+test('an error that comes as a success takes nobody’s followers away', async (t) => {
+  const { account } = await atSandbox(t);
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  const asks = { method: 'GET', path: /\/xrpc\/app\.bsky\.actor\.getProfile\?/v };
+  const body = '{"error":"Try again later"}';
+  proxy.plan(asks, { kind: 'overruled', answer: { status: 200, body } });
+  const error = await t.throwsAsync(async () => reader.followers?.(connection));
+  t.like(error, { code: 'network_unavailable' });
+});

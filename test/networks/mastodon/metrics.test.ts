@@ -88,3 +88,14 @@ test('what was read before a failure is kept', async (t) => {
     ['read', 'unasked'],
   );
 });
+
+test('an error that comes as a success takes nobody’s followers away', async (t) => {
+  const { account } = await atSandbox(t);
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  const asks = { method: 'GET', path: /\/api\/v1\/accounts\/verify_credentials$/v };
+  const body = '{"error":"Try again later"}';
+  proxy.plan(asks, { kind: 'overruled', answer: { status: 200, body } });
+  const error = await t.throwsAsync(async () => reader.followers?.(connection));
+  t.like(error, { code: 'network_unavailable' });
+});
