@@ -15,7 +15,7 @@ export const PostMetricsSchema = defineEntity({
     },
     {
       name: 'post_metrics_engagement',
-      expression: `create index "post_metrics_engagement" on "post_metrics" ("workspace_id", "scope", ("likes" + "comments" + "shares" + "saves") desc, "published_at" desc, "post_id" desc)`,
+      expression: `create index "post_metrics_engagement" on "post_metrics" ("workspace_id", "scope", ("likes" + "comments" + "shares" + "saves") desc)`,
     },
   ],
   properties: {

@@ -110,7 +110,6 @@ const lists = (endpointId: string): Readonly<Record<string, string | null>> => (
   '/analytics': 'post_metrics_published',
   '/analytics?sort=likes&platform=mastodon': null,
   '/analytics?sort=engagement': 'post_metrics_engagement',
-  '/analytics?sort=engagement&order=asc&platform=mastodon': 'post_metrics_engagement',
 });
 
 test.serial(
