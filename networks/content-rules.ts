@@ -89,6 +89,8 @@ export type Rules = {
    * and edited by then, and goes out under another key.
    */
   readonly appearsWithinMs: number;
+  /** How far apart reads of a post's metrics are at least, in milliseconds. Left out: the network sets no such rule. */
+  readonly metricsEveryMs?: number;
   /**
    * What it takes, as data. `validate` goes by it, and `GET /networks` shows it. Pure; never throws.
    *

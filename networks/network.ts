@@ -112,8 +112,6 @@ export type Finding =
 export type MetricsReader = {
   /** Of how many posts a call of `read` may ask. */
   readonly batchSize: number;
-  /** How far apart reads of a post are at least, in milliseconds; 0 for as often as the core likes. */
-  readonly everyMs: number;
   /** How many posts may be read in a calendar month (UTC) over all accounts, where reads cost money; null is no bound. */
   readonly readsPerMonth: number | null;
   /**

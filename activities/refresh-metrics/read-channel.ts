@@ -84,7 +84,7 @@ async function readBatch(
     return { counts: {}, goesOn: true };
   }
 
-  const { deps, reader, stopped, askTimeoutMs } = refreshing;
+  const { deps, reader, everyMs, stopped, askTimeoutMs } = refreshing;
   const { workspaceId } = account;
   const readAt = deps.now();
   try {
@@ -92,7 +92,6 @@ async function readBatch(
     const readings = await askNetwork({ deps, account, stopped, timeoutMs: askTimeoutMs }, (at) =>
       reader.read(at, remoteIds),
     );
-    const { everyMs } = reader;
     const told = { workspaceId, rows: batch, lease, readAt, everyMs, readings };
     return { counts: await recordReadings(deps, told), goesOn: true };
   } catch (error) {

@@ -29,12 +29,13 @@ export async function refreshMetrics(
   { network, post }: RefreshRequest,
   times: RefreshTimes = { longestMs, askTimeoutMs },
 ): Promise<RefreshCounts> {
-  const reader = deps.networks[network]?.metrics;
+  const { metrics: reader, rules } = deps.networks[network] ?? {};
   const stopped = cancellationSignal();
   const endMs = performance.now() + times.longestMs;
   const isOver = (): boolean => stopped.aborted || performance.now() >= endMs;
-  const claiming = { platform: network, everyMs: reader?.everyMs ?? null, post: post ?? null };
-  const refreshing = { deps, stopped, isOver, askTimeoutMs: times.askTimeoutMs };
+  const everyMs = rules?.metricsEveryMs ?? 0;
+  const claiming = { platform: network, everyMs: reader ? everyMs : null, post: post ?? null };
+  const refreshing = { deps, everyMs, stopped, isOver, askTimeoutMs: times.askTimeoutMs };
   return refreshAll(deps, claiming, isOver, async (rows, lease) =>
     reader ? readChannel({ ...refreshing, reader }, rows, lease) : noCounts,
   );

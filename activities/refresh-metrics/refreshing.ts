@@ -5,6 +5,8 @@ import type { ActivityDeps } from '../deps.ts';
 export type Refreshing = {
   readonly deps: ActivityDeps;
   readonly reader: MetricsReader;
+  /** How far apart reads of a post are at least, in milliseconds. */
+  readonly everyMs: number;
   /** Whether nothing more may be begun. */
   readonly isOver: () => boolean;
   /** Aborts when the worker stops. */

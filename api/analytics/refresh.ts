@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { query } from '../../db/query.ts';
 import type { Platform } from '../../networks/registry.ts';
 import type { PostMetricsRequest } from '../../temporal/start-refresh.ts';
@@ -19,19 +19,19 @@ type Row = Omit<RefreshedChannel, 'next_at'> & { readonly next_at: Date | null }
 /** So young figures are not read again, in milliseconds. */
 const restMs = 60_000;
 
-type RefreshDeps = Pick<ApiDeps, 'orm' | 'now'> & {
+type RefreshDeps = Pick<ApiDeps, 'orm' | 'now' | 'rules'> & {
   readonly refreshPost: (request: PostMetricsRequest) => void;
 };
 
 /**
  * Makes the figures of a post's published channels due, and starts their refresh. When Temporal is away the schedule comes
- * to them. Whether a network is asked then is for its limits to say: the workers know them.
+ * to them. A network that is asked less often has it read when it may be; other limits are for the workers to keep.
  *
  * @returns what becomes of each published channel, in their order.
  * @throws AppError `not_found`
  */
 export async function refreshPost(
-  { orm, now, refreshPost: start }: RefreshDeps,
+  { orm, now, rules, refreshPost: start }: RefreshDeps,
   workspaceId: string,
   postId: string,
 ): Promise<RefreshedChannel[]> {
@@ -45,28 +45,7 @@ export async function refreshPost(
     throw postNotFound(postId);
   }
 
-  const rows = await query<Row>(
-    em,
-    sql`with asked as materialized (
-        select pc.id, c.id as channel_id, c.platform, pc.position, pc.next_metrics_at, case
-            when pc.gone_at is not null then 'gone'
-            when c.disconnected_at is not null or c.state <> 'connected' or not exists (
-              select 1 from post_parts pp where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id
-                and pp.part = 0 and pp.state = 'sent' and pp.remote_id is not null) then 'not_read'
-            when pc.metrics_updated_at > ${new Date(askedAt.getTime() - restMs)} then 'not_yet'
-            else 'queued' end as refresh
-        from post_channels pc
-        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-        where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'published'
-        order by pc.position for no key update of pc
-      ), queued as (
-        update post_channels pc set next_metrics_at = ${askedAt} from asked
-        where pc.id = asked.id and asked.refresh = 'queued' returning pc.id)
-      select asked.channel_id, asked.platform, asked.refresh,
-        case asked.refresh when 'queued' then ${askedAt}::timestamptz when 'gone' then null
-          else asked.next_metrics_at end as next_at
-      from asked order by asked.position`,
-  );
+  const rows = await query(em, makeDue({ rules, askedAt, workspaceId, postId }));
   const queued = rows.filter(({ refresh }) => refresh === 'queued');
   if (queued.length > 0) {
     const networks = [...new Set(queued.map(({ platform }) => platform))];
@@ -79,4 +58,47 @@ export async function refreshPost(
     refresh,
     next_at: at?.toISOString() ?? null,
   }));
+}
+
+type Asked = Pick<ApiDeps, 'rules'> & {
+  readonly askedAt: Date;
+  readonly workspaceId: string;
+  readonly postId: string;
+};
+
+/** What is not read yet for its network's sake is read when it may be, if that is sooner than it would be. */
+function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row> {
+  const rare = Object.entries(rules).map(([platform, { metricsEveryMs = 0 }]) => ({
+    platform,
+    metricsEveryMs,
+  }));
+  const rested = new Date(askedAt.getTime() - restMs);
+  return sql`
+    with asked as materialized (
+      select pc.id, c.id as channel_id, c.platform, pc.position, pc.next_metrics_at, early.until as early_until, case
+          when pc.gone_at is not null then 'gone'
+          when c.disconnected_at is not null or c.state <> 'connected' or not exists (
+            select 1 from post_parts pp where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id
+              and pp.part = 0 and pp.state = 'sent' and pp.remote_id is not null) then 'not_read'
+          when early.until is not null then 'rare'
+          when pc.metrics_updated_at > ${rested} then 'not_yet'
+          else 'queued' end as refresh
+      from post_channels pc
+      join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      left join lateral (
+        select coalesce(pc.metrics_updated_at, pc.published_at) + ms * interval '1 millisecond' as until
+        from unnest(${rare.map(({ platform }) => platform)}::text[],
+          ${rare.map(({ metricsEveryMs }) => metricsEveryMs)}::float8[]) as every (platform, ms)
+        where every.platform = c.platform
+      ) early on early.until > ${askedAt}
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'published'
+      order by pc.position for no key update of pc
+    ), moved as (
+      update post_channels pc set next_metrics_at = case asked.refresh when 'rare' then asked.early_until else ${askedAt} end
+      from asked where pc.id = asked.id and (asked.refresh = 'queued'
+        or asked.refresh = 'rare' and (pc.next_metrics_at is null or pc.next_metrics_at > asked.early_until)))
+    select channel_id, platform, case refresh when 'rare' then 'not_yet' else refresh end as refresh,
+      case refresh when 'queued' then ${askedAt}::timestamptz when 'rare' then early_until
+        when 'gone' then null else next_metrics_at end as next_at
+    from asked order by position`;
 }

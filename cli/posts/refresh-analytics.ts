@@ -5,11 +5,12 @@ import { findPost, leaveToRelay } from './find-post.ts';
 
 /** @throws AppError as the API's call, which this is; also when nothing of the post is published. */
 export async function refreshAnalytics(
-  { orm, em, now }: CommandDeps,
+  { orm, em, now, networks: { rules } }: CommandDeps,
   { POST: given = '' }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
   const { postId, workspaceId } = await findPost(em, given);
-  const channels = await refreshPost({ orm, now, refreshPost: leaveToRelay }, workspaceId, postId);
+  const deps = { orm, now, rules, refreshPost: leaveToRelay };
+  const channels = await refreshPost(deps, workspaceId, postId);
   if (channels.length === 0) {
     throw new AppError(
       'not_found',
@@ -27,7 +28,7 @@ export async function refreshAnalytics(
 const words = {
   queued:
     'read within five minutes, as far as the network lets us, while the worker and Temporal run',
-  not_yet: 'was read less than a minute ago',
+  not_yet: 'was read a moment ago, or its network is asked less often',
   gone: 'the post is not there any more',
   not_read: 'cannot be read: connect the channel again, or a person said where the post is',
 } as const;

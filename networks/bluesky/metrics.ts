@@ -39,7 +39,6 @@ const readProfile = answerReader<{ readonly followersCount?: unknown }>({
 /** The account's server asks its AppView, which counts. */
 export const metrics: MetricsReader = {
   batchSize: 25,
-  everyMs: 0,
   readsPerMonth: null,
   read,
   async followers(connection) {

@@ -8,9 +8,6 @@ import { pageReadings } from './page-statistics.ts';
 import { refusedBy } from './refusal.ts';
 import { linkedinSettings } from './settings.ts';
 
-/** A member's post takes five requests, one for each metric. */
-const everyMs = 6 * 60 * 60_000;
-
 /**
  * Figures of posts: of a member's post each metric by itself, of an organisation's all at once. Few apps may read them.
  *
@@ -21,7 +18,6 @@ export function linkedinMetrics(version: string): MetricsReader {
     accessWith(connection, connection.credentials, version, 'prepare');
   return {
     batchSize: 20,
-    everyMs,
     readsPerMonth: null,
     read: (connection, remoteIds) =>
       linkedinSettings(connection.settings).isOrganization

@@ -48,6 +48,8 @@ export const rules: Rules = {
   options: optionsSchema,
   // The request is written within 10 s of its intent and given up after 30 s; the rest is LinkedIn's own.
   appearsWithinMs: 60_000,
+  // A member's post takes five requests, one for each metric.
+  metricsEveryMs: 6 * 60 * 60_000,
   limits: () => limits,
   validate(content: Content, settings: Json): ValidationResult {
     const post = asOnePost(content);

@@ -32,7 +32,6 @@ const readFollowed = answerReader<{ readonly followers_count?: unknown }>({
 /** Statuses are read one by one. A batch takes a few seconds, and little of the 300 calls that a server takes in 5 minutes. */
 export const metrics: MetricsReader = {
   batchSize: 25,
-  everyMs: 0,
   readsPerMonth: null,
   read,
   async followers(connection) {

@@ -12,7 +12,7 @@ import {
 } from '../network.ts';
 import { accessWith } from './client.ts';
 import { createPost } from './create-post.ts';
-import { defaultReads, xMetrics, type Reads } from './metrics.ts';
+import { defaultReads, xMetrics } from './metrics.ts';
 import { idBefore, ownPostsSince } from './own-posts.ts';
 import { isSameText } from './same-text.ts';
 import { postUrl } from './settings.ts';
@@ -46,11 +46,11 @@ const clockErrorMs = 15 * 60_000;
  * X charges for what is read, so nothing is read before a post: its ids tell the time, and a look at the account begins
  * where the part was prepared. What is equal and somewhat older is not there, as X refuses a text that it has.
  */
-export const xNetwork = (rules: Rules, reads: Reads = defaultReads): Network => ({
+export const xNetwork = (rules: Rules, readsPerMonth = defaultReads.perMonth): Network => ({
   id: 'x',
   rules,
   threads: 'sequential',
-  ...(reads.perMonth > 0 && { metrics: xMetrics(reads) }),
+  ...(readsPerMonth > 0 && { metrics: xMetrics(readsPerMonth) }),
 
   prepare: async (_connection, parts: readonly Part[], nowMs: number): Promise<PreparedPart[]> =>
     parts.map((part) => {

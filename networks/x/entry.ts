@@ -2,7 +2,7 @@ import { address, wholeNumber, type Env } from '../../runtime/config/read-values
 import type { Entry } from '../entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
 import { checkX, connectX } from './connect.ts';
-import { defaultReads, type Reads } from './metrics.ts';
+import { defaultReads } from './metrics.ts';
 import { readPrices } from './prices.ts';
 import { xRules } from './rules.ts';
 
@@ -14,11 +14,11 @@ export const x: Entry = (env, problems) => {
     authorizeUrl: read('PUNCTUAL_X_AUTHORIZE_URL', 'https://x.com/i/oauth2/authorize'),
     tokenUrl: read('PUNCTUAL_X_TOKEN_URL', 'https://api.x.com/2/oauth2/token'),
   };
-  const rules = xRules(readPrices(env, problems));
   const reads = readReads(env, problems);
+  const rules = xRules(readPrices(env, problems), reads.everyHours);
   return {
     rules,
-    adapter: async () => (await import('./adapter.ts')).xNetwork(rules, reads),
+    adapter: async () => (await import('./adapter.ts')).xNetwork(rules, reads.perMonth),
     connector: {
       summary: 'Connects an X account.',
       options: {
@@ -39,7 +39,7 @@ export const x: Entry = (env, problems) => {
   };
 };
 
-const readReads = (env: Env, problems: string[]): Reads => ({
+const readReads = (env: Env, problems: string[]): typeof defaultReads => ({
   everyHours: wholeNumber(
     env,
     'PUNCTUAL_X_METRICS_EVERY_HOURS',

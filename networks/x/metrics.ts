@@ -4,11 +4,11 @@ import type { Connection, MetricsReader } from '../network.ts';
 import { accessWith, callAs, idSchema } from './client.ts';
 import type { PublicMetrics, ReadPosts } from './wire.ts';
 
-/** How often X is asked for a post's figures, and for how many posts: it charges for each. With 0 it is never asked. */
-export type Reads = { readonly everyHours: number; readonly perMonth: number };
-
-/** X charges a post that is read once in a day of UTC: $50 a month at its list price of $0.005. */
-export const defaultReads: Reads = { everyHours: 24, perMonth: 10_000 };
+/**
+ * How often X is asked for a post's figures, and for how many posts in a month; with 0 it is never asked. It charges a post
+ * that is read once in a day of UTC: these cost $50 a month at its list price of $0.005.
+ */
+export const defaultReads = { everyHours: 24, perMonth: 10_000 };
 
 const readPosts = answerReader<ReadPosts>({
   type: 'object',
@@ -38,12 +38,9 @@ const readPosts = answerReader<ReadPosts>({
   },
 });
 
-const hourMs = 60 * 60_000;
-
-export const xMetrics = ({ everyHours, perMonth }: Reads): MetricsReader => ({
+export const xMetrics = (readsPerMonth: number): MetricsReader => ({
   batchSize: 100,
-  everyMs: everyHours * hourMs,
-  readsPerMonth: perMonth,
+  readsPerMonth,
   read,
 });
 

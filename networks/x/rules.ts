@@ -45,12 +45,16 @@ const limits: Limits = {
   ],
 };
 
-/** @param prices What a post costs, for the warning that says so. */
-export const xRules = (prices: Prices): Rules => ({
+/**
+ * @param prices What a post costs, for the warning that says so.
+ * @param readEveryHours How often the operator lets a post's metrics be read, which costs money too.
+ */
+export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
   threads: true,
   options: optionsSchema,
   // No rule of X bounds it. 60 s is what proxies give a server for an answer (nginx' default).
   appearsWithinMs: 60_000,
+  metricsEveryMs: readEveryHours * 60 * 60_000,
   limits: () => limits,
   validate(content: Content): ValidationResult {
     const result = validateByLimits(content, limits, { text: contentFaults, fileWarnings });

@@ -5,15 +5,9 @@ import type { Connection, MetricsReader } from '../network.ts';
 import { accessWith, answerOf, get, idSchema } from './client.ts';
 import { mostVideos, videosWith, type Video } from './videos.ts';
 
-/**
- * Figures are read once an hour at most: each request costs one of the 10,000 units that the project of this service has
- * in a day, and publishing needs them too.
- *
- * Source: https://developers.google.com/youtube/v3/docs/videos/list (`statistics`)
- */
+/** Source: https://developers.google.com/youtube/v3/docs/videos/list (`statistics`) */
 export const metrics: MetricsReader = {
   batchSize: mostVideos,
-  everyMs: 60 * 60_000,
   readsPerMonth: null,
   read,
   async followers(connection) {

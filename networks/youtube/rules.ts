@@ -63,6 +63,8 @@ export const rules: Rules = {
   options: optionsSchema,
   // The last bytes are on their way within 10 s of their intent, and given up after 200 s; the rest is YouTube's own.
   appearsWithinMs: 5 * 60_000,
+  // Each read costs one of the 10,000 units that the project of this service has in a day, and publishing needs them too.
+  metricsEveryMs: 60 * 60_000,
   limits: () => limits,
   validate(content: Content): ValidationResult {
     const post = asOnePost(content);

@@ -22,7 +22,6 @@ async function published(t: ExecutionContext, lives: { forMs: number }) {
   const metrics: MetricsReader & { refusals: number } = {
     refusals: 0,
     batchSize: 10,
-    everyMs: 0,
     readsPerMonth: null,
     read: async ({ credentials }, ids) => {
       used.push(credentials);

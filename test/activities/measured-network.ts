@@ -22,12 +22,15 @@ export type MeasuredNetwork = FakeNetwork & {
   onRead: (connection: Connection) => Promise<void> | void;
 };
 
-export function measuredNetwork(given: Partial<MetricsReader> = {}): MeasuredNetwork {
+/** @param metricsEveryMs How far apart it wants reads of a post. */
+export function measuredNetwork(
+  given: Partial<MetricsReader> = {},
+  metricsEveryMs = 0,
+): MeasuredNetwork {
   const figures = new Map<string, PostReading>();
   const reads: (readonly string[])[] = [];
   const metrics: MetricsReader = {
     batchSize: 10,
-    everyMs: 0,
     readsPerMonth: null,
     read: async (connection, remoteIds) => {
       reads.push(remoteIds);
@@ -42,8 +45,10 @@ export function measuredNetwork(given: Partial<MetricsReader> = {}): MeasuredNet
     ...given,
   };
   const id = `measured-${crypto.randomUUID()}`;
-  const network: MeasuredNetwork = Object.assign(fakeNetwork(), {
+  const fake = fakeNetwork();
+  const network: MeasuredNetwork = Object.assign(fake, {
     id,
+    rules: { ...fake.rules, metricsEveryMs },
     metrics,
     figures,
     reads,

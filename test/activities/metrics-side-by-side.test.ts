@@ -150,7 +150,7 @@ test('a budget of nothing reads nothing', async (t) => {
 });
 
 test('a network that is read once a day is asked for a post no sooner, also when somebody asks', async (t) => {
-  const channel = await newChannel(t, measuredNetwork({ everyMs: day }));
+  const channel = await newChannel(t, measuredNetwork({}, day));
   const post = await channel.publish({ likes: 1 });
   const publishedAt = channel.deps.now().getTime();
   channel.pass(15 * minute);

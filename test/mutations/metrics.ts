@@ -181,8 +181,18 @@ export const metricsMutations: readonly Mutation[] = [
       ],
       [
         'figures of a minute ago are read again',
-        "when pc.metrics_updated_at > ${new Date(askedAt.getTime() - restMs)} then 'not_yet'",
+        "when pc.metrics_updated_at > ${rested} then 'not_yet'",
         '',
+      ],
+      [
+        'a network that is asked once a day is said to be asked now',
+        "when early.until is not null then 'rare'",
+        '',
+      ],
+      [
+        'what a network is asked for later is read when it is due by itself, weeks later',
+        'pc.next_metrics_at > asked.early_until',
+        'false',
       ],
     ],
   ),

@@ -9,7 +9,6 @@ await runWorker((deps) => {
 
   const metrics = {
     batchSize: 1,
-    everyMs: 0,
     readsPerMonth: null,
     read: async (_: unknown, remoteIds: readonly string[]) => {
       deps.log.info({}, 'asked for figures');

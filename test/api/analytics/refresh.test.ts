@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
+import type { Platform } from '../../../networks/registry.ts';
 import { read, measuredNetwork } from '../../activities/measured-network.ts';
 import { adminOf } from '../../cli/admin.ts';
 import { postMetricsWorkflowId } from '../../../workflows/messages.ts';
@@ -14,12 +15,12 @@ const api = sharedApi(test);
 const second = 1000;
 
 /** A post that is published on two channels and failed on a third, as if it had been sent. */
-async function publishedPost(t: ExecutionContext) {
+async function publishedPost(t: ExecutionContext, platform: Platform = 'mastodon') {
   const { punctual } = api;
   const client = await api.newClient();
   const channels = [];
   for (let nr = 0; nr < 3; nr += 1) {
-    channels.push(await storeChannel(punctual, client.workspaceId));
+    channels.push(await storeChannel(punctual, client.workspaceId, { platform }));
   }
 
   const [one = '', two = '', three = ''] = channels;
@@ -71,6 +72,31 @@ test('figures of each published channel are asked for, unless they were just rea
   await set(two, 'gone_at = now(), next_metrics_at = null');
   const [, gone] = await refresh();
   t.like(gone, { refresh: 'gone', next_at: null });
+});
+
+test('a network that is asked once a day says when it is asked next, and that is when it is', async (t) => {
+  const { id, one, set, refresh, punctual } = await publishedPost(t, 'x');
+  const nextAt = async () => {
+    const sql = `select next_metrics_at from post_channels where channel_id = ?`;
+    const [row] = await punctual.orm.em
+      .fork()
+      .execute<{ next_metrics_at: Date | null }[]>(sql, [one]);
+    return row?.next_metrics_at?.toISOString();
+  };
+  const ago = (hours: number) => new Date(Date.now() - hours * 3600 * second).toISOString();
+  const readAt = ago(20);
+  await set(
+    one,
+    `metrics_updated_at = '${readAt}', metrics = '{}', next_metrics_at = now() + interval '6 days'`,
+  );
+  const next_at = new Date(Date.parse(readAt) + 24 * 3600 * second).toISOString();
+  t.like((await refresh())[0], { refresh: 'not_yet', next_at });
+  t.is(await nextAt(), next_at);
+  const { text } = await adminOf(punctual).call('analytics', 'refresh', id);
+  t.true(text.includes(`asked less often; next at ${next_at}`), text);
+
+  await set(one, `metrics_updated_at = '${ago(25)}'`);
+  t.like((await refresh())[0], { refresh: 'queued' });
 });
 
 test('a channel that needs reconnecting, or that a person settled, says that it is not read', async (t) => {

@@ -10,7 +10,7 @@ import type { Bench } from '../bench.ts';
 import { egressTo, openConnection } from '../connection.ts';
 
 /** Without prices. */
-export const x = xNetwork(xRules({ post: 0, linkPost: 0 }));
+export const x = xNetwork(xRules({ post: 0, linkPost: 0 }, 24));
 
 /** X's own client. */
 export const clientOf = ({ url }: Sandbox): Client =>

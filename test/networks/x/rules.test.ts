@@ -5,7 +5,7 @@ import { xRules } from '../../../networks/x/rules.ts';
 import { weightedLength } from '../../../networks/x/weighted-length.ts';
 import { against, contentOf, family, filesOf, image, textOf, times, video } from '../content.ts';
 
-const unpriced = xRules({ post: 0, linkPost: 0 });
+const unpriced = xRules({ post: 0, linkPost: 0 }, 24);
 const x = against(unpriced);
 const mebibyte = 1024 * 1024;
 
