@@ -74,7 +74,15 @@ test('a post has every field of the specification and the decisions, whatever it
   ];
   t.deepEqual(Object.keys(post).toSorted(), [...wanted, ...more].toSorted());
   const named = ['channel_id', 'status', 'platform', 'handle', 'url', 'error', 'error_code'];
-  const others = ['warning', 'retry_at', 'body', 'metrics', 'options'];
+  const others = [
+    'warning',
+    'retry_at',
+    'body',
+    'metrics',
+    'metrics_updated_at',
+    'gone_at',
+    'options',
+  ];
   t.deepEqual(Object.keys(post.channels[0]).toSorted(), [...named, ...others].toSorted());
   t.deepEqual(Object.keys(post.summary).toSorted(), ['failed', 'pending', 'published']);
 });
