@@ -11,7 +11,10 @@ const everyMs = 24 * 3_600_000;
 /** The largest `integer` of PostgreSQL. */
 const most = 2 ** 31 - 1;
 
-/** Once a day, beside its posts. A network that does not answer is asked again with the next posts. */
+/**
+ * Once a day, beside its posts. A network that does not answer is asked again with the next posts. An answer to an older
+ * question than the one that is recorded changes nothing.
+ */
 export async function readFollowers(
   { deps, reader, stopped, askTimeoutMs }: Refreshing,
   account: ReadAccount,
@@ -33,7 +36,8 @@ export async function readFollowers(
     await query(
       deps.orm.em.fork(),
       sql`update channels set followers = ${count}::int, followers_updated_at = ${askedAt}
-        where id = ${channelId} and workspace_id = ${workspaceId}`,
+        where id = ${channelId} and workspace_id = ${workspaceId}
+          and (followers_updated_at is null or followers_updated_at < ${askedAt})`,
     );
   } catch (error) {
     deps.log.info({ channelId, error: describeError(error) }, 'followers of a channel: no answer');

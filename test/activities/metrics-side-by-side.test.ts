@@ -86,6 +86,36 @@ test('a worker that stood still takes no figure back, and brings back no post th
   }
 });
 
+test('a worker that stood still takes no followers back', async (t) => {
+  let told = 10;
+  const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const channel = await newChannel(t, measuredNetwork({ followers: async () => told }));
+  const { network, deps, channelId } = channel;
+  const post = await channel.publish({ likes: 1 });
+  channel.pass(15 * minute);
+  const slow = {
+    ...network,
+    metrics: {
+      ...network.metrics,
+      followers: async () => {
+        asked.resolve();
+        await goesOn.promise;
+        return 10;
+      },
+    },
+  };
+  const slept = channel.refresh({}, channel.newWorker({ networks: { [network.id]: slow } }));
+  await asked.promise;
+  channel.pass(16 * minute);
+  told = 20;
+  await post.makeDue();
+  await channel.refresh();
+  goesOn.resolve();
+  await slept;
+  const sql = 'select followers from channels where id = ?';
+  t.deepEqual(await deps.orm.em.fork().execute(sql, [channelId]), [{ followers: 20 }]);
+});
+
 test('a monthly budget is never exceeded, however many refreshes there are at once, and the rest is read in the next month', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 3, readsPerMonth: 25 }));
   const { network, deps, workspaceId } = channel;
