@@ -11,6 +11,9 @@ const steps: readonly { readonly untilMs: number; readonly everyMs: number }[] =
 /** How soon after it was published a post is read first, in milliseconds. */
 export const firstReadMs = 15 * minuteMs;
 
+/** A worker that dies leaves its posts to the others after this, in milliseconds: longer than an activity may take. */
+export const leaseMs = 15 * minuteMs;
+
 /**
  * When a post's figures are read again: every 15 minutes in its first day, hourly for a week, daily for 90 days, weekly
  * for a year.

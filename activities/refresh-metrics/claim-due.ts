@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { limitJoins } from '../../db/network-limits.ts';
 import { queryPlanned } from '../../db/query.ts';
+import { leaseMs } from '../../domain/metrics-schedule.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 /** A post on a channel whose figures are to be read now. */
@@ -34,8 +35,6 @@ export type Claiming = {
 
 const portion = 500;
 
-/** A worker that dies leaves its rows to the others after this, in milliseconds: longer than an activity may take. */
-const leaseMs = 15 * 60_000;
 /** What a channel without access, and a network that cannot be read, wait for, in milliseconds. */
 export const lostRestMs = 3_600_000;
 const unreadableRestMs = 24 * 3_600_000;

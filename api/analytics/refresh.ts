@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { query } from '../../db/query.ts';
+import { leaseMs } from '../../domain/metrics-schedule.ts';
 import type { Platform } from '../../networks/registry.ts';
 import type { PostMetricsRequest } from '../../temporal/start-refresh.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -18,6 +19,9 @@ type Row = Omit<RefreshedChannel, 'next_at'> & { readonly next_at: Date | null }
 
 /** So young figures are not read again, in milliseconds. */
 const restMs = 60_000;
+
+/** By which the clock of a worker may be ahead, in milliseconds. */
+const clockSkewMs = 5000;
 
 type RefreshDeps = Pick<ApiDeps, 'orm' | 'now' | 'rules'> & {
   readonly refreshPost: (request: PostMetricsRequest) => void;
@@ -66,13 +70,18 @@ type Asked = Pick<ApiDeps, 'rules'> & {
   readonly postId: string;
 };
 
-/** What is not read yet for its network's sake is read when it may be, if that is sooner than it would be. */
+/**
+ * What is not read yet for its network's sake is read when it may be, if that is sooner than it would be. Where reads are
+ * rare, as they cost something, a time that may be the end of a claim stays: the post may be being read at this moment,
+ * and would be read twice. It is read within a quarter of an hour in any case.
+ */
 function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row> {
   const rare = Object.entries(rules).map(([platform, { metricsEveryMs = 0 }]) => ({
     platform,
     metricsEveryMs,
   }));
   const rested = new Date(askedAt.getTime() - restMs);
+  const leased = new Date(askedAt.getTime() + leaseMs + clockSkewMs);
   return sql`
     with asked as materialized (
       select pc.id, c.id as channel_id, c.platform, pc.position, pc.next_metrics_at, early.until as early_until, case
@@ -80,7 +89,8 @@ function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row
           when c.disconnected_at is not null or c.state <> 'connected' or not exists (
             select 1 from post_parts pp where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id
               and pp.part = 0 and pp.state = 'sent' and pp.remote_id is not null) then 'not_read'
-          when early.until is not null then 'rare'
+          when early.until > ${askedAt} then 'rare'
+          when early.until is not null and pc.next_metrics_at > ${askedAt} and pc.next_metrics_at <= ${leased} then 'not_yet'
           when pc.metrics_updated_at > ${rested} then 'not_yet'
           else 'queued' end as refresh
       from post_channels pc
@@ -89,8 +99,8 @@ function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row
         select coalesce(pc.metrics_updated_at, pc.published_at) + ms * interval '1 millisecond' as until
         from unnest(${rare.map(({ platform }) => platform)}::text[],
           ${rare.map(({ metricsEveryMs }) => metricsEveryMs)}::float8[]) as every (platform, ms)
-        where every.platform = c.platform
-      ) early on early.until > ${askedAt}
+        where every.platform = c.platform and ms > 0
+      ) early on true
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'published'
       order by pc.position for no key update of pc
     ), moved as (

@@ -186,9 +186,10 @@ export const metricsMutations: readonly Mutation[] = [
       ],
       [
         'a network that is asked once a day is said to be asked now',
-        "when early.until is not null then 'rare'",
+        "when early.until > ${askedAt} then 'rare'",
         '',
       ],
+      ['a read that costs something is begun twice', 'early.until is not null and', 'false and'],
       [
         'what a network is asked for later is read when it is due by itself, weeks later',
         'pc.next_metrics_at > asked.early_until',

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
+import { claimDue } from '../../../activities/refresh-metrics/claim-due.ts';
 import type { Platform } from '../../../networks/registry.ts';
 import { read, measuredNetwork } from '../../activities/measured-network.ts';
 import { adminOf } from '../../cli/admin.ts';
@@ -97,6 +98,31 @@ test('a network that is asked once a day says when it is asked next, and that is
 
   await set(one, `metrics_updated_at = '${ago(25)}'`);
   t.like((await refresh())[0], { refresh: 'queued' });
+});
+
+test('a read that costs something is not begun again while it is under way', async (t) => {
+  const { one, set, refresh, punctual } = await publishedPost(t, 'x');
+  await set(
+    one,
+    `published_at = now() - interval '2 days', metrics_updated_at = now() - interval '25 hours',
+      metrics = '{}', next_metrics_at = now()`,
+  );
+  const claiming = { platform: 'x', everyMs: 24 * 3600 * second, busyChannels: [] };
+  const claim = async () => {
+    const [{ post_id: postId, workspace_id: workspaceId } = { post_id: '', workspace_id: '' }] =
+      await punctual.orm.em
+        .fork()
+        .execute<{ post_id: string; workspace_id: string }[]>(
+          'select post_id, workspace_id from post_channels where channel_id = ?',
+          [one],
+        );
+    const deps = { orm: punctual.orm, now: () => new Date() };
+    return claimDue(deps, { ...claiming, post: { workspaceId, postId } });
+  };
+  const { rows, lease } = await claim();
+  t.is(rows.length, 1);
+  t.like((await refresh())[0], { refresh: 'not_yet', next_at: lease.toISOString() });
+  t.deepEqual((await claim()).rows, []);
 });
 
 test('a channel that needs reconnecting, or that a person settled, says that it is not read', async (t) => {
