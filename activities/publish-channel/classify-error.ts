@@ -2,6 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { isOpen } from '../../db/ledger/part-states.ts';
 import { isDatabaseAway } from '../../db/is-away.ts';
+import { isConflict } from '../../db/is-conflict.ts';
 import type { Entry } from '../../db/ledger/entries.ts';
 import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
 import {
@@ -38,10 +39,6 @@ export type PublishFailure = {
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';
 }
-
-/** PostgreSQL undid the transaction because of another one; the same again goes through. */
-const isConflict = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01');
 
 /**
  * What a try that threw means for the channel. A fault of ours (another secret key, a bug) is told to the owner

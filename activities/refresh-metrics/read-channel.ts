@@ -4,7 +4,7 @@ import { addCounts, noCounts, type RefreshCounts } from './counts.ts';
 import { readFollowers } from './followers.ts';
 import { loadAccount, type ReadAccount } from './load-account.ts';
 import { meetFailure } from './meet-failure.ts';
-import { recordReadings } from './record-readings.ts';
+import { recordPatiently } from './record-patiently.ts';
 import { moveTo } from './postpone.ts';
 import type { Refreshing } from './refreshing.ts';
 import { nextMonthAt, reserveReads } from './reserve-reads.ts';
@@ -93,7 +93,7 @@ async function readBatch(
       reader.read(at, remoteIds),
     );
     const told = { workspaceId, rows: batch, lease, readAt, everyMs, readings };
-    return { counts: await recordReadings(deps, told), goesOn: true };
+    return { counts: await recordPatiently(refreshing, told), goesOn: true };
   } catch (error) {
     return meetFailure(refreshing, account, { error, batch, rest, lease });
   }

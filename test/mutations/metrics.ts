@@ -104,6 +104,13 @@ export const metricsMutations: readonly Mutation[] = [
     ['what the budget does not hold is asked for', 'batch: batch.slice(0, granted),', 'batch,'],
     ['reads are not taken from the budget', 'readsPerMonth === null ? wanted', 'true ? wanted'],
   ]),
+  ...mutationsOf('activities/refresh-metrics/record-patiently.ts', refreshes, [
+    [
+      'what was read is lost with the connection',
+      '!(isDatabaseAway(error) || isConflict(error))',
+      '(true as boolean)',
+    ],
+  ]),
   ...mutationsOf('activities/refresh-metrics/reserve-reads.ts', refreshes, [
     ['two workers get the same reads', 'month}::date for update`', 'month}::date`'],
     ['a month is the year', 'toISOString().slice(0, 8) + ', "toISOString().slice(0, 5) + '01-' + "],
