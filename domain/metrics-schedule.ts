@@ -8,6 +8,9 @@ const steps: readonly { readonly untilMs: number; readonly everyMs: number }[] =
   { untilMs: 365 * dayMs, everyMs: 7 * dayMs },
 ];
 
+/** How far apart reads of a post are, in milliseconds, where its network does not want them further apart. */
+export const regularReadsMs: readonly number[] = steps.map(({ everyMs }) => everyMs);
+
 /** How soon after it was published a post is read first, in milliseconds. */
 export const firstReadMs = 15 * minuteMs;
 

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { query } from '../../db/query.ts';
-import { leaseMs } from '../../domain/metrics-schedule.ts';
+import { leaseMs, regularReadsMs } from '../../domain/metrics-schedule.ts';
 import type { Platform } from '../../networks/registry.ts';
 import type { PostMetricsRequest } from '../../temporal/start-refresh.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -19,6 +19,9 @@ type Row = Omit<RefreshedChannel, 'next_at'> & { readonly next_at: Date | null }
 
 /** So young figures are not read again, in milliseconds. */
 const restMs = 60_000;
+
+/** A network's limit is taken to end within this, in milliseconds. */
+const longestLimitMs = 24 * 3_600_000;
 
 /** By which the clock of a worker may be ahead, in milliseconds. */
 const clockSkewMs = 5000;
@@ -73,7 +76,8 @@ type Asked = Pick<ApiDeps, 'rules'> & {
 /**
  * What is not read yet for its network's sake is read when it may be, if that is sooner than it would be. Where reads are
  * rare, as they cost something, a time that may be the end of a claim stays: the post may be being read at this moment,
- * and would be read twice. It is read within a quarter of an hour in any case.
+ * and would be read twice. So does a time that is not a regular one, of a day at most: it ends a limit, or the pause after
+ * a refusal, and each read before it would be counted too.
  */
 function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row> {
   const rare = Object.entries(rules).map(([platform, { metricsEveryMs = 0 }]) => ({
@@ -82,6 +86,7 @@ function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row
   }));
   const rested = new Date(askedAt.getTime() - restMs);
   const leased = new Date(askedAt.getTime() + leaseMs + clockSkewMs);
+  const limited = new Date(askedAt.getTime() + longestLimitMs);
   return sql`
     with asked as materialized (
       select pc.id, c.id as channel_id, c.platform, pc.position, pc.next_metrics_at, early.until as early_until, case
@@ -90,14 +95,16 @@ function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row
             select 1 from post_parts pp where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id
               and pp.part = 0 and pp.state = 'sent' and pp.remote_id is not null) then 'not_read'
           when early.until > ${askedAt} then 'rare'
-          when early.until is not null and pc.next_metrics_at > ${askedAt} and pc.next_metrics_at <= ${leased} then 'not_yet'
+          when early.until is not null and pc.next_metrics_at > ${askedAt} and (pc.next_metrics_at <= ${leased}
+            or pc.next_metrics_at <= ${limited} and pc.next_metrics_at - early.since <> all (
+              select ms * interval '1 millisecond' from unnest(${regularReadsMs}::float8[]) as regular (ms))) then 'not_yet'
           when pc.metrics_updated_at > ${rested} then 'not_yet'
           else 'queued' end as refresh
       from post_channels pc
       join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       left join lateral (
-        select coalesce(pc.metrics_updated_at, pc.published_at) + ms * interval '1 millisecond' as until
-        from unnest(${rare.map(({ platform }) => platform)}::text[],
+        select since, since + ms * interval '1 millisecond' as until
+        from (select coalesce(pc.metrics_updated_at, pc.published_at)) as last (since), unnest(${rare.map(({ platform }) => platform)}::text[],
           ${rare.map(({ metricsEveryMs }) => metricsEveryMs)}::float8[]) as every (platform, ms)
         where every.platform = c.platform and ms > 0
       ) early on true

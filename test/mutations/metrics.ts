@@ -197,6 +197,7 @@ export const metricsMutations: readonly Mutation[] = [
         '',
       ],
       ['a read that costs something is begun twice', 'early.until is not null and', 'false and'],
+      ['the end of a limit is moved to now', 'pc.next_metrics_at <= ${limited}', 'false'],
       [
         'what a network is asked for later is read when it is due by itself, weeks later',
         'pc.next_metrics_at > asked.early_until',

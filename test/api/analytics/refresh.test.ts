@@ -96,7 +96,7 @@ test('a network that is asked once a day says when it is asked next, and that is
   const { text } = await adminOf(punctual).call('analytics', 'refresh', id);
   t.true(text.includes(`asked less often; next at ${next_at}`), text);
 
-  await set(one, `metrics_updated_at = '${ago(25)}'`);
+  await set(one, `metrics_updated_at = '${ago(25)}', next_metrics_at = '${ago(1)}'`);
   t.like((await refresh())[0], { refresh: 'queued' });
 });
 
@@ -123,6 +123,19 @@ test('a read that costs something is not begun again while it is under way', asy
   t.is(rows.length, 1);
   t.like((await refresh())[0], { refresh: 'not_yet', next_at: lease.toISOString() });
   t.deepEqual((await claim()).rows, []);
+});
+
+test('where reads are rare, a limit is not shortened by whoever asks, and a regular time is', async (t) => {
+  const { one, two, set, refresh } = await publishedPost(t, 'linkedin');
+  const at = (hours: number) => new Date(Date.now() + hours * 3600 * second).toISOString();
+  const [readAt, limitEndsAt] = [at(-7), at(1)];
+  const wasRead = `metrics = '{}', metrics_updated_at = '${readAt}'`;
+  await set(one, `${wasRead}, next_metrics_at = '${limitEndsAt}'`);
+  await set(two, `${wasRead}, next_metrics_at = '${readAt}'::timestamptz + interval '1 day'`);
+  for (const refreshed of [await refresh(), await refresh()]) {
+    t.like(refreshed[0], { refresh: 'not_yet', next_at: limitEndsAt });
+    t.like(refreshed[1], { refresh: 'queued' });
+  }
 });
 
 test('a channel that needs reconnecting, or that a person settled, says that it is not read', async (t) => {
