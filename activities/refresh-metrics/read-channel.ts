@@ -1,5 +1,6 @@
 import { askNetwork } from './ask-network.ts';
 import { lostRestMs, type Claimed, type DueRow } from './claim-due.ts';
+import { NetworkError } from '../../networks/network.ts';
 import { addCounts, noCounts, type RefreshCounts } from './counts.ts';
 import { readFollowers } from './followers.ts';
 import { loadAccount, type ReadAccount } from './load-account.ts';
@@ -7,7 +8,7 @@ import { meetFailure } from './meet-failure.ts';
 import { recordPatiently } from './record-patiently.ts';
 import { moveTo } from './postpone.ts';
 import type { Refreshing } from './refreshing.ts';
-import { nextMonthAt, reserveReads } from './reserve-reads.ts';
+import { giveBackReads, nextMonthAt, reserveReads } from './reserve-reads.ts';
 
 /**
  * Reads the figures of some posts of one channel, in batches. Whatever goes wrong is this channel's affair: it is written
@@ -38,11 +39,13 @@ export async function readChannel(
     }
 
     const batch = rest.slice(0, reader.batchSize);
+    const reservedAt = deps.now();
     const granted = await grantedReads(refreshing, account, batch.length);
     const read = await readBatch(refreshing, account, {
       batch: batch.slice(0, granted),
       rest,
       lease,
+      reservedAt,
     });
     counts = addCounts(counts, read.counts);
     if (granted < batch.length && read.goesOn) {
@@ -72,13 +75,15 @@ type Batched = {
   /** The batch, and what is read after it. */
   readonly rest: readonly DueRow[];
   readonly lease: Date;
+  /** Before its reads were taken from the budget. */
+  readonly reservedAt: Date;
 };
 
 /** @returns what came of it, and whether the channel's next batch may be read. */
 async function readBatch(
   refreshing: Refreshing,
   account: ReadAccount,
-  { batch, rest, lease }: Batched,
+  { batch, rest, lease, reservedAt }: Batched,
 ): Promise<{ readonly counts: Partial<RefreshCounts>; readonly goesOn: boolean }> {
   if (batch.length === 0) {
     return { counts: {}, goesOn: true };
@@ -87,14 +92,33 @@ async function readBatch(
   const { deps, reader, everyMs, stopped, askTimeoutMs } = refreshing;
   const { workspaceId } = account;
   const readAt = deps.now();
+  let isMade = false;
   try {
     const remoteIds = batch.map(({ remoteId }) => remoteId);
-    const readings = await askNetwork({ deps, account, stopped, timeoutMs: askTimeoutMs }, (at) =>
-      reader.read(at, remoteIds),
+    const readings = await askNetwork(
+      { deps, account, stopped, timeoutMs: askTimeoutMs },
+      async (at) => {
+        isMade = true;
+        try {
+          return await reader.read(at, remoteIds);
+        } catch (error) {
+          isMade = !isRefusal(error);
+          throw error;
+        }
+      },
     );
     const told = { workspaceId, rows: batch, lease, readAt, everyMs, readings };
     return { counts: await recordPatiently(refreshing, told), goesOn: true };
   } catch (error) {
+    if (!isMade && reader.readsPerMonth !== null) {
+      await giveBackReads(deps, account.platform, reservedAt, batch.length);
+    }
+
     return meetFailure(refreshing, account, { error, batch, rest, lease });
   }
 }
+
+/** The network answered, and handed out no post: reads are counted in posts. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof NetworkError &&
+  ['access_lost', 'permission_missing', 'rate_limited'].includes(error.code);

@@ -4,7 +4,7 @@ import type { ActivityDeps } from '../deps.ts';
 
 /**
  * Takes reads from a network's budget of this month (UTC), before they are made: whatever becomes of them, they may have
- * cost something, and so none is given back. Workers that ask at the same time never get more than there is.
+ * cost something, and so none is given back, except what a network refused. Workers that ask at the same time never get more than there is.
  *
  * @param readsPerMonth The budget, over all accounts.
  * @returns how many of them may be made: `wanted`, or what is left.
@@ -16,7 +16,7 @@ export const reserveReads = (
   wanted: number,
 ): Promise<number> =>
   orm.em.fork().transactional(async (em) => {
-    const month = now().toISOString().slice(0, 8) + '01';
+    const month = monthOf(now());
     await query(
       em,
       sql`insert into metric_reads (platform, month, reads) values (${platform}, ${month}::date, 0)
@@ -35,6 +35,26 @@ export const reserveReads = (
     );
     return granted;
   });
+
+/**
+ * Gives back reads that were not made, or that the network refused: an account without access would use up the budget of
+ * all others.
+ *
+ * @param reservedAt A time before they were reserved: where a month began in between, the new one gets nothing back.
+ */
+export const giveBackReads = (
+  { orm }: Pick<ActivityDeps, 'orm'>,
+  platform: string,
+  reservedAt: Date,
+  unmade: number,
+): Promise<unknown> =>
+  query(
+    orm.em.fork(),
+    sql`update metric_reads set reads = greatest(0, reads - ${unmade}::int)
+      where platform = ${platform} and month = ${monthOf(reservedAt)}::date`,
+  );
+
+const monthOf = (at: Date): string => at.toISOString().slice(0, 8) + '01';
 
 /** Reads do not all begin in the first minute of a month. In milliseconds. */
 const spreadMs = 24 * 3_600_000;

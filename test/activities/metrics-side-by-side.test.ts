@@ -171,6 +171,26 @@ test('workers that ask for reads in the same instant get what the budget holds, 
   );
 });
 
+test('an account that its network refuses uses up no budget of the others', async (t) => {
+  for (const code of ['access_lost', 'permission_missing', 'rate_limited'] as const) {
+    const channel = await newChannel(t, measuredNetwork({ readsPerMonth: 1 }));
+    const { network, deps, workspaceId } = channel;
+    await channel.publish({ likes: 1 });
+    channel.pass(15 * minute);
+    network.onRead = () => {
+      throw new NetworkError(code, 'No.', { taken: 'no' });
+    };
+    await channel.refresh();
+    network.onRead = () => undefined;
+    const other = await addFakeChannel(deps, workspaceId, network.id, { remoteId: 'other' });
+    const post = await channel.publish({ likes: 2 }, other);
+    channel.pass(15 * minute);
+    await post.makeDue();
+    const request = { post: { workspaceId, postId: post.postId } };
+    t.deepEqual(await channel.refresh(request), { ...nothing, read: 1 }, code);
+  }
+});
+
 test('a budget of nothing reads nothing', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ readsPerMonth: 0 }));
   await channel.publish({ likes: 1 });

@@ -102,6 +102,7 @@ export const metricsMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf('activities/refresh-metrics/read-channel.ts', refreshes, [
     ['what the budget does not hold is asked for', 'batch: batch.slice(0, granted),', 'batch,'],
+    ['an account without access uses up the budget', 'isMade = !isRefusal(error);', ''],
     ['reads are not taken from the budget', 'readsPerMonth === null ? wanted', 'true ? wanted'],
   ]),
   ...mutationsOf('activities/refresh-metrics/record-patiently.ts', refreshes, [
