@@ -27,7 +27,10 @@ const refreshing = record({
           description:
             '`queued`: it is read now, unless its network limits that. `not_yet`: it was read less than a minute ago, its network is asked less often, it waits for the end of a limit, or it may be being read already. `gone`: the post is not there any more. `not_read`: its figures cannot be read, as the channel needs reconnecting or a person said where the post is.',
         },
-        next_at: { ...nullable(dateTime), description: 'When it is read next.' },
+        next_at: {
+          ...nullable(dateTime),
+          description: 'When it is read next; null when it is not.',
+        },
       }),
     ),
     description: 'The channels that published it.',

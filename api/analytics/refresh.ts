@@ -116,6 +116,6 @@ function makeDue({ rules, askedAt, workspaceId, postId }: Asked): RawBuilder<Row
         or asked.refresh = 'rare' and (pc.next_metrics_at is null or pc.next_metrics_at > asked.early_until)))
     select channel_id, platform, case refresh when 'rare' then 'not_yet' else refresh end as refresh,
       case refresh when 'queued' then ${askedAt}::timestamptz when 'rare' then early_until
-        when 'gone' then null else next_metrics_at end as next_at
+        when 'not_yet' then next_metrics_at end as next_at
     from asked order by position`;
 }

@@ -28,7 +28,7 @@ export async function refreshAnalytics(
 const words = {
   queued:
     'read within five minutes, as far as the network lets us, while the worker and Temporal run',
-  not_yet: 'was read a moment ago, or its network is asked less often',
+  not_yet: 'was read a moment ago, or its network has a limit or is asked less often',
   gone: 'the post is not there any more',
   not_read: 'cannot be read: connect the channel again, or a person said where the post is',
 } as const;

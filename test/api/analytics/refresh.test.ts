@@ -138,14 +138,18 @@ test('where reads are rare, a limit is not shortened by whoever asks, and a regu
   }
 });
 
-test('a channel that needs reconnecting, or that a person settled, says that it is not read', async (t) => {
-  const { one, two, refresh, punctual } = await publishedPost(t);
+test('a channel that needs reconnecting, or that a person settled, says that it is not read, and names no time', async (t) => {
+  const { id, one, two, refresh, punctual } = await publishedPost(t);
   const em = punctual.orm.em.fork();
   await em.execute(`update channels set state = 'needs_reconnect' where id = ?`, [one]);
   await em.execute('update post_parts set remote_id = null where channel_id = ?', [two]);
+  await em.execute('update post_channels set next_metrics_at = now() where post_id = ?', [id]);
   t.deepEqual(
-    (await refresh()).map((channel) => channel.refresh),
-    ['not_read', 'not_read'],
+    (await refresh()).map((channel) => [channel.refresh, channel.next_at]),
+    [
+      ['not_read', null],
+      ['not_read', null],
+    ],
   );
 });
 
