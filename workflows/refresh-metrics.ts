@@ -39,7 +39,7 @@ export async function refreshMetrics({ networks, post }: RefreshMetricsInput): P
 const activitiesOf = (network: string) =>
   proxyActivities<Pick<Activities, 'refreshMetrics'>>({
     taskQueue: publishQueue(network),
-    summary: 'Read metrics',
+    summary: `Read metrics of ${network}`,
     // Where nobody works for a network the others are not held up. Posts go first.
     scheduleToStartTimeout: '1 minute',
     startToCloseTimeout: '5 minutes',

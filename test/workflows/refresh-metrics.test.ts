@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { ensureSchedule } from '../../worker/ensure-schedule.ts';
 import { metricsSchedule } from '../../worker/metrics-schedule.ts';
 import { metricsScheduleId, postsQueue } from '../../workflows/messages.ts';
@@ -60,6 +61,28 @@ needs('temporal')('a worker of a version with other networks changes the schedul
   const { action } = await client.schedule.getHandle(metricsScheduleId).describe();
   t.deepEqual(action.args, [{ networks: ['a', 'b', 'c'] }]);
 });
+
+needs('temporal')(
+  'whoever watches a refresh sees which network each part of it reads',
+  async (t) => {
+    const networks = [measuredNetwork(), measuredNetwork()];
+    const punctual = await startApi(t, {
+      networks: Object.fromEntries(networks.map((network) => [network.id, network])),
+    });
+    await startWorkers(t, punctual);
+    const handle = await start(punctual);
+    await handle.result();
+    const { events } = await handle.fetchHistory();
+    const summaries = (events ?? []).flatMap(({ userMetadata }) =>
+      userMetadata?.summary
+        ? [defaultPayloadConverter.fromPayload<string>(userMetadata.summary)]
+        : [],
+    );
+    for (const { id } of networks) {
+      t.true(summaries.includes(`Read metrics of ${id}`), summaries.join());
+    }
+  },
+);
 
 needs('temporal')('a network that fails leaves the others to be read', async (t) => {
   const [network, failing] = [measuredNetwork(), measuredNetwork()];
