@@ -15,14 +15,18 @@ const test = needs('postgres');
 const api = sharedApi(test);
 
 const minutesAgo = `now() - n * interval '1 minute'`;
-/** Rows of each kind for each of the workspaces. */
+/**
+ * Rows of each kind for each of the workspaces. Each post has likes of its own: where all have as many, an order by
+ * engagement says nothing, and the index of it is worth as little as any other.
+ */
 const fillings = [
   `insert into posts (id, workspace_id, body, status, published_at, created_at, updated_at)
    select gen_random_uuid(), w.id, 'x', (array['draft', 'published', 'failed'])[1 + n % 3],
      case when n % 3 = 1 then at end, at, at
    from workspaces w, generate_series(1, 500) n, lateral (select ${minutesAgo} as at) t`,
   `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, metrics, published_at)
-   select gen_random_uuid(), p.workspace_id, p.id, c.id, 0, p.status, '{"likes": 1}', p.published_at
+   select gen_random_uuid(), p.workspace_id, p.id, c.id, 0, p.status,
+     jsonb_build_object('likes', row_number() over ()), p.published_at
    from posts p join channels c on c.workspace_id = p.workspace_id`,
   `insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at)
    select gen_random_uuid(), w.id, n || '.png', 'image/png', 1, gen_random_uuid(), gen_random_uuid(), ${minutesAgo}
