@@ -250,7 +250,9 @@ test('a month of a large workspace is found by indexes, and no table is read who
   );
   await em.execute(
     `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, metrics, published_at)
-     select gen_random_uuid(), workspace_id, id, ?, 0, 'published', '{"likes": 1}', published_at from posts`,
+     select gen_random_uuid(), workspace_id, id, ?, 0, 'published',
+       jsonb_build_object('likes', row_number() over ()), published_at
+     from posts`,
     [channelId],
   );
   await em.execute('vacuum analyze posts, post_channels, channels, post_metrics');
@@ -267,6 +269,9 @@ test('a month of a large workspace is found by indexes, and no table is read who
   t.regex(page, /post_metrics_published/v);
   t.regex(totals, /Index Only Scan using post_metrics_published/v);
   t.is(others.length, 0);
+  const always = { published: { begin: 0, end: begin } };
+  const [most = ''] = await plansOf({ ...always, sort: 'engagement', order: 'desc' });
+  t.regex(most, /Index Scan using post_metrics_engagement/v);
   const [row] = await em.execute<{ id: string }[]>('select id from posts limit 1');
   const plans = [
     page,
