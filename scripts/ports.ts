@@ -62,28 +62,58 @@ async function choosePort(wish: PortWish, taken: ReadonlySet<number>): Promise<n
 
 /** Whether a server could listen on that port now. */
 async function isFree(port: number, host = loopback): Promise<boolean> {
-  return listenOn(port, host).then(
-    () => true,
-    () => false,
-  );
+  const server = await listenOn({ port, host });
+  if (server === undefined) {
+    return false;
+  }
+
+  server.close();
+  await once(server, 'close');
+  return true;
 }
 
 /** Below what kernels hand out by themselves: from 32768 on Linux, from 49152 elsewhere. */
 const ownPorts = { from: 20_000, below: 32_768 };
 
 /**
- * A port of the loopback that was free a moment ago. It is none that a kernel gives to a process that asks for any
- * port: one of those may be given to another process before its user listens on it.
+ * A port of the loopback that is free. It is none that a kernel gives to a process that asks for any port: one of those
+ * may be given to another process before its user listens on it. Nor does this function give it to anyone else while
+ * this process lives.
  */
 export async function freePort(): Promise<number> {
   const port = randomInt(ownPorts.from, ownPorts.below);
-  return (await isFree(port)) ? port : freePort();
+  return (await isClaimed(port)) && (await isFree(port)) ? port : freePort();
 }
 
-async function listenOn(port: number, host: string): Promise<void> {
+const claimed = new Set<number>();
+
+/**
+ * Whether the port is ours among all processes that look for one now. On Linux a socket says so whose name stands in no
+ * folder, and which goes with its process, however that ends. Elsewhere two processes may still choose the same.
+ */
+async function isClaimed(port: number): Promise<boolean> {
+  if (claimed.has(port)) {
+    return false;
+  }
+
+  claimed.add(port);
+  if (process.platform !== 'linux') {
+    return true;
+  }
+
+  const server = await listenOn({ path: `\0punctual-port-${port}` });
+  server?.unref();
+  return server !== undefined;
+}
+
+/** @returns undefined when another listens there, or nobody may. */
+async function listenOn(
+  where: { readonly port: number; readonly host: string } | { readonly path: string },
+): Promise<ReturnType<typeof createServer> | undefined> {
   const server = createServer();
-  server.listen(port, host);
-  await once(server, 'listening');
-  server.close();
-  await once(server, 'close');
+  server.listen(where);
+  return once(server, 'listening').then(
+    () => server,
+    () => undefined,
+  );
 }
