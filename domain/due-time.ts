@@ -32,9 +32,12 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 
   const due = parseInstant(at);
   if (!due) {
+    const isLocal = parseInstant(`${at}Z`) !== null;
     throw invalid(
       'scheduled_at',
-      'must be an existing time such as 2026-05-01T09:30:00Z or 2026-05-01T11:30:00+02:00',
+      isLocal
+        ? `needs Z or an offset, such as ${at}Z or ${at}+02:00: there is no setting of a time zone`
+        : 'must be an existing time such as 2026-05-01T09:30:00Z or 2026-05-01T11:30:00+02:00',
     );
   }
 

@@ -14,7 +14,8 @@ export type BestTimes = {
 };
 
 /**
- * Engagement by weekday and hour of publishing. Posts of which a channel was not read yet are left out and counted.
+ * Engagement by weekday and hour of publishing, as far as it is known: a post counts as soon as one of its channels was
+ * read, for there are channels that never are. Posts of which none was read are left out and counted.
  *
  * @param timezone By its IANA name.
  * @throws AppError `invalid_request` for a time zone that is not known.
@@ -77,11 +78,11 @@ function unknownZone(timezone: string): AppError {
 
 const selectTimes = (filter: Filter, timezone: string): RawBuilder<TimeRow> => sql`
   select extract(isodow from at)::int as weekday, extract(hour from at)::int as hour,
-    (count(*) filter (where unread = 0))::float8 as posts,
-    (count(*) filter (where unread > 0))::float8 as unread,
-    coalesce(sum(engagement) filter (where unread = 0), 0)::float8 as engagement
+    (count(*) filter (where is_read))::float8 as posts,
+    (count(*) filter (where not is_read))::float8 as unread,
+    coalesce(sum(engagement) filter (where is_read), 0)::float8 as engagement
   from (
-    select pm.published_at at time zone ${timezone}::text as at, pm.unread,
+    select pm.published_at at time zone ${timezone}::text as at, pm.unread < pm.channels as is_read,
       pm.likes + pm.comments + pm.shares + pm.saves as engagement
     from post_metrics pm where ${isMeant(filter)}
   ) measured

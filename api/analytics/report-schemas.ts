@@ -81,7 +81,11 @@ export const bestTimesQuery = {
 const bestTime = record({
   weekday: { type: 'integer', minimum: 1, maximum: 7, description: '1 is Monday.' },
   hour: { type: 'integer', minimum: 0, maximum: 23 },
-  posts: { ...count, description: 'How many posts the figures stand on.' },
+  posts: {
+    ...count,
+    description:
+      'How many posts the figures stand on: those of which one channel or more was read.',
+  },
   engagement: number,
   average: { ...number, description: 'Engagement per post.' },
 });
@@ -93,7 +97,7 @@ export const bestTimesSchema = record({
   timezone: text,
   posts_without_metrics: {
     ...count,
-    description: 'Posts of which a channel was not read yet. They are in no figure.',
+    description: 'Posts of which no channel was read yet. They are in no figure.',
   },
   times: {
     ...listOf(bestTime),

@@ -135,7 +135,10 @@ test('a time longer past, too far ahead or none at all is refused, and the reaso
     [after(twoYearsMs + 1), /two years/v],
     ['9999-12-31T23:59:59Z', /two years/v],
     ['2026-05-32T10:00:00Z', /existing time/v],
-    ['2026-05-01T10:00:00', /existing time/v],
+    ['2026-05-01T10:00:00', /needs Z or an offset, such as 2026-05-01T10:00:00Z or/v],
+    ['2026-05-01T10:00:00.25', /needs Z or an offset/v],
+    ['2026-02-30T10:00:00', /existing time/v],
+    ['2026-05-01 10:00:00', /existing time/v],
     ['', /existing time/v],
   ];
   for (const [at, reason] of refused) {

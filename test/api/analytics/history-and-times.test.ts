@@ -113,6 +113,23 @@ test('best times are weekdays and hours of the zone that is named, with the post
   t.is((await look('platform=x')).times.length, 1);
 });
 
+test('a post counts in the best times by the channels that were read, also where another one never is', async (t) => {
+  const { client, mastodon, bluesky, x, publish } = await workspace(api);
+  await publish('2027-01-10T23:30:00Z', [
+    { channel: mastodon, metrics: { likes: 3 } },
+    { channel: bluesky, metrics: { shares: 1 } },
+    { channel: x },
+  ]);
+  await publish('2027-01-10T23:40:00Z', [{ channel: mastodon }, { channel: x }]);
+  const look = async (query: string) =>
+    (await client.get(`/analytics/best-times?${january}&${query}`)).body;
+
+  const all = await look('');
+  t.is(all.posts_without_metrics, 1);
+  t.deepEqual(all.times, [{ weekday: 7, hour: 23, posts: 1, engagement: 4, average: 4 }]);
+  t.like(await look('platform=x'), { posts_without_metrics: 2, times: [] });
+});
+
 test('hours are those of the IANA zone, also where PostgreSQL has an abbreviation of that name', async (t) => {
   const { client, mastodon, publish } = await workspace(api);
   await publish('2026-07-10T12:00:00Z', [{ channel: mastodon, metrics: { likes: 3 } }]);
