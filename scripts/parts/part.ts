@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, statSync } from 'node:fs';
 import { get } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PlainError, type Say } from '../terminal.ts';
 import type { Guard } from './guard.ts';
@@ -144,4 +145,11 @@ export const answers = (url: string, status = 200, host?: string): Promise<boole
       resolve(response.statusCode === status);
     });
     request.on('error', () => resolve(false));
+  });
+
+/** What an address of ours answers, whatever the status. Rejects when there is no answer within 5 s. */
+export const bodyAt = (url: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(5000);
+    get(url, { signal, agent: false }, (response) => resolve(text(response))).on('error', reject);
   });

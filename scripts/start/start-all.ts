@@ -1,5 +1,5 @@
 import { startApp } from '../parts/app.ts';
-import { answers, untilReady, type Stage } from '../parts/part.ts';
+import { answers, bodyAt, untilReady, type Part, type Stage } from '../parts/part.ts';
 import { withoutTemporal } from '../parts/temporal.ts';
 import { banner } from './banner.ts';
 import { startOwnPostgres, startOwnTemporal } from './own-servers.ts';
@@ -9,6 +9,9 @@ import { ranks, type StartPlan } from './start-plan.ts';
 
 /** Milliseconds until an app answers. The worker bundles its workflows first. */
 const readyWithinMs = 120_000;
+
+/** Milliseconds after which a Temporal of the user's own that does not answer is named. */
+const awayForMs = 5000;
 
 /** Starts everything in its order. @returns what to show when all of it is ready. */
 export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
@@ -45,10 +48,48 @@ export async function startAll(plan: StartPlan, stage: Stage): Promise<string> {
   await app('worker', env, ranks.work, 60_000);
   const apiEnv = { ...env, PORT: String(ports.api), HOST: settings.host };
   const api = await app('api', apiEnv, ranks.work, 20_000);
-  await untilReady(api, () => answers(`${apiUrl}/readyz`), readyWithinMs, stage.signal);
+  await untilAllReady(api, apiUrl, plan, stage);
   isReady = true;
   const addresses = { api: apiUrl, sandbox: sandboxUrl, temporalUi: temporal.uiUrl };
   return banner(addresses, demo, (Date.now() - startedMs) / 1000, data.path('logs'));
+}
+
+/**
+ * Waits for the API, which waits for the database, Temporal and a worker. Of these only a Temporal of the user's own may
+ * be away for long: it is named after a while, for nothing else would say so before all of it is given up.
+ */
+async function untilAllReady(
+  api: Part,
+  apiUrl: string,
+  { settings: { temporalAddress } }: StartPlan,
+  stage: Stage,
+): Promise<void> {
+  const namedAtMs = performance.now() + awayForMs;
+  let isNamed = temporalAddress === undefined;
+  const isReady = async (): Promise<boolean> => {
+    if (await answers(`${apiUrl}/readyz`)) {
+      return true;
+    }
+
+    if (!isNamed && performance.now() > namedAtMs && !(await reachesTemporal(apiUrl))) {
+      isNamed = true;
+      stage.say(
+        `Temporal at ${temporalAddress} (TEMPORAL_ADDRESS) does not answer. It is asked again until it does, for up to ${readyWithinMs / 60_000} minutes.`,
+      );
+    }
+
+    return false;
+  };
+  await untilReady(api, isReady, readyWithinMs, stage.signal);
+}
+
+/** Whether the API got an answer from Temporal. One that does not answer itself yet may: nothing is known of it. */
+async function reachesTemporal(apiUrl: string): Promise<boolean> {
+  try {
+    return (await bodyAt(`${apiUrl}/readyz`)).includes('"temporal":"ok"');
+  } catch {
+    return true;
+  }
 }
 
 /** What `npm start` sees to for all of its apps, but for the database and Temporal. */

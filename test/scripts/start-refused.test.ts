@@ -91,6 +91,19 @@ test('a database that does not answer is named in one plain line', async (t) => 
   t.notRegex(output(), /demo workspace|\\n|\{/v);
 });
 
+test('a Temporal that does not answer is named while it is waited for', async (t) => {
+  const { url } = await freshDatabase(t);
+  const { env } = await place(t, url);
+  const address = `127.0.0.1:${await freePort()}`;
+  const { child, output } = start(t, { ...env, TEMPORAL_ADDRESS: address });
+  const named = `\nTemporal at ${address} (TEMPORAL_ADDRESS) does not answer. `;
+  await poll(async () => output().includes(named) || child.exitCode !== null, Boolean, 600_000);
+
+  t.true(output().includes(named), output());
+  t.is(child.exitCode, null);
+  t.notRegex(output(), /Punctual is ready/v);
+});
+
 test('a start whose key is another one says how to get the right one back, and leaves no key behind that looks like it', async (t) => {
   const { url } = await sealed(t);
   const { env, file } = await place(t, url);
