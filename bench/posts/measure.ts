@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Part } from '../../scripts/parts/part.ts';
+import type { Part, Stage } from '../../scripts/parts/part.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { startTemporalServer, startWorker } from '../runner/processes.ts';
 import {
@@ -119,7 +119,8 @@ async function measureWarm(
   const all = (warmUpPosts(contender, channels) + posts) * workflows;
   await untilClosed(world.stage, temporal, { ...workflowsOfPosts, workflows: all });
   const [after, timeAfter] = [await costsOf(pids), await processorTime()];
-  const closed = await closeTimes(temporal, dueAt, posts * workflows);
+  const due = { at: dueAt, workflows: posts * workflows };
+  const closed = await closeTimes(world.stage, temporal, due);
   await contender.assertDone(world, { posts, channels, dueAt });
   const lags = closed.map((at) => at - dueAt.getTime());
   return {
@@ -134,13 +135,34 @@ async function measureWarm(
 }
 
 /**
- * When the workflows that were due at a moment ended, by Temporal's clock, in milliseconds since 1970.
+ * When the workflows that were due at a moment ended, by Temporal's clock, in milliseconds since 1970. Waits for those
+ * that are counted as ended and are not: where a post was synced twice, it has a second run, which finds it published.
  *
- * @throws Error when there are not so many, or one has not ended well.
+ * @throws Error when one has not ended well, or fewer have ended in time.
  */
-async function closeTimes({ client }: Temporal, dueAt: Date, count: number): Promise<number[]> {
-  const query = `CloseTime >= '${dueAt.toISOString()}' and WorkflowId starts_with 'post-'`;
-  const times: number[] = [];
+async function closeTimes({ signal }: Stage, temporal: Temporal, due: Due): Promise<number[]> {
+  const endMs = Date.now() + workflowsOfPosts.withinMs;
+  for (;;) {
+    const ended = await firstEnds(temporal, due.at);
+    if (ended.size >= due.workflows) {
+      return [...ended.values()].toSorted((a, b) => a - b).slice(0, due.workflows);
+    }
+
+    signal.throwIfAborted();
+    if (Date.now() > endMs) {
+      throw new Error(`Of ${due.workflows} workflows, ${ended.size} ended after their time.`);
+    }
+
+    await sleep(200);
+  }
+}
+
+type Due = { readonly at: Date; readonly workflows: number };
+
+/** By workflow id, when its first run after a moment ended. Temporal takes a run that goes on for one that ends last. */
+async function firstEnds({ client }: Temporal, after: Date): Promise<Map<string, number>> {
+  const query = `CloseTime >= '${after.toISOString()}' and ExecutionStatus != 'Running' and WorkflowId starts_with 'post-'`;
+  const ended = new Map<string, number>();
   for await (const { closeTime, status, workflowId } of client.workflow.list({
     query,
     pageSize: 1000,
@@ -149,12 +171,9 @@ async function closeTimes({ client }: Temporal, dueAt: Date, count: number): Pro
       throw new Error(`The workflow ${workflowId} ended as ${status.name}.`);
     }
 
-    times.push(closeTime.getTime());
+    const first = ended.get(workflowId) ?? Number.POSITIVE_INFINITY;
+    ended.set(workflowId, Math.min(first, closeTime.getTime()));
   }
 
-  if (times.length !== count) {
-    throw new Error(`Of ${count} workflows, ${times.length} ended after their time.`);
-  }
-
-  return times;
+  return ended;
 }
