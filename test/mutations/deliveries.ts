@@ -102,9 +102,9 @@ export const deliveryMutations: readonly Mutation[] = [
     ['test/api/isolation', 'test/activities'],
     [
       [
-        'an event goes to the endpoints of all workspaces',
-        'where workspace_id = ${workspaceId} and events',
-        'where ${workspaceId}::uuid is not null and events',
+        'an event goes to endpoints that did not subscribe to it',
+        ' and events @> to_jsonb(${type}::text)',
+        ' and ${type}::text is not null',
       ],
     ],
   ),

@@ -230,7 +230,7 @@ export const postMutations: readonly Mutation[] = [
     ['a request that is over counts on', 'release: () => add(-own)', 'release: () => undefined'],
   ]),
   ...mutationsOf('db/quota-shares.ts', quotas, [
-    ['drafts that a cancel made do not count', 'scheduled = 0, drafts = 0', 'text_bytes = 0'],
+    ['drafts that a cancel made do not count', 'scheduled = 0, drafts = 0', 'scheduled = 0'],
     ['a quota that is set counts no text anew', 'when share = 0', 'when share < 0'],
   ]),
   ...mutationsOf('domain/quotas.ts', quotas, [
