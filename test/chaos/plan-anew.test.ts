@@ -9,6 +9,7 @@ import { makePlan } from './plan/make-plan.ts';
 import { untilAllCameAbout, type Anew } from './plan/plan-anew.ts';
 import type { ChaosPlan } from './plan/post-plan.ts';
 import { textOf } from './plan/texts.ts';
+import { noteLostAccess, revocationId } from './post-history.ts';
 import { countFaults, isShort } from './report.ts';
 
 const shortPlan = (): ChaosPlan =>
@@ -38,7 +39,7 @@ async function liveAnew(comesAbout: number) {
   const plan = planOfOneFault();
   const journal = openJournal(() => Date.now());
   const rounds: Anew[] = [];
-  const seen = () => ({ cameAbout: journal.cameAbout, lost: new Set<number>() });
+  const seen = () => ({ cameAbout: journal.cameAbout });
   await untilAllCameAbout(plan, seen, journal.elapsedMs, async (anew) => {
     rounds.push(anew);
     for (const { id, fault } of anew.posts.flatMap(({ faults }) => faults)) {
@@ -47,7 +48,7 @@ async function liveAnew(comesAbout: number) {
       }
     }
   });
-  const short = countFaults({ ...evidenceOf(), plan }, journal).filter(isShort);
+  const short = countFaults({ plan }, journal).filter(isShort);
   return { plan, rounds, short: short.map(({ title }) => title) };
 }
 
@@ -86,8 +87,12 @@ test('a trap into which no process fell, a fault of a refresh, and a channel who
   const [met, ...unmet] = revoked;
   const fallenInto = plan.traps[0]?.id;
   const missed = plan.refreshFaults[0];
-  const metBy = new Set([fallenInto, ...plan.refreshFaults.slice(1).map(({ id }) => id)]);
-  const seen = { cameAbout: (id: string) => metBy.has(id), lost: new Set([met ?? -1]) };
+  const metBy = new Set([
+    fallenInto,
+    revocationId(met ?? -1),
+    ...plan.refreshFaults.slice(1).map(({ id }) => id),
+  ]);
+  const seen = { cameAbout: (id: string) => metBy.has(id) };
   const rounds: Anew[] = [];
   await untilAllCameAbout(
     plan,
@@ -103,6 +108,28 @@ test('a trap into which no process fell, a fault of a refresh, and a channel who
   );
   t.is(posts.length, traps.length + 1 + unmet.length);
 });
+
+test('a channel whose lost access a post met counts also when that post is settled after a restore', (t) => {
+  const plan = { ...planOfOneFault(), channels: planOfRevoked() };
+  const journal = openJournal(() => Date.now());
+  const end = (code: 'access_lost' | 'not_published') =>
+    evidenceOf({ channel: { status: 'failed', error_code: code } }).histories;
+  for (const code of ['access_lost', 'access_lost', 'not_published'] as const) {
+    noteLostAccess(plan, journal, end(code), ['c0', 'c1']);
+  }
+
+  const revoked = countFaults({ plan }, journal).find(({ title }) => title.includes('revoked'));
+  t.like(revoked, { planned: 2, injected: 1 });
+});
+
+const planOfRevoked = (): ChaosPlan['channels'] =>
+  Array.from({ length: 2 }, () => ({
+    platform: 'mastodon',
+    revokedAtMs: 5000,
+    isFrail: false,
+    isBlind: false,
+    isTried: false,
+  }));
 
 /** A process that passes a mark's point at once, and once more at a signal. */
 const passing = `

@@ -1,5 +1,6 @@
 import type { PostView } from '../../domain/post-view.ts';
-import type { PostPlan } from './plan/post-plan.ts';
+import type { Journal } from './parts/journal.ts';
+import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 
 /** A time that was in force, in milliseconds since 1970. */
 export type InForce = {
@@ -105,13 +106,27 @@ export function endInForce({ inForce }: PostHistory, atMs: number): void {
   }
 }
 
-/** Numbers of the channels of which a post has found that their access is lost. */
-export function lostChannels(
+/** The id of a fault: a channel's access is revoked. */
+export const revocationId = (channel: number): string => `revoked-channel${channel}`;
+
+/**
+ * Notes of which revoked channels a post has found that their access is lost. It is to be called while that stands in
+ * the posts: one that is settled after a restore of the database does not say so any more.
+ */
+export function noteLostAccess(
+  { channels }: Pick<ChaosPlan, 'channels'>,
+  journal: Pick<Journal, 'cameAbout' | 'injected'>,
   histories: readonly PostHistory[],
   channelIds: readonly string[],
-): Set<number> {
+): void {
   const lost = histories
     .flatMap(({ end }) => end?.channels ?? [])
-    .filter(({ error_code: code }) => code === 'access_lost');
-  return new Set(lost.map(({ channel_id: id }) => channelIds.indexOf(id)));
+    .filter(({ error_code: code }) => code === 'access_lost')
+    .map(({ channel_id: id }) => channelIds.indexOf(id));
+  for (const channel of new Set(lost)) {
+    const isMeant = (channels[channel]?.revokedAtMs ?? null) !== null;
+    if (isMeant && !journal.cameAbout(revocationId(channel))) {
+      journal.injected('token revoked', revocationId(channel));
+    }
+  }
 }

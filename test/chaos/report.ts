@@ -2,7 +2,6 @@ import type { Orm } from '../../db/orm.ts';
 import { invariants, type Evidence, type Violation } from './check/evidence.ts';
 import { lossesTold } from './check/events.ts';
 import { othersOfHangs } from './check/on-time.ts';
-import { lostChannels } from './post-history.ts';
 import type { Journal } from './parts/journal.ts';
 import { faultTitles, type Fault } from './plan/faults.ts';
 import { platforms, type Platform } from './plan/platforms.ts';
@@ -14,15 +13,7 @@ export type FaultCount = {
   readonly injected: number;
 };
 
-export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] {
-  const { plan, histories, channels } = evidence;
-  // A channel has lost its access when a post of its has met that.
-  const lost = lostChannels(
-    histories,
-    channels.map(({ id }) => id),
-  );
-  const revokedOf = (numbers: ReadonlySet<number>): number[] =>
-    [...numbers].filter((index) => plan.channels[index]?.revokedAtMs !== null);
+export function countFaults({ plan }: Pick<Evidence, 'plan'>, journal: Journal): FaultCount[] {
   const planned: readonly Fault[] = [
     ...plan.posts.flatMap(({ faults }) =>
       faults.filter(({ mayMiss }) => !mayMiss).map(({ fault }) => fault),
@@ -38,7 +29,7 @@ export function countFaults(evidence: Evidence, journal: Journal): FaultCount[] 
   return (Object.keys(faultTitles) as Fault[]).map((fault) => ({
     title: faultTitles[fault],
     planned: planned.filter((each) => each === fault).length,
-    injected: fault === 'token revoked' ? revokedOf(lost).length : journal.countOf(fault),
+    injected: journal.countOf(fault),
   }));
 }
 

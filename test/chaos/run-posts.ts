@@ -6,7 +6,7 @@ import { eventsDue, eventsByPost, lossesTold } from './check/events.ts';
 import type { Evidence, Violation } from './check/evidence.ts';
 import { Owner } from './owner.ts';
 import { simulateUser, untilEnded, untilMended } from './simulate-user.ts';
-import { lostChannels, type PostHistory } from './post-history.ts';
+import { noteLostAccess, type PostHistory } from './post-history.ts';
 import { runOutages, type Stagehand } from './outages.ts';
 import { readNetworks } from './networks/read-networks.ts';
 import { callUntilAnswered, showPost } from './parts/calls.ts';
@@ -75,7 +75,8 @@ export async function runPosts(
   await Promise.all([simulateUsers(stage, first.posts), runOutagesOf(first, startMs)]);
   const seen = (): Seen => {
     watch.look();
-    return { cameAbout: journal.cameAbout, lost: lostChannels(finished, channelIds) };
+    noteLostAccess(plan, journal, finished, channelIds);
+    return { cameAbout: journal.cameAbout };
   };
   await untilAllCameAbout(plan, seen, journal.elapsedMs, async ({ posts, traps }) => {
     prepareFaults({ folder, faults: world.faults }, posts);

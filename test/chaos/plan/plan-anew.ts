@@ -1,3 +1,4 @@
+import { revocationId } from '../post-history.ts';
 import { needsFile } from './faults.ts';
 
 import type { Platform } from './platforms.ts';
@@ -5,10 +6,8 @@ import type { ChaosPlan, PlannedFault, PlannedFile, PostPlan, Trap } from './pos
 
 /** What is known of a run so far. */
 export type Seen = {
-  /** @param id A fault's of a post, or a trap's. */
+  /** @param id A fault's of a post or of a channel, or a trap's. */
   readonly cameAbout: (id: string) => boolean;
-  /** Numbers of the channels whose lost access a post has met. */
-  readonly lost: ReadonlySet<number>;
 };
 
 /** Posts on which faults get another chance, and the traps that are set for them. */
@@ -47,13 +46,13 @@ export async function untilAllCameAbout(
 type Round = { readonly round: number; readonly atMs: number };
 
 /** A post of its own for each fault that is missing, one after the other so that no death takes another's chance. */
-function planAnew(plan: ChaosPlan, { cameAbout, lost }: Seen, { round, atMs }: Round): Anew {
+function planAnew(plan: ChaosPlan, { cameAbout }: Seen, { round, atMs }: Round): Anew {
   const faults = plan.posts.flatMap((post) =>
     post.faults.filter(({ id, mayMiss }) => !mayMiss && !cameAbout(id)),
   );
   const traps = plan.traps.filter(({ id }) => !cameAbout(id));
   const revoked = plan.channels.flatMap(({ revokedAtMs }, index) =>
-    revokedAtMs === null || lost.has(index) ? [] : [index],
+    revokedAtMs === null || cameAbout(revocationId(index)) ? [] : [index],
   );
   // It still waits for its channel's next refresh, which a post has to cause.
   const refreshFaults = plan.refreshFaults.filter(({ id }) => !cameAbout(id));
