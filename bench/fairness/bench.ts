@@ -75,7 +75,7 @@ async function setUpMs(whole: Whole, network: RecordingNetwork, posts: number): 
   const some = await seedPosts(whole, planOf('sample', network, 1), times);
   const beganMs = Date.now();
   await syncPosts(whole.temporal.client, whole.orm, some);
-  return 30_000 + ((Date.now() - beganMs) / sample) * posts * 1.5;
+  return 30_000 + ((Date.now() - beganMs) / sample) * posts * 2.5;
 }
 
 /** Waits until every single post is out, for ten minutes at most. */
