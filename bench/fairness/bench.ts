@@ -75,6 +75,7 @@ async function setUpMs(whole: Whole, network: RecordingNetwork, posts: number): 
   const some = await seedPosts(whole, planOf('sample', network, 1), times);
   const beganMs = Date.now();
   await syncPosts(whole.temporal.client, whole.orm, some);
+  // The later ones take longer than the sample: with a factor of 1.5 some were started after their time.
   return 30_000 + ((Date.now() - beganMs) / sample) * posts * 2.5;
 }
 

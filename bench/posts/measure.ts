@@ -135,8 +135,9 @@ async function measureWarm(
 }
 
 /**
- * When the workflows that were due at a moment ended, by Temporal's clock, in milliseconds since 1970. Waits for those
- * that are counted as ended and are not: where a post was synced twice, it has a second run, which finds it published.
+ * When the workflows that were due at a moment ended, by Temporal's clock, in milliseconds since 1970. The count
+ * of runs that ended may be reached too soon, as a post that was synced twice has a second run, which finds it published:
+ * so this waits until as many workflows have ended.
  *
  * @throws Error when one has not ended well, or fewer have ended in time.
  */
@@ -159,7 +160,10 @@ async function closeTimes({ signal }: Stage, temporal: Temporal, due: Due): Prom
 
 type Due = { readonly at: Date; readonly workflows: number };
 
-/** By workflow id, when its first run after a moment ended. Temporal takes a run that goes on for one that ends last. */
+/**
+ * By workflow id, when the first of its runs that ended after a moment did so. For `CloseTime >=` Temporal takes a
+ * running workflow's close time to be in the far future, so running ones are excluded by their status.
+ */
 async function firstEnds({ client }: Temporal, after: Date): Promise<Map<string, number>> {
   const query = `CloseTime >= '${after.toISOString()}' and ExecutionStatus != 'Running' and WorkflowId starts_with 'post-'`;
   const ended = new Map<string, number>();

@@ -83,7 +83,7 @@ async function untilAllReady(
   await untilReady(api, isReady, readyWithinMs, stage.signal);
 }
 
-/** Whether the API got an answer from Temporal. One that does not answer itself yet may: nothing is known of it. */
+/** False when the API says that Temporal does not answer. While the API does not answer either, Temporal is not blamed. */
 async function reachesTemporal(apiUrl: string): Promise<boolean> {
   try {
     return (await bodyAt(`${apiUrl}/readyz`)).includes('"temporal":"ok"');
