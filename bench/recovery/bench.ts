@@ -5,6 +5,7 @@ import type { Stage } from '../../scripts/parts/part.ts';
 import { deliveryWorkflowId } from '../../workflows/messages.ts';
 import { count, type Bench, type Run } from '../runner/bench.ts';
 import { startWhole, type Whole } from '../runner/processes.ts';
+import { costsOf, spent, type Costs } from '../runner/processor-time.ts';
 import { addChannels } from '../runner/seed-posts.ts';
 import { withRetries } from '../runner/workflows.ts';
 import { insertDeliveries, insertPosts } from './rows.ts';
@@ -86,8 +87,19 @@ type Seen = {
   readonly deliveryFound: number;
 };
 
-async function watch({ orm }: Whole, { say, signal }: Stage, posts: number): Promise<Seen> {
+type Watched = Seen & {
+  /** Seconds of processor time from the first lost post that was found until all were back. */
+  readonly costs: Costs<keyof Whole['pids']>;
+};
+
+async function watch(
+  { orm, pids }: Whole,
+  { say, signal }: Stage,
+  posts: number,
+): Promise<Watched> {
   const beganMs = Date.now();
+  let before = await costsOf(pids);
+  let after = before;
   const seen = {
     firstFound: Infinity,
     allFound: Infinity,
@@ -112,6 +124,8 @@ async function watch({ orm }: Whole, { say, signal }: Stage, posts: number): Pro
     const note = (what: keyof Seen, isSo: boolean): void => {
       seen[what] = isSo ? Math.min(seen[what], seconds) : seen[what];
     };
+    before = found === 0 ? await costsOf(pids) : before;
+    after = seen.allBack === Infinity ? await costsOf(pids) : after;
     note('firstFound', found > 0);
     note('allFound', found >= posts);
     note('allBack', back >= posts);
@@ -122,13 +136,13 @@ async function watch({ orm }: Whole, { say, signal }: Stage, posts: number): Pro
     }
   }
 
-  return seen;
+  return { ...seen, costs: spent(after, before) };
 }
 
 /** What is promised of a hundred thousand: the posts are back in so many seconds, and the delivery is found. */
 const [crowd, postsTarget, deliveryTarget] = [100_000, 600, 300];
 
-type Result = Seen & {
+type Result = Watched & {
   readonly posts: number;
   readonly deliveries: number;
   readonly barePerSecond: number;
@@ -145,7 +159,12 @@ function report(result: Result, { stage: { say }, target }: Run<Plan>): void {
   );
   say(`  all were back after ${seconds(allBack)}: ${perSecond.toFixed(0)} a second`);
   const share = `${((perSecond / barePerSecond) * 100).toFixed(0)} % of the bare loop's ${barePerSecond.toFixed(0)}`;
-  say(`  which is ${share}\n`);
+  say(`  which is ${share}`);
+  const { worker, temporal, postgres } = result.costs;
+  const each = (cost: number): string => `${((1000 * cost) / posts).toFixed(1)} ms`;
+  say(
+    `  a post cost the worker ${each(worker)} of processor time, Temporal ${each(temporal)}, PostgreSQL ${each(postgres)}\n`,
+  );
   target(
     `${crowd} posts are back after ${seconds(ofCrowd)} at this rate; the target is ${postsTarget} s`,
     ofCrowd <= postsTarget,

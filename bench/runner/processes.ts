@@ -12,6 +12,7 @@ import { freePort } from '../../scripts/ports.ts';
 import { findTemporal } from '../../scripts/programs/find-temporal.ts';
 import { connectTemporal, type Temporal } from '../../temporal/connect.ts';
 import { lastPolls } from '../../temporal/last-polls.ts';
+import { postmasterPid } from './processor-time.ts';
 
 // The real parts, each as `npm start` sets it, in processes of their own.
 
@@ -155,6 +156,7 @@ export type Whole = {
   readonly temporal: Temporal;
   /** Settings of our processes. */
   readonly env: Readonly<Record<string, string>>;
+  readonly pids: Readonly<Record<'worker' | 'temporal' | 'postgres', readonly number[]>>;
 };
 
 /**
@@ -183,12 +185,17 @@ export async function startWhole(
   const main = 'worker/main.ts';
   const settings = { ...withoutTemporal(process.env), ...env };
   const plan = { name: 'worker', main, env: settings, logFile, rank: 0, graceMs: 15_000 };
-  await startApp(plan, root, stage);
+  const worker = await startApp(plan, root, stage);
   const temporal = connectTemporal(env);
   while (!(await lastPolls(temporal, 2000))?.length) {
     stage.signal.throwIfAborted();
     await sleep(200);
   }
 
-  return { orm, sealer: createSealer(secretKey), temporal, env };
+  const pids = {
+    worker: [worker.pid],
+    temporal: [server.part.pid],
+    postgres: [await postmasterPid(orm)],
+  };
+  return { orm, sealer: createSealer(secretKey), temporal, env, pids };
 }
