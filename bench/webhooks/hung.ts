@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { webhooksQueue } from '../../workflows/messages.ts';
 import type { Run } from '../runner/bench.ts';
 import { costsOf, spent } from '../runner/processor-time.ts';
 import { punctual } from './contenders.ts';
@@ -16,7 +17,7 @@ export type HungPlan = {
 /** Processor time of worker, Temporal and PostgreSQL together, in cores. */
 const targetCores = 0.3;
 
-/** From then on all have looked for a place since it was known how many hang. In milliseconds. */
+/** After the first look of all: those that looked before the endpoints were known to hang have looked again. In milliseconds. */
 const settledAfterMs = 120_000;
 const measuredMs = 60_000;
 
@@ -53,7 +54,35 @@ async function hang(stand: Stand, { endpoints, waiting }: HungPlan): Promise<voi
     answer: 'hang',
   });
   await startAll(stand, deliveries);
+  await untilTaken(stand);
   await sleep(settledAfterMs, undefined, { signal: stand.world.stage.signal });
+}
+
+/** In Temporal's own numbering: tasks of workflows, and of activities. */
+const taskTypes = [1, 2] as const;
+
+/** How often the queue is looked at, in milliseconds. */
+const backlogLookMs = 5000;
+
+/** Waits until the worker has taken all tasks of its queue: thousands of starts take less time than their first looks. */
+async function untilTaken({ world: { stage }, temporal }: Stand): Promise<void> {
+  const { connection, namespace } = temporal;
+  const backlogOf = async (taskQueueType: (typeof taskTypes)[number]): Promise<number> => {
+    const taskQueue = { name: webhooksQueue };
+    const { stats } = await connection.workflowService.describeTaskQueue({
+      namespace,
+      taskQueue,
+      taskQueueType,
+      reportStats: true,
+    });
+    return Number(stats?.approximateBacklogCount ?? 0);
+  };
+  for (let backlog = 1; backlog > 0;) {
+    await sleep(backlogLookMs, undefined, { signal: stage.signal });
+    const counts = await Promise.all(taskTypes.map(backlogOf));
+    backlog = counts.reduce((sum, count) => sum + count, 0);
+    stage.say(`  ${backlog} tasks wait for the worker`);
+  }
 }
 
 type Cores = Readonly<Record<'worker' | 'temporal' | 'postgres', number>>;
