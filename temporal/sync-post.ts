@@ -75,18 +75,24 @@ export async function wakeTime(em: Em, post: PostToSync): Promise<string | null>
 }
 
 /**
- * Where a failover lost the commit of which the workflow was notified, the row's revision is below the one that the
- * workflow has: the row goes into the outbox, so that the workflow learns what is so.
+ * The row goes into the outbox once more where Temporal has something else now than the row says:
+ * - A failover lost the commit of which the workflow was notified: the row's revision is below the one that the workflow
+ *   has.
+ * - The post became a draft before its start reached Temporal: the cancel may have found no workflow, and this one would
+ *   sleep until the post's time.
  */
 async function markSynced(
   em: Em,
-  { workspaceId, postId, revision }: PostToSync,
+  post: PostToSync,
   wakesAt: string | null,
   log?: Logger,
 ): Promise<void> {
+  const { workspaceId, postId, revision } = post;
   const [row] = await query<{ revision: number }>(
     em,
-    sql`update posts set synced_revision = case when ${revision}::int > revision then revision - 1
+    sql`update posts set synced_revision = case
+          when ${revision}::int > revision then revision - 1
+          when ${mayStart(post)}::boolean and status = 'draft' then revision - 1
           else least(revision, greatest(synced_revision, ${revision}::int)) end,
         wakes_at = case when ${revision}::int between least(synced_revision, revision) and revision
           then ${wakesAt}::timestamptz else wakes_at end
@@ -100,10 +106,14 @@ async function markSynced(
   }
 }
 
+/** The signal of a retry is that of a new time, which is now. */
+const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: string } =>
+  (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
+
 async function notify(client: Client, post: PostToSync, log?: Logger): Promise<void> {
-  const { workspaceId, postId, revision, dueAt: at, networks } = post;
-  // The signal of a retry is that of a new time, which is now.
-  if ((post.status === 'scheduled' || post.status === 'publishing') && at !== null) {
+  const { workspaceId, postId, revision, networks } = post;
+  if (mayStart(post)) {
+    const { dueAt: at } = post;
     const options = startOptions({ workspaceId, postId, revision, dueAt: at });
     // Repairs "no workflow" and "a workflow with another time" in one call.
     const signal = (searchable: object): Promise<unknown> =>

@@ -1,13 +1,14 @@
 import type { ApiDeps } from '../../api/deps.ts';
 import { cancelPost } from '../../api/posts/cancel-post.ts';
 import { NetworkError } from '../../networks/network.ts';
+import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { currentDetails } from '../support/current-details.ts';
 import { sharedPunctual } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork, heldNetwork, timedNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { fakeChannel } from '../support/seed.ts';
+import { fakeChannel, storeUnsynced } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { timerEnds } from '../support/waits.ts';
 
@@ -162,6 +163,25 @@ test('a post that was cancelled and scheduled anew goes out at its new time, eve
     network.live.map(({ text }) => text),
     ['Better'],
   );
+});
+
+test('a post that was cancelled before its start reached Temporal leaves no workflow that sleeps until its time', async (t) => {
+  const { network, punctual, client, handleOf } = await workspace(fakeNetwork());
+  const { workspaceId } = client;
+  const dueAt = new Date(Date.now() + hour).toISOString();
+  const postId = await storeUnsynced(punctual, workspaceId, dueAt);
+  t.is((await client.post(`/posts/${postId}/cancel`)).status, 200);
+  const em = punctual.orm.em.fork();
+  await poll(
+    () => em.execute('select 1 from posts where id = ? and synced_revision = revision', [postId]),
+    (synced) => synced.length === 1,
+  );
+
+  const overtaken = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
+  await syncPost(punctual.temporal.client, em, overtaken);
+
+  t.is(await handleOf(postId).result(), 'canceled');
+  t.is(network.sends.length, 0);
 });
 
 test('a message that comes when the database has long said the same stops nothing', async (t) => {
