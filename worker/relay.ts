@@ -18,7 +18,7 @@ const intervalMs = 1000;
 const batchSize = 50;
 
 /** How many rows are synced at once. */
-const width = 10;
+const width = 20;
 
 /**
  * How many relays read an outbox at the same time, over all workers. Each holds a transaction until Temporal has

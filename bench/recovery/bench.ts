@@ -11,7 +11,7 @@ import { withRetries } from '../runner/workflows.ts';
 import { insertDeliveries, insertPosts } from './rows.ts';
 
 /** How many starts the bare loop has under way: as many as the relay. */
-const atOnce = 10;
+const atOnce = 20;
 
 /** A queue without a worker: what waits there waits. */
 const unpolledQueue = 'unpolled';
