@@ -19,7 +19,9 @@ const targetCores = 0.3;
 
 /** After the first look of all: those that looked before the endpoints were known to hang have looked again. In milliseconds. */
 const settledAfterMs = 120_000;
-const measuredMs = 60_000;
+
+/** As long as the sweep takes to come to every waiting delivery once, which is a burst of some 15 s: 2 min of rest and its minute. */
+const measuredMs = 180_000;
 
 /**
  * What endpoints that hang cost while nothing is delivered: first one, then many beside it, in the same run.
