@@ -75,7 +75,7 @@ export async function wakeTime(em: Em, post: PostToSync): Promise<string | null>
 }
 
 /**
- * The row goes into the outbox once more where Temporal has something else now than the row says:
+ * Marks a row synced, or puts it into the outbox once more where Temporal has something else now than the row says:
  * - A failover lost the commit of which the workflow was notified: the row's revision is below the one that the workflow
  *   has.
  * - The post became a draft before its start reached Temporal: the cancel may have found no workflow, and this one would
@@ -106,7 +106,7 @@ async function markSynced(
   }
 }
 
-/** The signal of a retry is that of a new time, which is now. */
+/** Whether its sync starts a workflow where none runs. A retry is synced like a new time, which is now. */
 const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: string } =>
   (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
 
