@@ -34,7 +34,7 @@ function handlerOf(route: Route, { admit, bodyMs }: MountDeps) {
   const body = bodyReader(route, bodyMs);
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Answers, refusals too, are for this key alone, and may hold secrets.
-    const caller = await admit(ctx, route.method !== 'get');
+    const caller = await admit(ctx, route.method !== 'get' && route.isReadOnly !== true);
     const params = ids(ctx.params);
     const query = readQuery(ctx.query);
     const header = (name: string): string | undefined =>

@@ -88,6 +88,8 @@ export type Route = {
   /** JSON Schema of the body; a route without one takes none. */
   readonly body?: TSchema;
   readonly bodyExamples?: Examples;
+  /** It changes nothing, whatever its method: it counts as no write. */
+  readonly isReadOnly?: true;
   /** `multipart`: `body` only describes it, and `handle` reads it, by `readMultipart`. JSON otherwise. */
   readonly bodyKind?: 'multipart';
   readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;

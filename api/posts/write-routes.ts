@@ -96,6 +96,7 @@ export const validateCall = (deps: ApiDeps): Route =>
     description:
       'Validates the post by the same rules as its creation, and stores nothing. What is no matter of a network, such as an unknown channel, fails as it would there.',
     body: validatePostSchema,
+    isReadOnly: true,
     bodyExamples: postsToValidate,
     answers: {
       200: {

@@ -56,7 +56,7 @@ test('the call that is one too many is 429 and says when to go on, and another k
   t.is((await clientFor(punctual.url, client.workspaceId, another).get('/me')).status, 200);
 });
 
-test('calls that change something have a limit of their own, and reading goes on past it', async (t) => {
+test('calls that change something have a limit of their own, and reading and validating go on past it', async (t) => {
   const client = await api.newClient();
   const first = await client.post('/posts', { body: 'x' });
   t.deepEqual(
@@ -78,6 +78,7 @@ test('calls that change something have a limit of their own, and reading goes on
 
   const reply = await client.get(`/posts/${id}`);
   t.is(reply.body.post.body, 'y');
+  t.is((await client.post('/posts/validate', { body: 'z' })).status, 200);
   t.is(standing(reply)['requests']?.r, 40 - 7 - 3 - 1); // Refused writes were requests too.
   t.is((await storedRows(api.punctual.orm, client.workspaceId)).posts, 1);
 });
