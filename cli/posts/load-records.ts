@@ -45,6 +45,8 @@ export type ChannelRow = {
   readonly warning: string | null;
   /** Said of it by the network, once it was published. */
   readonly sent_warning: string | null;
+  /** Instead of the post's. */
+  readonly own_text: string | null;
   readonly options: Options | null;
   /** Of the channel, for what the post does not say. */
   readonly default_options: Options | null;
@@ -120,8 +122,8 @@ const selectPost = ({ workspaceId, postId }: OperatedPost) => sql<PostRow>`
 
 const selectChannels = ({ workspaceId, postId }: OperatedPost) => sql<ChannelRow>`
   select pc.id, pc.channel_id, c.platform, c.handle, c.state, pc.status, pc.url, pc.error, pc.error_code,
-    pc.retry_at, pc.tries, pc.published_at, pc.settled_at, pc.warning, pc.sent_warning, pc.options,
-    pc.defaults as default_options,
+    pc.retry_at, pc.tries, pc.published_at, pc.settled_at, pc.warning, pc.sent_warning, pc.body as own_text,
+    pc.options, pc.defaults as default_options,
     greatest(c.parked_until, (select max(n.parked_until) from network_parks n
       where n.platform = c.platform and n.base_url in (c.base_url, ''))) as parked_until
   from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id

@@ -61,6 +61,7 @@ function aboutChannel(channel: ChannelRow): string {
     ...[channel.warning, channel.sent_warning].flatMap((warning) =>
       warning === null ? [] : [`  Warning: ${oneLine(warning)}`],
     ),
+    ...(channel.own_text === null ? [] : [`  Its own text: ${beginning(channel.own_text)}`]),
     ...aboutOptions('Options', channel.options),
     ...aboutOptions("The account's defaults", channel.default_options),
     ...(channel.state === 'connected' ? [] : [`  The account: ${channel.state}.`]),
@@ -87,7 +88,8 @@ type Workflow = { readonly id: string; readonly link: string | null };
 const aboutWorkflow = ({ id, link }: Workflow): string =>
   `Workflow ${id}  ${link ?? '(no link: PUNCTUAL_TEMPORAL_UI_URL is not set)'}`;
 
-const shortenedOptions = ({ options, default_options: defaults }: ChannelRow) => ({
+const shortenedTexts = ({ own_text: own, options, default_options: defaults }: ChannelRow) => ({
+  own_text: own === null ? null : beginning(own),
   options: options && shortened(options),
   default_options: defaults && shortened(defaults),
 });
@@ -98,7 +100,7 @@ function asData({ post, channels, ledger, events, deliveries, attempts, finds }:
   const text = beginning(textOf(post));
   return {
     post: { ...rest, text, parts: thread?.length ?? 1 },
-    channels: channels.map((channel) => Object.assign({}, channel, shortenedOptions(channel))),
+    channels: channels.map((channel) => Object.assign({}, channel, shortenedTexts(channel))),
     ledger,
     events,
     deliveries: deliveries.map((delivery) => ({

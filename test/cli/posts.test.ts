@@ -228,6 +228,28 @@ test('what is shown holds no secret, no more of a text than its beginning, and n
   t.notRegex(text.replaceAll('\n', ''), /[\p{Cc}\p{Bidi_Control}]/v);
 });
 
+test('a channel with a text of its own is shown with its beginning, and no other channel is', async (t) => {
+  const { punctual } = shared();
+  const { client, channel } = await member(punctual);
+  const other = await storeChannel(punctual, client.workspaceId);
+  const own = `Hello\n${'x'.repeat(100)}`;
+  const post = {
+    body: 'For all',
+    channel_bodies: { [channel]: own },
+    channel_ids: [channel, other],
+  };
+  const { id } = (await client.post('/posts', post)).body.post;
+
+  const { text, data } = await adminOf(punctual).call('post', 'show', id);
+
+  const shown = `Hello ${'x'.repeat(74)}…`;
+  t.deepEqual(text.match(/^ +Its own text: .*$/gmv), [`  Its own text: ${shown}`]);
+  t.deepEqual(
+    data.channels.map((row: { own_text: string | null }) => row.own_text),
+    [shown, null],
+  );
+});
+
 test('a post that is not yet synced with Temporal is shown as such', async (t) => {
   // Another Temporal than the file's: none.
   const punctual = await startApi(t, {
