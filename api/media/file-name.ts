@@ -42,6 +42,7 @@ function shortened(name: string): string {
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}${ending}`;
 }
 
+/** The files that the library takes, which `runtime/media/probe.ts` tells by their bytes. */
 const endings: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -51,3 +52,6 @@ const endings: Readonly<Record<string, string>> = {
   'video/quicktime': 'mov',
   'video/webm': 'webm',
 };
+
+/** MIME types of the files that the library takes. */
+export const libraryTypes: readonly string[] = Object.keys(endings);

@@ -2,9 +2,14 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { OauthEntry } from '../../networks/oauth.ts';
 import type { Rules } from '../../networks/content-rules.ts';
 import type { FileKind, TextLimit } from '../../networks/validation/limits.ts';
+import { libraryTypes } from '../media/file-name.ts';
+import { maxFileBytes } from '../media/store-files.ts';
 import type { NetworkView } from './schemas.ts';
 
-/** What a client needs to build a post that a network takes: the same limits that the network's rules validate by. */
+/**
+ * What a client needs to build a post that a network takes: the same limits that the network's rules validate by, and no
+ * file that the media library refuses.
+ */
 export function describeNetwork(
   platform: string,
   { rules, oauth }: { readonly rules: Rules; readonly oauth: OauthEntry | undefined },
@@ -16,7 +21,7 @@ export function describeNetwork(
     threads: rules.threads,
     first_comment: rules.comments ?? false,
     texts: text.map(describeText),
-    files: files.filter(({ max }) => max > 0).map(describeFiles),
+    files: describeFiles(files),
     required,
     options: rules.options as unknown as NetworkView['options'],
     connect: oauth ? describeConnecting(oauth) : null,
@@ -40,13 +45,24 @@ const describeText = (limit: TextLimit): NetworkView['texts'][number] => ({
   counting: limit.counting,
 });
 
-const describeFiles = (kind: FileKind): NetworkView['files'][number] => ({
+function describeFiles(kinds: readonly FileKind[]): NetworkView['files'] {
+  const named = new Set(kinds.flatMap(({ types }) => types));
+  /** A type by its own name is of that kind, and not of the one that has `image/*`. */
+  const isOf = (type: string, { types }: FileKind): boolean =>
+    types.includes(type) || (!named.has(type) && types.includes(type.replace(/\/.*$/sv, '/*')));
+  return kinds.flatMap((kind) => {
+    const types = libraryTypes.filter((type) => isOf(type, kind));
+    return kind.max > 0 && types.length > 0 ? [describeFile(kind, types)] : [];
+  });
+}
+
+const describeFile = (kind: FileKind, types: readonly string[]): NetworkView['files'][number] => ({
   kind: kind.one,
-  types: kind.types,
+  types,
   min_count: kind.min ?? 0,
   max_count: kind.max,
   min_bytes: kind.minBytes ?? null,
-  max_bytes: kind.maxBytes ?? null,
+  max_bytes: Math.min(kind.maxBytes ?? Infinity, maxFileBytes),
   max_pixels: kind.maxPixels ?? null,
   max_aspect_ratio: kind.maxAspect ?? null,
   min_duration_ms: kind.minDurationMs ?? null,

@@ -31,12 +31,12 @@ export const fileKindSchema = record({
   kind: { ...text, description: 'Such as `image`.' },
   types: {
     ...listOf(text),
-    description: 'MIME types; `image/*` is all whose name begins so.',
+    description: 'MIME types. Only files are told of that `POST /media` takes.',
   },
   min_count: { ...count, description: 'Fewer are refused.' },
   max_count: { ...count, description: 'Of a post, or of a part of a thread.' },
   min_bytes: bytes,
-  max_bytes: bytes,
+  max_bytes: { ...count, description: 'In bytes; never more than `POST /media` takes.' },
   max_pixels: { ...nullable(count), description: 'Width times height; null: no limit is known.' },
   max_aspect_ratio: {
     ...nullable({ type: 'number' }),

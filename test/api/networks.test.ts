@@ -63,6 +63,24 @@ for (const platform of platforms) {
   });
 }
 
+test('no file is told of that the media library refuses: larger than it takes, or of another type', async (t) => {
+  const library = /^(?:image\/(?:jpeg|png|gif|webp)|video\/(?:mp4|quicktime|webm))$/v;
+  const networks = await described();
+  for (const platform of platforms) {
+    const { files } = networks.get(platform) ?? { files: [] };
+    t.true(files.length > 0, platform);
+    for (const { kind, types, max_bytes: most } of files) {
+      t.true((most ?? Infinity) <= 200 * 1024 * 1024, `${platform} ${kind}`);
+      t.true(types.length > 0 && types.every((type) => library.test(type)), `${types}`);
+    }
+  }
+
+  const [anyVideo] = networks.get('youtube')?.files ?? [];
+  t.deepEqual(anyVideo?.types, ['video/mp4', 'video/quicktime', 'video/webm']);
+  const bluesky = networks.get('bluesky')?.files.find(({ kind }) => kind === 'image');
+  t.true((bluesky?.max_bytes ?? Infinity) < 200 * 1024 * 1024); // A network's own limit stays where it is smaller.
+});
+
 test('fields that a network needs are told, and a post without them is refused', async (t) => {
   t.deepEqual((await described()).get('youtube')?.required, ['video.made_for_kids']);
   const { validate } = openNetworks({}).rules.youtube;
