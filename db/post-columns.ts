@@ -9,12 +9,6 @@ import { sql, type RawBuilder } from 'kysely';
 export const dueAt = (posts = 'posts'): RawBuilder<Date | null> =>
   sql`coalesce(${sql.ref(`${posts}.retried_at`)}, ${sql.ref(`${posts}.scheduled_at`)})`;
 
-/**
- * SQL: the place of a post among the overdue ones of a channel, from its rows `pc` and `p`: its time, unless it met rate
- * limits since.
- */
-export const turnAt: RawBuilder<Date | null> = sql`greatest(${dueAt('p')}, pc.turn_at)`;
-
 /** SQL: the networks that a row of `posts` is to go to, as an array. */
 export const networksOfPost: RawBuilder<string[]> = sql`array(
   select distinct c.platform from post_channels pc

@@ -42,8 +42,6 @@ export type PublishJob = PublishRequest & {
   readonly tries: number;
   /** From when the channel has a day: the post's time, or that of the last retry; of a cancelled post its first send. */
   readonly dueAt: Date;
-  /** Its place among the overdue posts of its channel: its time, or later once it met rate limits again and again. */
-  readonly turnAt: Date;
   readonly status: ChannelStatus;
   readonly errorCode: ChannelErrorCode | null;
   /** What goes out, in order; one text for a single post. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { sql } from 'kysely';
-import { dueAt, turnAt } from '../../db/post-columns.ts';
+import { dueAt } from '../../db/post-columns.ts';
 import {
   countingRows,
   entriesOf,
@@ -57,7 +57,6 @@ export type JobRow = LimitRow &
     tries: number;
     post_status: PostStatus;
     due_at: Date | null;
-    turn_at: Date | null;
     status: ChannelStatus;
     error_code: ChannelErrorCode | null;
     override: string | null;
@@ -94,7 +93,7 @@ const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'na
 export const selectJob = (request: PublishRequest) => sql<JobRow>`
   select pc.channel_id, c.platform, c.base_url, ${accountColumns},
     c.disconnected_at is not null as is_disconnected, c.state = 'needs_reconnect' as is_lost,
-    p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at, ${turnAt} as turn_at,
+    p.run, p.revision, pc.tries, pc.status, pc.error_code, p.status as post_status, ${dueAt('p')} as due_at,
     pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video, ${limitColumns}, ${slotColumns}, ${mediaColumn}, ${optionFilesColumn},
     exists (select 1 from started) as has_started,
     (select json_agg(ledger order by part) from (${countingRows(request, sql`p.run`)}) ledger) as ledger
@@ -118,7 +117,6 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     optionFiles: filesInOptions(schema, options, opened(deps, row.option_files ?? [])),
   };
   const ledger = entriesOf(content, row.ledger ?? []);
-  const dueSince = row.due_at ?? firstSendOf(ledger) ?? deps.now();
   const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
   return {
     ...request,
@@ -134,8 +132,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     isInDoubt: ledger.some(isOpen),
     revision: row.revision,
     tries: row.tries,
-    dueAt: dueSince,
-    turnAt: row.turn_at ?? dueSince,
+    dueAt: row.due_at ?? firstSendOf(ledger) ?? deps.now(),
     status: row.status,
     errorCode: row.error_code,
     texts: texts.length > 0 ? texts : [''],

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isOpenChannel, retrying } from '../../db/channel-status.ts';
-import { dueAt, turnAt } from '../../db/post-columns.ts';
+import { dueAt } from '../../db/post-columns.ts';
 import type { NetworkLimit } from '../../db/network-limits.ts';
 import { query } from '../../db/query.ts';
 import type { Em } from '../../db/orm.ts';
@@ -117,12 +117,11 @@ type Turn =
 /** An overdue post on one of its channels. */
 export type OverduePost = Pick<
   PublishJob,
-  'workspaceId' | 'channelId' | 'postId' | 'postChannelId' | 'turnAt'
+  'workspaceId' | 'channelId' | 'postId' | 'postChannelId' | 'dueAt'
 >;
 
 /**
- * Whether an overdue post goes now. Those of a channel go one after the other in order of their times, with a distance;
- * one that met rate limits again and again goes behind those that were due by then, as its limit may be its alone.
+ * Whether an overdue post goes now. Those of a channel go one after the other in order of their times, with a distance.
  * Nothing is reserved: under the channel's lock each try counts what is before it, and there is always one that has
  * nothing before it. So a post that is cancelled, or whose turn never comes, holds up nobody for long.
  */
@@ -165,27 +164,26 @@ export async function paceOverdue(
 const fewOpen = 500;
 
 /** Posts of the channel that are open, as `pc` with their rows of `posts` as `p`: what each has is read one by one. */
-const earlierOfChannel = ({ channelId, workspaceId, turnAt: at, postId }: OverduePost) => sql`
-  (select id, post_id, status, error_code, tried_at, retry_at, turn_at
+const earlierOfChannel = ({ channelId, workspaceId, dueAt: at, postId }: OverduePost) => sql`
+  (select id, post_id, status, error_code, tried_at, retry_at
    from post_channels pc where channel_id = ${channelId} and workspace_id = ${workspaceId} and ${isOpenChannel}
    limit ${sql.lit(fewOpen)}) pc
   cross join lateral (
-    select * from posts p where id = pc.post_id and workspace_id = ${workspaceId}
-      and (${turnAt}, id) < (${at}::timestamptz, ${postId}::uuid)
+    select * from posts where id = pc.post_id and workspace_id = ${workspaceId}
+      and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid)
     limit 1) p`;
 
 /** The same in order of their times, down the index `posts_due_by_workspace`, until enough are counted. */
-const earlierByTime = ({ channelId, workspaceId, turnAt: at, postId }: OverduePost) => sql`
+const earlierByTime = ({ channelId, workspaceId, dueAt: at, postId }: OverduePost) => sql`
   (select * from posts where workspace_id = ${workspaceId} and status in ('scheduled', 'publishing')
      and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid) order by ${dueAt()}, id) p
   cross join lateral (
     select id, status, error_code, tried_at, retry_at
     from post_channels pc
-    where post_id = p.id and channel_id = ${channelId} and workspace_id = ${workspaceId} and ${isOpenChannel}
-      and (${turnAt}, p.id) < (${at}::timestamptz, ${postId}::uuid) limit 1) pc`;
+    where post_id = p.id and channel_id = ${channelId} and workspace_id = ${workspaceId} and ${isOpenChannel} limit 1) pc`;
 
 /**
- * How many posts of the channel with earlier places are about to go out. One of which nobody knows when it will be
+ * How many posts of the channel with earlier times are about to go out. One of which nobody knows when it will be
  * tried counts for 2 min only, so that a post whose workflow is gone does not stop the others: by then the sweep has
  * found it, and a dead worker's try has begun anew.
  *

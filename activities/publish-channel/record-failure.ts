@@ -85,7 +85,7 @@ export async function recordFailure(
     }
 
     if (next.kind === 'retry') {
-      await recordRetry(em, deps, job, { ...next, ...failure });
+      await recordRetry(em, job, { ...next, ...failure });
       return { kind: 'retry', atMs: next.atMs, code: seen.code };
     }
 
@@ -226,7 +226,6 @@ async function stop(em: Em, job: PublishJob, post: PostStatus | undefined): Prom
 
 async function recordRetry(
   em: Em,
-  deps: ActivityDeps,
   job: PublishJob,
   {
     counts,
@@ -241,19 +240,10 @@ async function recordRetry(
     : `${message} ${failureAdvice(code, atMs)}`;
   await query(
     em,
-    sql`update post_channels pc set ${retrying({ code, error }, new Date(atMs))}, tries = tries + ${counts ? 1 : 0}::int,
-        turn_at = ${code === 'rate_limited' ? turnAfterLimit(job, deps.now()) : sql`turn_at`}
+    sql`update post_channels pc set ${retrying({ code, error }, new Date(atMs))}, tries = tries + ${counts ? 1 : 0}::int
       where ${triedChannel(job)}`,
   );
 }
-
-/**
- * SQL: the place among the overdue posts of its channel of a post that met a rate limit. The first one may be anybody's,
- * and the posts keep their order. One that meets it again at its end may be the only one that does, by its files or
- * its length: first in the queue each time, it would hold up the others until its day is over.
- */
-const turnAfterLimit = ({ dueAt }: PublishJob, now: Date) =>
-  sql`case when turn_at >= ${dueAt}::timestamptz then ${now}::timestamptz else ${dueAt}::timestamptz end`;
 
 /** The channel, unless another try has ended it. */
 const triedChannel = ({ workspaceId, postChannelId }: PublishJob) =>

@@ -116,8 +116,8 @@ async function seed(orm: Orm, { ahead, elsewhere }: Crowd): Promise<OverduePost>
     throw new Error('The late post was not stored.');
   }
 
-  const { post_id: postId, id: postChannelId, scheduled_at: turnAt } = row;
-  return { workspaceId, channelId, postId, postChannelId, turnAt: new Date(turnAt) };
+  const { post_id: postId, id: postChannelId, scheduled_at: dueAt } = row;
+  return { workspaceId, channelId, postId, postChannelId, dueAt: new Date(dueAt) };
 }
 
 type Row = { readonly id: string; readonly post_id: string; readonly scheduled_at: string | Date };

@@ -76,11 +76,6 @@ export const PostChannelSchema = defineEntity({
     retryAt: instant().strictNullable(),
     /** When its last try began. By the database's clock. */
     triedAt: instant().strictNullable(),
-    /**
-     * Its place among the overdue posts of its channel, where that is later than its time. The first rate limit that it
-     * meets leaves it where it is, each one after moves it to the end. By the workers' clock.
-     */
-    turnAt: instant().strictNullable(),
     /** Tries that counted, in this run: waits imposed by a rate limit do not. */
     tries: p.integer().default(0),
     /** The text that went out, as a later edit of the post must not change what this says. */

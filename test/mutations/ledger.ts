@@ -114,12 +114,6 @@ export const ledgerMutations: readonly Mutation[] = [
   ...mutationsOf('activities/publish-channel/record-failure.ts', activities, [
     ['a rate limit counts as a try', 'counts ? 1 : 0', '1'],
     [
-      'a post that meets a limit at every try holds up the others of its channel',
-      'then ${now}',
-      'then ${dueAt}',
-    ],
-    ['the first limit that a post meets takes its place from it', 'else ${dueAt}', 'else ${now}'],
-    [
       'a post that was scheduled anew has a channel that is a draft',
       "post === 'scheduled' ? 'scheduled' : 'draft'",
       "'draft'",

@@ -1,14 +1,155 @@
 import test, { type ExecutionContext } from 'ava';
+import type { LimitScope } from '../../domain/channel-error.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fails, fakeNetwork, liveTexts } from '../support/networks.ts';
+import { addFakeChannel } from '../support/seed.ts';
 
 const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
-const newChannel = (t: ExecutionContext, network = fakeNetwork()) =>
+const newChannel = (t: ExecutionContext, network = limitedNetwork()) =>
   clockedChannel(t, network, database().url);
+
+/** With a name of its own: some limits hold for all workspaces on a server or on a network. */
+const limitedNetwork = () => Object.assign(fakeNetwork(), { id: crypto.randomUUID() });
+
+const anotherChannel = (
+  { deps, workspaceId }: ClockedChannel,
+  account: Parameters<typeof addFakeChannel>[3],
+): Promise<string> => addFakeChannel(deps, workspaceId, Object.keys(deps.networks)[0], account);
+
+/** The network takes nothing before these milliseconds have passed. */
+function refusal({ deps }: ClockedChannel, inMs: number, limit: LimitScope = 'channel') {
+  const retryAtMs = deps.now().getTime() + inMs;
+  return new NetworkError('rate_limited', 'Slowly.', { taken: 'no', retryAtMs, limit });
+}
+
+/** The network's next answer. */
+const limited = (...args: Parameters<typeof refusal>) =>
+  ({ kind: 'fails', error: refusal(...args) }) as const;
+
+test('a limit that one worker met holds for the posts of the channel at all workers, also for one that waits to be tried again', async (t) => {
+  const network = limitedNetwork();
+  const channel = await newChannel(t, network);
+  const other = channel.newWorker();
+  const [first, second, third] = [
+    await channel.newPost(['One']),
+    await channel.newPost(['Two']),
+    await channel.newPost(['Three']),
+  ];
+  network.fates.push(fails('network_unavailable'));
+  t.like(await second.attempt(other), { kind: 'again', inMs: minute / 2 });
+  network.fates.push(limited(channel, 7 * minute));
+  t.like(await first.attempt(), { code: 'rate_limited', inMs: 7 * minute });
+
+  channel.pass(minute / 2);
+  t.deepEqual(await second.attempt(other), {
+    kind: 'again',
+    code: 'rate_limited',
+    inMs: 6.5 * minute,
+  });
+  t.like(await third.attempt(other), { code: 'rate_limited', inMs: 6.5 * minute });
+  t.is(network.sends.length, 2);
+  const { error } = await third.row();
+  t.is(
+    error,
+    'The network limits how often this account may post, and the limit is used up until 2026-05-01T12:07:00.000Z. It is tried again by itself at 2026-05-01T12:07:00.000Z.',
+  );
+});
+
+test('a post that prepares to send while another one meets the limit is not sent', async (t) => {
+  const network = limitedNetwork();
+  const channel = await newChannel(t, network);
+  const other = channel.newWorker();
+  const [first, second] = [await channel.newPost(['One']), await channel.newPost(['Two'])];
+  const { upload } = network;
+  network.upload = async (...args) => {
+    network.upload = upload;
+    network.fates.push(limited(channel, minute));
+    t.like(await second.attempt(other), { kind: 'again' });
+    return upload(...args);
+  };
+
+  t.like(await first.attempt(), { kind: 'again', code: 'rate_limited', inMs: minute });
+  t.is(network.sends.length, 1);
+  channel.pass(minute);
+  t.like(await first.attempt(), { kind: 'done', status: 'published' });
+});
+
+test("a server's limit holds for all channels on it, and for no other server; a network's for all", async (t) => {
+  for (const [limit, waits] of [
+    ['channel', [true, false, false]],
+    ['server', [true, true, false]],
+    ['network', [true, true, true]],
+  ] as const) {
+    const network = limitedNetwork();
+    const channel = await newChannel(t, network);
+    const other = channel.newWorker();
+    const neighbour = await anotherChannel(channel, { remoteId: 'you' });
+    const stranger = await anotherChannel(channel, { baseUrl: 'https://other.example' });
+    network.fates.push(limited(channel, 3 * minute, limit));
+    await (await channel.newPost(['First'])).attempt();
+
+    for (const [index, goesTo] of [channel.channelId, neighbour, stranger].entries()) {
+      const outcome = await (await channel.newPost(['x'], [], goesTo)).attempt(other);
+      t.is(outcome.kind, waits[index] ? 'again' : 'done', `${limit} ${index}`);
+    }
+    t.is(network.sends.length, 1 + waits.filter((wait) => !wait).length);
+  }
+});
+
+test('who waits for a limit reads which one it is', async (t) => {
+  const network = limitedNetwork();
+  const channel = await newChannel(t, network);
+  const neighbour = await anotherChannel(channel, { remoteId: 'you' });
+  network.fates.push(limited(channel, minute, 'server'));
+  await (await channel.newPost(['First'])).attempt();
+  const post = await channel.newPost(['Second'], [], neighbour);
+  await post.attempt();
+
+  t.like(await post.row(), { status: 'retrying', errorCode: 'rate_limited', tries: 0 });
+  t.regex((await post.row()).error ?? '', /^The network's server limits .* over all accounts, /v);
+});
+
+test('a limit is never shortened by a later answer, and ends by itself', async (t) => {
+  for (const limit of ['channel', 'server', 'network'] as const) {
+    const network = limitedNetwork();
+    const channel = await newChannel(t, network);
+    const [long, short] = [await channel.newPost(['Long']), await channel.newPost(['Short'])];
+    // Both are under way, and the one that hears of the short limit hears of it last.
+    const { send } = network;
+    network.send = async () => {
+      network.send = send;
+      network.fates.push(limited(channel, 10 * minute, limit));
+      t.like(await long.attempt(), { code: 'rate_limited', inMs: 10 * minute });
+      throw refusal(channel, minute, limit);
+    };
+    t.like(await short.attempt(), { code: 'rate_limited', inMs: minute });
+
+    channel.pass(2 * minute);
+    t.like(await short.attempt(), { code: 'rate_limited', inMs: 8 * minute }, limit);
+    channel.pass(8 * minute);
+    t.like(await long.attempt(), { kind: 'done', status: 'published' }, limit);
+  }
+});
+
+test('a limit that lasts longer than a post may wait ends this one, and holds for the others', async (t) => {
+  const network = limitedNetwork();
+  const channel = await newChannel(t, network);
+  const first = await channel.newPost(['First']);
+  network.fates.push(limited(channel, 25 * 60 * minute));
+  t.like(await first.attempt(), { kind: 'done', status: 'failed' });
+
+  channel.pass(2 * 60 * minute);
+  const second = await channel.newPost(['Second']);
+  t.like(await second.attempt(), { kind: 'again', code: 'rate_limited' });
+  t.deepEqual((await second.row()).retryAt, new Date('2026-05-02T13:00:00Z'));
+  const row = await first.row();
+  t.is(row.errorCode, 'too_late');
+  t.regex(row.error ?? '', /^Slowly\. It is given up, a day after its time\. Retry the post /v);
+});
 
 /** Posts whose times are a second apart, all of them overdue by more than a minute. */
 async function overdue(channel: ClockedChannel, count: number): Promise<ClaimedPost[]> {
@@ -26,7 +167,7 @@ async function overdue(channel: ClockedChannel, count: number): Promise<ClaimedP
 }
 
 test('overdue posts of a channel go out in the order of their times, 2 s apart, whichever worker asks first', async (t) => {
-  const network = fakeNetwork();
+  const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const other = channel.newWorker();
   const [first, middle, third] = await overdue(channel, 3);
@@ -58,7 +199,7 @@ test('a post on time is not held up by overdue ones, nor a post on another chann
 });
 
 test('asked all at once by two workers, overdue posts keep their order, and one goes at a time', async (t) => {
-  const network = fakeNetwork();
+  const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const workers = [channel.newWorker(), channel.newWorker()];
   const posts = await overdue(channel, 6);
@@ -85,7 +226,7 @@ test('asked all at once by two workers, overdue posts keep their order, and one 
 });
 
 test('overdue posts that come back from failures of their own at the same moment go one at a time too', async (t) => {
-  const network = fakeNetwork();
+  const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const workers = [channel.newWorker(), channel.newWorker()];
   const { em } = channel.deps.orm;
@@ -106,7 +247,7 @@ test('overdue posts that come back from failures of their own at the same moment
 });
 
 test('an overdue post that failed for a reason of its own is passed over until its next try', async (t) => {
-  const network = fakeNetwork();
+  const network = limitedNetwork();
   const channel = await newChannel(t, network);
   const [first, next] = await overdue(channel, 2);
   network.fates.push(fails('network_unavailable'));
@@ -115,61 +256,6 @@ test('an overdue post that failed for a reason of its own is passed over until i
   channel.pass(2_000);
   t.like(await next?.attempt(), { status: 'published' });
 });
-
-/** Posts of the channel that are due in a year: the places before an overdue one are counted in another way then. */
-const scheduleMany = ({ deps, workspaceId, channelId }: ClockedChannel, count: number) =>
-  deps.orm.em.fork().execute(
-    `with new as (
-       insert into posts (id, workspace_id, body, scheduled_at, status, created_at, updated_at)
-       select uuidv7(), ?, 'Next year', '2027-05-01', 'scheduled', now(), now() from generate_series(1, ?)
-       returning id, workspace_id)
-     insert into post_channels (id, workspace_id, post_id, channel_id, position, status)
-     select uuidv7(), workspace_id, id, ?, 0, 'scheduled' from new`,
-    [workspaceId, count, channelId],
-  );
-
-for (const [scheduled, where] of [
-  [0, 'its channel'],
-  [600, 'a channel with hundreds of scheduled posts'],
-] as const) {
-  test(`a post that meets its limit again lets the others of ${where} go before it, and goes before those that are due later`, async (t) => {
-    const network = fakeNetwork();
-    const channel = await newChannel(t, network);
-    await scheduleMany(channel, scheduled);
-    const [large, second, third] = await overdue(channel, 3);
-    const meetsLimit = () => {
-      const retryAtMs = channel.deps.now().getTime() + 10 * minute;
-      const error = new NetworkError('rate_limited', 'Slowly.', {
-        taken: 'no',
-        retryAtMs,
-        limit: 'channel',
-      });
-      network.fates.push({ kind: 'fails', error });
-    };
-    const others = async () => [await second?.attempt(), await third?.attempt()];
-    meetsLimit();
-    t.like(await large?.attempt(), { code: 'rate_limited', inMs: 10 * minute });
-    await others();
-
-    // The first limit may be anybody's: the order stays.
-    channel.pass(10 * minute);
-    t.like(await others(), [{ inMs: 2000 }, { inMs: 4000 }]);
-    meetsLimit();
-    t.like(await large?.attempt(), { code: 'rate_limited', inMs: 10 * minute });
-    t.like(await others(), [{ inMs: 10 * minute }, { inMs: 10 * minute }]);
-
-    channel.pass(10 * minute);
-    const later = await channel.newPost(['Due after the limit was met']);
-    t.like(await large?.attempt(), { code: 'rate_limited', inMs: 4000 });
-    t.like(await second?.attempt(), { status: 'published' });
-    channel.pass(2000);
-    t.like(await large?.attempt(), { code: 'rate_limited', inMs: 2000 });
-    t.like(await third?.attempt(), { status: 'published' });
-    channel.pass(2 * minute);
-    t.like(await large?.attempt(), { status: 'published' });
-    t.like(await later.attempt(), { code: 'rate_limited', inMs: 2000 });
-  });
-}
 
 test('a cancelled post makes room, and what waits behind it goes on', async (t) => {
   const channel = await newChannel(t);
