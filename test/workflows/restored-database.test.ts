@@ -4,6 +4,7 @@ import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { currentDetails } from '../support/current-details.ts';
+import { holdClaims, untilReleased } from '../support/held-claims.ts';
 import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork, fakeNetworks, timedNetwork, type FakeNetwork } from '../support/networks.ts';
@@ -26,6 +27,7 @@ const shared = beforeTests(test, async (scope) => {
     adapt: (activities) => ({
       ...activities,
       claimPost: async (request) => {
+        await untilReleased(request.postId);
         const claim = await activities.claimPost(request);
         return contradictory.has(request.postId)
           ? { ...claim, kind: 'not_due', revision: 1, dueAt: new Date(0).toISOString() }
@@ -106,11 +108,15 @@ const untilAsleepFor = (handle: WorkflowHandle, dueMs: number): Promise<string> 
   );
 
 test('a post that the restored database has at an earlier time is published, and no event says that it failed', async (t) => {
-  const { client, network, asleep, move, backUp, eventTypes } = await workspace(fakeNetwork());
-  const { id, handle } = await asleep(5 * second);
+  const { client, network, asleep, at, backUp, eventTypes } = await workspace(fakeNetwork());
+  const { id, handle } = await asleep(20 * second);
+  const claims = holdClaims(id);
   const restore = await backUp(id);
-  await move(id, 8 * second);
+  const edited = await client.patch(`/posts/${id}`, { scheduled_at: at(22 * second) });
+  t.is(edited.status, 200);
+  await claims.asked; // It has heard of the edit, and that time has come.
   await restore();
+  claims.release();
 
   t.is(await handle.result(), 'published');
   t.is((await client.get(`/posts/${id}`)).body.post.status, 'published');
@@ -119,14 +125,17 @@ test('a post that the restored database has at an earlier time is published, and
 });
 
 test('a post that the restored database has at a later time sleeps until then, and goes out then', async (t) => {
-  const { client, network, asleep, move, backUp, scheduledMs } = await workspace(timedNetwork());
+  const { client, network, asleep, at, backUp, scheduledMs } = await workspace(timedNetwork());
   const { id, handle } = await asleep(20 * second);
+  const claims = holdClaims(id);
   const restore = await backUp(id);
-  await move(id, 3 * second);
+  const edited = await client.patch(`/posts/${id}`, { scheduled_at: at(3 * second) });
+  t.is(edited.status, 200);
+  await claims.asked; // It has heard of the edit, and that time has come.
   await restore();
+  claims.release();
   const dueMs = await scheduledMs(id);
 
-  await untilAsleepFor(handle, dueMs);
   t.is((await client.finalPost(id)).status, 'published');
   t.true((network.sentAtMs[0] ?? 0) >= dueMs);
   // Each claim is one, and so is the end. A slow machine may hear of it in between, and ask once more.
@@ -164,11 +173,15 @@ test('a cancel of a restored post ends its workflow', async (t) => {
 });
 
 test('a post whose cancel a failover lost once it was synced goes out at its time', async (t) => {
-  const { client, network, asleep, scheduledMs, tellLostCancel } = await workspace(timedNetwork());
-  const { id, handle } = await asleep(15 * second);
+  const { client, network, asleep, at, scheduledMs, tellLostCancel } =
+    await workspace(timedNetwork());
+  const { id, handle } = await asleep(hour);
   // First its workflow ends: one that is still about to would be taken for the post's own, until a sweep finds the post.
   await handle.signal('cancel', { revision: 2 });
   t.is(await handle.result(), 'canceled');
+  await shared()
+    .orm.em.fork()
+    .execute('update posts set scheduled_at = ? where id = ?', [at(3 * second), id]);
   await tellLostCancel(id);
 
   t.is((await client.finalPost(id)).status, 'published');
