@@ -47,8 +47,25 @@ export async function syncPost(
   log?: Logger,
 ): Promise<void> {
   const wakeAt = await wakeTime(em, post);
-  await underDeadline(client, () => notify(client, { ...post, dueAt: wakeAt }, log));
-  await markSynced(em, post, wakeAt === post.dueAt ? null : wakeAt, log);
+  const version = mayMiss(post) ? await versionOf(em, post) : null;
+  const hasFound = await underDeadline(client, () =>
+    notify(client, { ...post, dueAt: wakeAt }, log),
+  );
+  const wakesAt = wakeAt === post.dueAt ? null : wakeAt;
+  await markSynced(em, post, { wakesAt, version: hasFound ? null : version }, log);
+}
+
+/** Whether its sync ends a workflow, which may not be there yet. */
+const mayMiss = ({ status, isUnfinished }: PostToSync): boolean =>
+  status === 'draft' && !isUnfinished;
+
+/** Which version of the row there is: every change makes another one. */
+async function versionOf(em: Em, { workspaceId, postId }: PostToSync): Promise<string | null> {
+  const [row] = await query<{ version: string }>(
+    em,
+    sql`select xmin::text as version from posts where id = ${postId} and workspace_id = ${workspaceId}`,
+  );
+  return row?.version ?? null;
 }
 
 /**
@@ -80,11 +97,14 @@ export async function wakeTime(em: Em, post: PostToSync): Promise<string | null>
  *   has.
  * - The post became a draft before its start reached Temporal: the cancel may have found no workflow, and this one would
  *   sleep until the post's time.
+ *
+ * @param version A cancel found no workflow: it is marked only while the row is what it was before. A start that came
+ * right behind it may have put the row back by now, for this cancel to be repeated.
  */
 async function markSynced(
   em: Em,
   post: PostToSync,
-  wakesAt: string | null,
+  { wakesAt, version }: { readonly wakesAt: string | null; readonly version: string | null },
   log?: Logger,
 ): Promise<void> {
   const { workspaceId, postId, revision } = post;
@@ -96,7 +116,8 @@ async function markSynced(
           else least(revision, greatest(synced_revision, ${revision}::int)) end,
         wakes_at = case when ${revision}::int between least(synced_revision, revision) and revision
           then ${wakesAt}::timestamptz else wakes_at end
-      where id = ${postId} and workspace_id = ${workspaceId} returning revision`,
+      where id = ${postId} and workspace_id = ${workspaceId} and coalesce(xmin::text = ${version}::text, true)
+      returning revision`,
   );
   if (row && row.revision < revision) {
     log?.warn(
@@ -110,7 +131,8 @@ async function markSynced(
 const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: string } =>
   (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
 
-async function notify(client: Client, post: PostToSync, log?: Logger): Promise<void> {
+/** @returns false when there is no workflow to be notified of a cancel. */
+async function notify(client: Client, post: PostToSync, log?: Logger): Promise<boolean> {
   const { workspaceId, postId, revision, networks } = post;
   if (mayStart(post)) {
     const { dueAt: at } = post;
@@ -128,7 +150,7 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
         ? startOr(client, { ...options, ...searchable }, () => signal(searchable))
         : signal(searchable);
     await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
-    return;
+    return true;
   }
 
   if (post.status === 'draft' && post.isUnfinished) {
@@ -142,17 +164,22 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
         signalArgs: [{ revision, unfinished: true }],
       });
     await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
-    return;
+    return true;
   }
 
-  if (post.status === 'draft') {
-    try {
-      await client.workflow.getHandle(postWorkflowId(postId)).signal(cancel, { revision });
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) {
-        throw error;
-      }
+  return post.status === 'draft' ? notifyOfCancel(client, post) : true;
+}
+
+async function notifyOfCancel(client: Client, { postId, revision }: PostToSync): Promise<boolean> {
+  try {
+    await client.workflow.getHandle(postWorkflowId(postId)).signal(cancel, { revision });
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) {
+      return false;
     }
+
+    throw error;
   }
 }
 
