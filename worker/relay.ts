@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { sql } from 'kysely';
+import { isDatabaseAway } from '../db/is-away.ts';
 import type { Em, Orm } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
@@ -17,8 +18,8 @@ const intervalMs = 1000;
 /** How many rows of an outbox are claimed in one go. */
 const batchSize = 50;
 
-/** How many rows are synced at once. */
-const width = 20;
+/** How many rows are synced at once, and how many for each connection of the pool, which a row needs for a moment. */
+const [mostAtOnce, atOncePerConnection] = [20, 2];
 
 /**
  * How many relays read an outbox at the same time, over all workers. Each holds a transaction until Temporal has
@@ -73,7 +74,9 @@ function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Relay
     const rows = (await takeSlot(em, outbox))
       ? await outbox.claim(em, { limit: batchSize, except: backoff.ids(), graceMs })
       : [];
-    await forEachLimit(rows, width, async ({ id, sync }) => {
+    const connections = orm.config.get('pool').max ?? mostAtOnce;
+    const atOnce = Math.min(mostAtOnce, atOncePerConnection * connections);
+    await forEachLimit(rows, atOnce, async ({ id, sync }) => {
       if (isAway()) {
         return; // Let go of the row and come back later.
       }
@@ -84,7 +87,7 @@ function relayOutbox(deps: RelayDeps, outbox: Outbox, look: Look): Promise<Relay
         backoff.release(id);
       } catch (error) {
         failures.push({ id, error });
-        backoff.add(id, isTemporalAway(error) ? 'away' : 'refused');
+        backoff.add(id, isAwayError(error) ? 'away' : 'refused');
       }
     });
     report(log, outbox, failures);
@@ -104,7 +107,7 @@ async function takeSlot(em: Em, { name }: Outbox): Promise<boolean> {
 
 /** Each row that Temporal refuses has a line of its own; an outage has one a look. */
 function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): void {
-  const refused = failures.filter(({ error }) => !isTemporalAway(error));
+  const refused = failures.filter(({ error }) => !isAwayError(error));
   for (const { id, error } of refused) {
     log.warn({ [name]: id, error: describeError(error) }, `Temporal refused to sync a ${name}`);
   }
@@ -116,7 +119,18 @@ function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): vo
       `Temporal did not answer: this ${name} and others are synced later`,
     );
   }
+
+  const unread = failures.find(({ error }) => isDatabaseAway(error));
+  if (unread) {
+    log.warn(
+      { [name]: unread.id, error: describeError(unread.error) },
+      `the database did not answer: this ${name} and others are synced later`,
+    );
+  }
 }
+
+/** It is not this row. */
+const isAwayError = (error: unknown): boolean => isTemporalAway(error) || isDatabaseAway(error);
 
 /** Runs the relay until the returned function is called, which resolves when the last look is over. */
 export function startRelay(deps: RelayDeps): () => Promise<void> {
@@ -138,7 +152,7 @@ export function startRelay(deps: RelayDeps): () => Promise<void> {
 export type RetryBackoff = {
   /** Those whose wait is not over. */
   readonly ids: () => string[];
-  /** @param why `refused`: it is this row that Temporal does not take. `away`: it may be Temporal. */
+  /** @param why `refused`: it is this row that Temporal does not take. `away`: it is Temporal or the database. */
   readonly add: (id: string, why: 'refused' | 'away') => void;
   readonly release: (id: string) => void;
 };
