@@ -26,6 +26,18 @@ export const videoFields = fields({
 });
 export type VideoOptions = Value<typeof videoFields>;
 
+/** As a field of an answer: what each of them means. */
+export const postStatus = {
+  ...oneOf(postStatuses),
+  description:
+    '`draft`: it has no time, as one that was cancelled. `scheduled`: it waits for its time. `publishing`: some of its channels have not ended yet. `published`: it went out on every channel. `failed`: every channel has ended, and some are `failed` or `unconfirmed`; where `summary.published` is not 0 it went out on the others.',
+};
+export const channelStatus = {
+  ...oneOf(channelStatuses),
+  description:
+    '`draft`: the post is one. `scheduled`: nothing was begun. `publishing`: it is being sent. `retrying`: it is tried again at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again by itself. Look at the account, then say by `POST /posts/{id}/settle` what became of it.',
+};
+
 const postFile = record({
   id: uuid,
   url: { ...text, description: 'Opens in a browser, without an API key.' },
@@ -39,7 +51,7 @@ type PostFile = Value<typeof postFile>;
 
 export const channelResultSchema = record({
   channel_id: uuid,
-  status: oneOf(channelStatuses),
+  status: channelStatus,
   platform: text,
   handle: text,
   url: { ...nullable(text), description: 'The live URL of the published post.' },
@@ -70,7 +82,7 @@ export type ChannelResult = Value<typeof channelResultSchema>;
 /** The specification's Post: what the API answers and what events carry, in one shape. */
 export const postSchema = record({
   id: uuid,
-  status: oneOf(postStatuses),
+  status: postStatus,
   body: nullable(text),
   thread: nullable(listOf(text)),
   scheduled_at: nullable(dateTime),
@@ -78,7 +90,15 @@ export const postSchema = record({
   created_at: dateTime,
   updated_at: dateTime,
   channels: listOf(channelResultSchema),
-  summary: record({ published: count, failed: count, pending: count }),
+  summary: {
+    ...record({
+      published: { ...count, description: 'Those that are `published`.' },
+      failed: { ...count, description: 'Those that are `failed` or `unconfirmed`.' },
+      pending: { ...count, description: 'All others: they have not ended.' },
+    }),
+    description:
+      'How many of its channels stand how. An `unconfirmed` one counts as failed, though its post may be live.',
+  },
   media: { ...listOf(postFile), description: 'Its files, those of all parts of a thread.' },
   thread_media: {
     ...nullable(listOf(listOf(postFile))),

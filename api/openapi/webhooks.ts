@@ -11,7 +11,7 @@ export const outgoingWebhooks = (): Readonly<Record<string, object>> =>
   Object.fromEntries(eventTypes.map((type) => [type, { post: requestOf(type) }]));
 
 function requestOf(type: EventType): object {
-  const { operationId, when, schema, example } = sentEvents[type];
+  const { operationId, when, more, schema, example } = sentEvents[type];
   const event = record({
     id: uuid,
     type: { type: 'string', const: type },
@@ -30,6 +30,7 @@ function requestOf(type: EventType): object {
     operationId,
     tags: ['Events'],
     summary: when,
+    ...(more === undefined ? {} : { description: more }),
     security: [],
     parameters: headersOf(type),
     requestBody: {
@@ -109,10 +110,15 @@ const header = (name: string, description: string, schema: object, required = tr
 type EventSpec = {
   readonly operationId: string;
   readonly when: string;
+  /** What a receiver has to know beside that. */
+  readonly more?: string;
   /** Of the event's `data`. */
   readonly schema: object;
   readonly example: object;
 };
+
+const unconfirmedToo =
+  'An `unconfirmed` channel counts as failed, and the network may have its post. A program that posts again could make a second one: look at `channels[].status` first. `POST /posts/{id}/retry` sends again where the post failed, and leaves alone what is unconfirmed. `POST /posts/{id}/settle` says what became of an unconfirmed channel; the post then has a new final event.';
 
 /** What the document says of each event. */
 const sentEvents: Readonly<Record<EventType, EventSpec>> = {
@@ -124,13 +130,15 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   },
   'post.partial': {
     operationId: 'receivePostPartial',
-    when: 'The post went out on some channels and failed on others, and retrying has stopped',
+    when: 'The post went out on some channels and failed or is unconfirmed on others, and retrying has stopped',
+    more: unconfirmedToo,
     schema: postAnswer,
     example: { post: partialPost },
   },
   'post.failed': {
     operationId: 'receivePostFailed',
-    when: 'The post failed on every channel, and retrying has stopped',
+    when: 'The post failed or is unconfirmed on every channel, and retrying has stopped',
+    more: unconfirmedToo,
     schema: postAnswer,
     example: { post: failedPost },
   },

@@ -7,15 +7,13 @@ import {
   listOf,
   mapOf,
   nullable,
-  oneOf,
   record,
   text,
   textOrFields,
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
-import { channelStatuses, postStatuses } from '../../domain/post-status.ts';
-import { postSchema, videoFields } from '../../domain/post-view.ts';
+import { channelStatus, postSchema, postStatus, videoFields } from '../../domain/post-view.ts';
 import { longestAltText } from '../media/alt-text.ts';
 import { bodyTruncated } from './cut-texts.ts';
 
@@ -29,8 +27,8 @@ export const postSummarySchema = record({
   scheduled_at: nullable(dateTime),
   published_at: nullable(dateTime),
   created_at: dateTime,
-  status: oneOf(postStatuses),
-  post_targets: listOf(record({ channel_id: uuid, status: oneOf(channelStatuses) })),
+  status: postStatus,
+  post_targets: listOf(record({ channel_id: uuid, status: channelStatus })),
 });
 export type PostSummary = Value<typeof postSummarySchema>;
 
