@@ -7,7 +7,7 @@ import { query } from './query.ts';
 export type NewEvent = {
   readonly workspaceId: string;
   readonly type: EventType;
-  /** The specification's `data`. */
+  /** As docs/webhooks.md says of its type. */
   readonly data: object;
   /** Set on a post's final event: there is one per post and run, however often this is called. */
   readonly final?: { readonly postId: string; readonly run: number };
@@ -134,7 +134,7 @@ const stateOfNew = (at: Date): Expression =>
     case when disabled then null else ${at}::timestamptz end,
     case when disabled then 'endpoint_disabled' end`;
 
-/** The bytes of an event as every endpoint gets them (specification, Events). */
+/** The bytes of an event as every endpoint gets them (docs/webhooks.md, What arrives). */
 export const eventBody = (
   id: string,
   event: Pick<NewEvent, 'workspaceId' | 'type' | 'data'> & { readonly createdAt: Date },

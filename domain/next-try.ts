@@ -4,7 +4,7 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** Waits between a channel's tries, in milliseconds: 5 tries in all (spec/decisions, Publishing). */
+/** Waits between a channel's tries, in milliseconds: 5 tries in all (docs/publishing.md, When an attempt fails). */
 const publishWaitsMs = [30 * second, 2 * minute, 10 * minute, 30 * minute] as const;
 
 /** A channel's tries in all. */

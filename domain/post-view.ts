@@ -79,7 +79,7 @@ export const channelResultSchema = record({
 });
 export type ChannelResult = Value<typeof channelResultSchema>;
 
-/** The specification's Post: what the API answers and what events carry, in one shape. */
+/** A post as the API answers it and as events carry it, in one shape. */
 export const postSchema = record({
   id: uuid,
   status: postStatus,

@@ -28,7 +28,7 @@ export function errorOfStatus(status: number): DeliveryError | null {
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Waits between a delivery's attempts, in milliseconds: 6 attempts in all (specification, Delivery and retries). */
+/** Waits between a delivery's attempts, in milliseconds: 6 attempts in all (docs/webhooks.md, What to answer). */
 const waitsMs = [minute, 5 * minute, 30 * minute, 2 * hour, 6 * hour] as const;
 
 /** The most by which a wait is longer than its step, so that what failed together does not come back together. */

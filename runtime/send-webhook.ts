@@ -4,7 +4,7 @@ import { errorOfStatus, type DeliveryError } from '../domain/webhook-deliveries.
 import { EgressError } from './egress/egress-error.ts';
 import type { Egress } from './egress/egress.ts';
 
-/** The specification's limit on a receiver, in milliseconds, over everything from the name to the body. */
+/** What a receiver has (docs/webhooks.md, What to answer), in milliseconds, over everything from the name to the body. */
 const timeoutMs = 10_000;
 
 /** Of the answer's body, in bytes. The status alone decides; the rest is for people to look at. */

@@ -5,7 +5,7 @@ export type Days = { readonly from: string; readonly to: string };
 
 const dayMs = 24 * 60 * 60 * 1000;
 const defaultDays = 30;
-/** Specification, Limits. */
+/** How many days can be asked for at once. */
 const mostDays = 366;
 
 /** When a day begins, in milliseconds since 1970. */

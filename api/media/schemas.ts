@@ -72,7 +72,7 @@ export const editMediaSchema = fields({
 });
 export type EditMediaBody = Value<typeof editMediaSchema>;
 
-/** Of a page (specification, Limits). */
+/** How many files a page has at most. */
 export const maxPage = 50;
 
 export const mediaQuery = {

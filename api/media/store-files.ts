@@ -10,7 +10,7 @@ import type { QuotaOwner } from '../quotas/post-quota.ts';
 import { fileName } from './file-name.ts';
 import { claimFiles, registerFile, removeUnclaimed } from './unclaimed-files.ts';
 
-/** Of a file, in bytes: 200 MB (specification, Limits) in the larger of the two ways to read it. */
+/** Of a file, in bytes: 200 MB, in the larger of the two ways to read that. */
 export const maxFileBytes = 200 * 1024 * 1024;
 
 /** A file whose bytes are stored, and whose row is still to be made by `insertMedia`. */

@@ -6,7 +6,7 @@ import { failedPost, partialPost, publishedPost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { jsonContent } from './operation.ts';
 
-/** The requests that go out to webhook endpoints (specification, Events), as a `webhooks` map. */
+/** The requests that go out to webhook endpoints (docs/webhooks.md), as a `webhooks` map. */
 export const outgoingWebhooks = (): Readonly<Record<string, object>> =>
   Object.fromEntries(eventTypes.map((type) => [type, { post: requestOf(type) }]));
 

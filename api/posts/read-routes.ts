@@ -7,7 +7,7 @@ import { page, partial, published, scheduled } from './examples.ts';
 import { listPosts, showPost } from './read-posts.ts';
 import { postAnswer, postListSchema } from './schemas.ts';
 
-/** How many posts a list has at most (specification, Limits). */
+/** How many posts a page of the list has at most. */
 const most = 100;
 
 export const listCall = (deps: ApiDeps): Route =>

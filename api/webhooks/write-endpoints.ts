@@ -12,7 +12,7 @@ import { newSecret } from './rotate-secret.ts';
 import { assertExists, loadEndpoint, unknownEndpoint } from './read-endpoints.ts';
 import type { CreateEndpointBody, EditEndpointBody, EndpointView } from './schemas.ts';
 
-/** Of a workspace (specification, Limits). */
+/** How many endpoints a workspace has at most (docs/webhooks.md, Limits). */
 const maxEndpoints = 10;
 
 /**

@@ -53,7 +53,7 @@ export async function startReceiver(
 }
 
 /**
- * Whether a request's signature is right, worked out from the specification with the Web Crypto API, so that
+ * Whether a request's signature is right, worked out from docs/webhooks.md with the Web Crypto API, so that
  * nothing of the sender's code takes part.
  */
 export async function isSignedWith(secret: string, { headers, body }: Received): Promise<boolean> {

@@ -19,7 +19,7 @@ export type BadCall = {
   readonly places?: readonly string[];
 };
 
-/** The specification's and the decisions' statuses. */
+/** The status of each code, written down here once more. */
 export const statuses = {
   invalid_request: 400,
   empty_body: 400,

@@ -38,7 +38,7 @@ const edit: Call = (client, { draft }) => client.patch(`/posts/${draft}`, { body
 const retry: Call = (client, { failed }) => client.post(`/posts/${failed}/retry`);
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
-/** The specification's endpoints, with the statuses that it and the decisions give each of them. */
+/** The calls that programs were built on first, with all the statuses that each of them answers. */
 const endpoints: Readonly<Record<string, Endpoint>> = {
   'GET /me': { call: (client) => client.get('/me') },
   'GET /channels': { call: (client) => client.get('/channels') },
@@ -126,7 +126,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
   },
 };
 
-test('the specification has 15 endpoints', (t) => {
+test('15 calls are held against their statuses', (t) => {
   t.is(Object.keys(endpoints).length, 15);
 });
 
