@@ -90,36 +90,39 @@ export const asOnePost = ({ texts, media, ...rest }: Content): Content => ({
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Texts from this length on, in UTF-16 units, are counted once, as each channel asks anew: 50,000 take 10 ms. */
+/** Texts from this length on, in UTF-16 units, are measured once, as each channel asks anew: 50,000 take 10 ms. */
 const longFrom = 1000;
 const mostKept = 64;
-const counts = new Map<string, number>();
 
-/** How many characters people see: an emoji of a whole family is one. Linear time. */
-export function countGraphemes(text: string): number {
-  if (text.length < longFrom) {
-    return count(text);
-  }
-
-  const known = counts.get(text) ?? count(text);
-  counts.delete(text);
-  counts.set(text, known);
-  for (const oldest of counts.keys()) {
-    if (counts.size <= mostKept) {
-      break;
+/** A measure of texts that keeps in mind what the long ones were, the last 64 of them. */
+export function measuredOnce(measureText: (text: string) => number): (text: string) => number {
+  const lengths = new Map<string, number>();
+  return (text) => {
+    if (text.length < longFrom) {
+      return measureText(text);
     }
 
-    counts.delete(oldest);
-  }
+    const known = lengths.get(text) ?? measureText(text);
+    lengths.delete(text);
+    lengths.set(text, known);
+    for (const oldest of lengths.keys()) {
+      if (lengths.size <= mostKept) {
+        break;
+      }
 
-  return known;
+      lengths.delete(oldest);
+    }
+
+    return known;
+  };
 }
 
-function count(text: string): number {
+/** How many characters people see: an emoji of a whole family is one. Linear time. */
+export const countGraphemes = measuredOnce((text) => {
   let characters = 0;
   for (const _ of segmenter.segment(text)) {
     characters += 1;
   }
 
   return characters;
-}
+});

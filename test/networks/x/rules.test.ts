@@ -60,6 +60,30 @@ test('a text that is far too long is told its plain length', (t) => {
   x.measures(t, 'a.b.'.repeat(10_000), 40_000);
 });
 
+test('long words of flags and of families, and a long link, count as they do in the library of X', (t) => {
+  x.takes(t, textOf('🇫🇷'.repeat(140)));
+  x.takes(t, textOf(family.repeat(100)));
+  x.measures(t, `https://example.com/${'a/b?c=d&'.repeat(500)}`, 23);
+  x.measures(t, `見てhttps://example.com/${'a'.repeat(700)}`, 27);
+});
+
+test('the slowest words of a whole thread are measured in less time than the library takes for one of them', (t) => {
+  const slowest = ['👍.', "'.。", 'あ.', '.中国1'];
+  const timeOf = (measure: () => void): number => {
+    const before = process.cpuUsage();
+    measure();
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  for (const piece of slowest) {
+    const word = piece.repeat(4400 / piece.length);
+    const thread = Array.from({ length: 25 }, (_, part) => `${word} ${part}`);
+    const ours = timeOf(() => thread.forEach((text) => weightedLength(text)));
+    const one = timeOf(() => twitterText.parseTweet(word));
+    t.true(ours <= one, `${JSON.stringify(piece)}: ${ours} and ${one} microseconds`);
+  }
+});
+
 test('texts count as they do in the library of X, whatever stands beside what', (t) => {
   const pieces = [
     ['hi', 'example.com', 'https://example.com/a?b=c#d', 't.co/abc', 'www.', 'a.b', '.co'],
