@@ -12,8 +12,8 @@ import {
   type ServerAccess,
 } from '../send-request.ts';
 
-/** An id is opaque: Mastodon's are decimal numbers, GoToSocial's are ULIDs. */
-export const idSchema = { type: 'string', pattern: '^[^\\p{Cc}\\p{Z}]+$', maxLength: 255 };
+/** An id is opaque: Mastodon's are decimal numbers, GoToSocial's are ULIDs. Half a surrogate pair stands in no address. */
+export const idSchema = { type: 'string', pattern: '^[^\\p{Cc}\\p{Z}\\p{Cs}]+$', maxLength: 255 };
 
 export const serverName = 'The Mastodon server';
 

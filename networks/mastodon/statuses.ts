@@ -4,8 +4,15 @@ import type { Access } from '../access-token.ts';
 import { create, getAs, idSchema, refusal, unreadable } from './client.ts';
 import { choiceOf } from './options.ts';
 
-/** What ends up as a link in a user's page must be one. */
-const addressSchema = { type: 'string', pattern: '^https?://' };
+/**
+ * What ends up as a link in a user's page must be one that a person may also give (`POST /posts/{id}/settle`): it is shown
+ * on every page of posts.
+ */
+const addressSchema = {
+  type: 'string',
+  pattern: '^https?://[^\\p{Cc}\\p{Z}\\p{Cs}]+$',
+  maxLength: 2048,
+};
 
 export type Status = {
   readonly id: string;

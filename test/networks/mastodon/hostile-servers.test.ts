@@ -1,13 +1,15 @@
 import test from 'ava';
+import { mastodon } from '../../../networks/mastodon/adapter.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { mastodonOauth } from '../../../networks/mastodon/oauth.ts';
+import { openConnection } from '../connection.ts';
 import { beginning, contextFor } from '../oauth/context.ts';
 import { startScriptedServer, type Answer } from '../oauth/scripted-server.ts';
 
 const account: Answer = { json: { id: '1', username: 'ana' } };
 
 test('an id that no database takes is none', async (t) => {
-  for (const id of ['1\u0000', '1\n', ' ', '']) {
+  for (const id of ['1\u0000', '1\n', '\ud800', ' ', '']) {
     const server = await startScriptedServer(t, () => ({ json: { id, username: 'ana' } }));
     const { http } = contextFor(t, [server.url]);
     const error = await t.throwsAsync(
@@ -15,6 +17,36 @@ test('an id that no database takes is none', async (t) => {
     );
     t.like(error, { code: 'network_unavailable' }, JSON.stringify(id));
   }
+});
+
+test('an address that is none, or as long as no link is, is not taken for that of the post', async (t) => {
+  const server = await startScriptedServer(t, () => ({ json: status }));
+  let status = {};
+  const hostile = {
+    baseUrl: server.url,
+    remoteId: '1',
+    handle: '@ana@social.example',
+    credentials: { accessToken: 'a' },
+    session: null,
+    settings: {},
+  };
+  const part = { key: 'k', text: 'Hello', media: [], options: {}, data: { sinceId: null } };
+  const send = () => mastodon.send(openConnection(t, hostile), { parts: [part], sent: [] }, []);
+  for (const url of [
+    'https://x/\u0000',
+    'https://[\ud800',
+    'https://x/ y',
+    `https://${'x'.repeat(2100)}`,
+  ]) {
+    for (const addresses of [{ url, uri: 'https://x/1' }, { uri: url }]) {
+      status = { id: '1', content: '<p>Hello</p>', ...addresses };
+      const error = await t.throwsAsync(send());
+      t.like(error, { code: 'network_unavailable', taken: 'unknown' }, url.slice(0, 20));
+    }
+  }
+
+  status = { id: '1', content: '<p>Hello</p>', uri: `https://x/${'y'.repeat(2000)}` };
+  t.like(await send(), [{ remoteId: '1' }]);
 });
 
 test('types of files that are none are left out of what a server takes', async (t) => {
