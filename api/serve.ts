@@ -2,7 +2,7 @@ import type { Config } from '../runtime/config.ts';
 import { describeError } from '../runtime/logger.ts';
 import { createApp } from './app.ts';
 import type { ApiDeps } from './deps.ts';
-import { answerBroken } from './http/errors.ts';
+import { answerBroken, refuseExpectation } from './http/errors.ts';
 import { boundConnections, type ConnectionBounds } from './rate-limits/crowd.ts';
 
 /**
@@ -48,4 +48,5 @@ export function configure(server: Server, bounds: ConnectionBounds): void {
   // Node's own five minutes are short for 200 MB over a slow line; silence is noticed sooner.
   server.requestTimeout = 30 * 60_000;
   server.on('clientError', answerBroken);
+  server.on('checkExpectation', refuseExpectation);
 }

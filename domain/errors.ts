@@ -72,9 +72,11 @@ export class AppError extends Error {
   }
 }
 
-/** Never between the halves of a surrogate pair. */
+/** Without halves of surrogate pairs, by a cut or by the caller: strict readers of JSON refuse the whole answer. */
 const cut = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+  text.length <= most
+    ? text.toWellFormed()
+    : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`.toWellFormed();
 
 const cutDetail = ({ path, message, ...numbers }: ErrorDetail): ErrorDetail => ({
   path: cut(path, longestDetail),

@@ -170,6 +170,18 @@ export function answerBroken(error: Error & { readonly code?: string }, socket: 
   );
 }
 
+/** Answers an `Expect` other than `100-continue`, which never gets to Koa either. For the server's `checkExpectation`. */
+export function refuseExpectation(_request: Context['req'], response: Context['res']): void {
+  const error = 'No `Expect` but "100-continue" is known here.';
+  response
+    .writeHead(417, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'X-Request-Id': crypto.randomUUID(),
+      Connection: 'close',
+    })
+    .end(JSON.stringify({ error, code: 'invalid_request' }));
+}
+
 /** Whether an answer to an earlier part of the connection is on its way. Node keeps it in that field, and reads it there too. */
 function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   const { _httpMessage: earlier } = socket;

@@ -44,6 +44,10 @@ async function serveFile(
   } else if (range === 'unsatisfiable') {
     ctx.status = 416;
     ctx.set('Content-Range', `bytes */${file.sizeBytes}`);
+    ctx.body = {
+      error: `The file has ${file.sizeBytes} bytes, and none of them are in this range.`,
+      code: 'invalid_request',
+    };
   } else {
     const body = ctx.method === 'GET' ? await opened(media, file, part) : undefined;
     describe(ctx, file, part);

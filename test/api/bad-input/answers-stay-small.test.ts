@@ -45,6 +45,26 @@ for (const [what, body] of Object.entries(wrong)) {
   });
 }
 
+test('half a surrogate pair of a caller is not in the answer, which strict readers of JSON would refuse', async (t) => {
+  const { send } = await sender();
+  for (const body of [
+    '{"\\ud800":1}',
+    '{"channel_ids":["\\ud800"]}',
+    '{"alt_texts":{"\\udc00":"x"}}',
+  ]) {
+    const { status, body: answer } = await send(body);
+    t.is(status, 400);
+    const texts = [
+      answer.error,
+      ...(answer.details ?? []).map((one: { path: string }) => one.path),
+    ];
+    t.true(
+      texts.every((text: string) => text.isWellFormed()),
+      body,
+    );
+  }
+});
+
 test('a thousand bytes that unpack to a megabyte are refused', async (t) => {
   const { send } = await sender();
   const packed = gzipSync(`{"channel_ids":[${'0,'.repeat(500_000)}0]}`);

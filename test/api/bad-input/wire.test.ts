@@ -127,6 +127,14 @@ test('what is wrong on the wire is refused in the one shape of errors, and store
   await nothingStored();
 });
 
+test('an expectation that nobody knows is refused in the one shape of errors', async (t) => {
+  const { auth, nothingStored } = await workspace(t);
+  const { status, text } = await rawSocket(posting([auth, json, length, 'Expect: a miracle']));
+  t.is(status, 417);
+  t.regex(text, /"error":"[^"]+.*","code":"invalid_request"/v);
+  await nothingStored();
+});
+
 test('headers beyond all measure are refused in the one shape of errors', async (t) => {
   const { auth, nothingStored } = await workspace(t);
   const large = posting([auth, json, length, `X-Large: ${'x'.repeat(100_000)}`]);

@@ -217,9 +217,10 @@ for (const [range, expected] of Object.entries(ranges)) {
 for (const range of ['bytes=999999999-', 'bytes=-0']) {
   test(`a player that asks for ${range} hears how long the file is`, async (t) => {
     const { link, bytes } = await clip();
-    const { answer } = await read(link, { headers: { range } });
+    const { answer, body } = await read(link, { headers: { range } });
 
     t.is(answer.status, 416);
+    t.is(JSON.parse(body.toString()).code, 'invalid_request');
     t.is(answer.headers.get('content-range'), `bytes */${bytes.length}`);
   });
 }
