@@ -161,8 +161,8 @@ export const deliveryMutations: readonly Mutation[] = [
     ],
     [
       'a post without a workflow cannot become a draft',
-      'if (!(error instanceof WorkflowNotFoundError))',
       'if (error instanceof WorkflowNotFoundError)',
+      'if (!(error instanceof WorkflowNotFoundError))',
     ],
   ]),
   ...mutationsOf('worker/outbox.ts', temporal, [
@@ -172,10 +172,31 @@ export const deliveryMutations: readonly Mutation[] = [
       'order: sql`${dueAt()} desc nulls first`',
     ],
   ]),
+  ...mutationsOf(
+    'temporal/sync-post.ts',
+    ['test/workflows'],
+    [
+      [
+        'the mark of a cancel undoes that of the start that it overtook',
+        'version: hasFound ? null : version',
+        'version: null',
+      ],
+      [
+        'a start that was overtaken by a cancel counts as synced',
+        "and status = 'draft' then revision - 1",
+        "and status = 'draft' then revision",
+      ],
+    ],
+  ),
   ...mutationsOf('worker/relay.ts', temporal, [
     [
+      'a row that finds no connection is said to be refused',
+      'isTemporalAway(error) || isDatabaseAway(error);',
+      'isTemporalAway(error);',
+    ],
+    [
       'a post that Temporal refuses is never left alone',
-      "backoff.add(id, isTemporalAway(error) ? 'away' : 'refused');",
+      "backoff.add(id, isAwayError(error) ? 'away' : 'refused');",
       '',
     ],
   ]),

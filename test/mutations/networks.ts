@@ -8,6 +8,14 @@ export const networkMutations: readonly Mutation[] = [
     ['281 characters fit X', 'max: 280', 'max: 281'],
     ['two cashtags are taken', 'maxCashtags = 1', 'maxCashtags = 2'],
   ]),
+  ...mutationsOf('networks/x/weighted-length.ts', networks, [
+    [
+      'slow words hold up everybody',
+      'const maxSquares = 800 ** 2',
+      'const maxSquares = 80_000 ** 2',
+    ],
+    ['a long link is too long', 'plainLink.test(word) &&', 'false as boolean &&'],
+  ]),
   ...mutationsOf('networks/x/adapter.ts', networks, [
     ['a post of another thread is taken for ours', 'return inPlace && (', 'return ('],
     [
@@ -114,6 +122,9 @@ export const networkMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('networks/mastodon/statuses.ts', networks, [
+    ['the address of a post may be a megabyte', 'maxLength: 2048', 'maxLength: 2_048_000'],
+    ['an address may have a NUL in it', '[^\\\\p{Cc}', '[^'],
+
     [
       'of more than a page of newer posts the first page is looked at',
       'maxPages = 10',
