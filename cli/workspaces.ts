@@ -7,6 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/is-id.ts';
 import { hashApiKey, newApiKey } from '../runtime/secrets.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
+import { oneLine } from './posts/format.ts';
 
 /** @returns the new workspace's id. */
 export async function createWorkspace(em: Em, name: string): Promise<string> {
@@ -29,6 +30,9 @@ export async function createApiKey(em: Em, workspaceId: string): Promise<string>
   return key;
 }
 
+/** In UTF-16 code units. */
+const longestName = 200;
+
 type Values = Readonly<Record<string, string>>;
 type Row = {
   readonly id: string;
@@ -43,6 +47,11 @@ export async function createNamedWorkspace(
 ): Promise<CommandAnswer> {
   if (name.trim() === '') {
     throw new AppError('invalid_request', 'A workspace needs a name that is not blank.');
+  }
+
+  if (name.length > longestName || oneLine(name) !== name.trim()) {
+    const message = `A workspace's name has at most ${longestName} characters, and none that moves the cursor.`;
+    throw new AppError('invalid_request', message);
   }
 
   const id = await createWorkspace(em, name);
@@ -62,7 +71,7 @@ export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer
   );
   const lines = rows.map(
     ({ id, name, plan, channels }) =>
-      `${id}  ${channels} channels  ${plan === null ? 'no plan' : `plan ${plan}`}  ${name ?? ''}`,
+      `${id}  ${channels} channels  ${plan === null ? 'no plan' : `plan ${plan}`}  ${oneLine(name ?? '')}`,
   );
   return { text: lines.join('\n') || 'There is no workspace yet.', data: { workspaces: rows } };
 }

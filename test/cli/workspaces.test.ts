@@ -58,6 +58,8 @@ test('what is not there or blank is refused in a sentence, and nothing is made',
   const withToken = ['--token-file', file];
   await areRefused(t, admin, [
     [['workspace', 'create', ' '], 'AppError', /name that is not blank/v],
+    [['workspace', 'create', 'Acme\u001b[2J'], 'AppError', /moves the cursor/v],
+    [['workspace', 'create', 'x'.repeat(201)], 'AppError', /at most 200 characters/v],
     [['key', 'create', 'nope'], 'AppError', /no workspace "nope"/v],
     [['key', 'create', unknown], 'AppError', /no workspace/v],
     [[...toNobody, 'https://a.example', ...withToken], 'AppError', /no workspace/v],
