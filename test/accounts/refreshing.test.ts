@@ -3,9 +3,10 @@ import { connectChannel } from '../../accounts/connect-channel.ts';
 import { currentGrant } from '../../accounts/current-grant.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Channel } from '../../db/entities/channel.ts';
-import { createOrm, type Orm } from '../../db/orm.ts';
+import type { Orm } from '../../db/orm.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
+import { ownPool } from '../support/kit.ts';
 import { fails, liveTexts } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { granted } from './granted.ts';
@@ -28,8 +29,7 @@ test('an access token that lasts is used as it is, and one that is about to end 
 
 test('tries at once, in two processes, spend one refresh token', async (t) => {
   const { steps, tokens, channel } = await granted(t, database().url, { forMs: -minuteMs });
-  const other = createOrm(steps.deps.orm.config.get('clientUrl') ?? ''); // With the test's clock.
-  t.teardown(() => other.close());
+  const other = ownPool(t, steps.deps.orm.config.get('clientUrl') ?? ''); // With the test's clock.
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   tokens.slowly = async () => {
     if (tokens.spent.length > 1) {
@@ -222,8 +222,7 @@ test('an account that is connected by three people at once is one channel', asyn
     session: null,
     settings: {},
   };
-  const other = createOrm(url);
-  t.teardown(() => other.close());
+  const other = ownPool(t, url);
   const connecting: Promise<Channel>[] = [];
   // While it lasts nobody can write a channel: each of them has looked for the account before one of them stores it.
   await other.em.fork().transactional(async (em) => {

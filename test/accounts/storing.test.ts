@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { currentGrant } from '../../accounts/current-grant.ts';
 import type { AccountDeps } from '../../accounts/deps.ts';
-import { createOrm } from '../../db/orm.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { freshDatabase } from '../support/database.ts';
+import { ownPool } from '../support/kit.ts';
 import { poll } from '../support/poll.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
 import { granted } from './granted.ts';
@@ -17,8 +17,7 @@ async function refreshing(t: ExecutionContext) {
   const of = { platform: 'a', baseUrl: 'https://fake.example', remoteId: 'me' };
   const channel = { workspaceId, channelId: world.channel.id, ...of };
   const ask = (other: Partial<AccountDeps> = {}) => currentGrant({ ...deps, ...other }, channel);
-  const owner = createOrm(url);
-  t.teardown(() => owner.close());
+  const owner = ownPool(t, url);
   const run = (sql: string) => owner.em.fork().execute(sql);
   return { ...world, ask, run, databaseUrl: deps.orm.config.get('clientUrl') ?? '' };
 }
@@ -47,8 +46,7 @@ test('a database that takes no writes for a moment, as in a failover, costs no c
 
 test('a process that stood still, and was taken for dead, ends no turn but its own', async (t) => {
   const { tokens, ask, run, databaseUrl } = await refreshing(t);
-  const [first, second] = [createOrm(databaseUrl), createOrm(databaseUrl)];
-  t.teardown(() => Promise.all([first.close(), second.close()]));
+  const [first, second] = [ownPool(t, databaseUrl), ownPool(t, databaseUrl)];
   const asked: PromiseWithResolvers<void>[] = [];
   tokens.slowly = () => {
     const answer = Promise.withResolvers<void>();
@@ -81,8 +79,7 @@ test('a process that stood still, and was taken for dead, ends no turn but its o
 test('when the database is back, who holds the new pair comes before who would send the old token again', async (t) => {
   const { steps, tokens, ask, run, told, databaseUrl } = await refreshing(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
-  const holder = createOrm(throughGate(databaseUrl, gate));
-  t.teardown(() => holder.close());
+  const holder = ownPool(t, throughGate(databaseUrl, gate));
   tokens.slowly = async () => {
     tokens.slowly = () => Promise.resolve();
     // As after 15 s without the database.

@@ -7,7 +7,7 @@ import { migrations } from '../../db/migrations/index.ts';
 import { createOrm, type Em, type Orm } from '../../db/orm.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { beforeTests } from '../support/before-tests.ts';
-import { emptyDatabase, freshDatabase } from '../support/database.ts';
+import { emptyDatabase, freshDatabase, patience } from '../support/database.ts';
 import { poll } from '../support/poll.ts';
 import { targetOf, tcpGate, throughGate, type TcpGate } from '../support/tcp-gate.ts';
 
@@ -272,7 +272,7 @@ test('a migrated database is exactly what the entities say', async (t) => {
 
 test('five processes that start at once migrate an empty database once', async (t) => {
   const url = await emptyDatabase(t);
-  const orms = Array.from({ length: 5 }, () => createOrm(url, { poolSize: 3 }));
+  const orms = Array.from({ length: 5 }, () => createOrm(url, { poolSize: 3, ...patience }));
   t.teardown(() => Promise.all(orms.map((orm) => orm.close())));
 
   await t.notThrowsAsync(Promise.all(orms.map(migrate)));

@@ -6,6 +6,7 @@ import { startGuard } from '../../scripts/parts/guard.ts';
 import { startPostgres } from '../../scripts/parts/postgres.ts';
 import { ensureRole, roleUrl } from '../../scripts/parts/postgres-role.ts';
 import { freePort } from '../../scripts/ports.ts';
+import { patience } from '../support/database.ts';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -29,7 +30,7 @@ test('a database of an earlier version is taken over by a role that is no superu
     },
     { guard, say: () => undefined, signal },
   );
-  const before = createOrm(superuserUrl);
+  const before = createOrm(superuserUrl, patience);
   await migrate(before);
   await before.em.execute(
     `insert into workspaces (id, name, created_at) values (gen_random_uuid(), 'Kept', now())`,
@@ -40,7 +41,7 @@ test('a database of an earlier version is taken over by a role that is no superu
   await ensureRole(superuserUrl, rolePassword);
   await ensureRole(superuserUrl, rolePassword); // As each start does.
 
-  const orm = createOrm(roleUrl(address, rolePassword));
+  const orm = createOrm(roleUrl(address, rolePassword), patience);
   t.teardown(() => orm.close());
   await migrate(orm);
   const run = (sql: string) => orm.em.fork().execute(sql);

@@ -1,10 +1,10 @@
 import type { ExecutionContext } from 'ava';
 import type { DeliveryView } from '../../api/webhooks/schemas.ts';
-import { createOrm } from '../../db/orm.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { held, status, type Answer } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';
 import { heldClock } from '../support/database-clock.ts';
+import { ownPool } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { patient } from '../support/patient-egress.ts';
@@ -205,8 +205,7 @@ async function startBehindGate(t: ExecutionContext) {
   const webhooks = await startWebhooks(t);
   const { punctual } = webhooks;
   const gate = await tcpGate(t, targetOf(punctual.databaseUrl));
-  const orm = createOrm(throughGate(punctual.databaseUrl, gate), { poolSize: 5 });
-  t.teardown(() => orm.close());
+  const orm = ownPool(t, throughGate(punctual.databaseUrl, gate));
   const egress = patient(punctual.deps.egress);
   await startWorkers(t, { ...punctual, orm, deps: { ...punctual.deps, orm, webhooks: egress } });
   return { ...webhooks, gate };
