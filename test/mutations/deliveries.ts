@@ -174,7 +174,7 @@ export const deliveryMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf(
     'temporal/sync-post.ts',
-    ['test/workflows'],
+    ['test/temporal', 'test/workflows'],
     [
       [
         'the mark of a cancel undoes that of the start that it overtook',
