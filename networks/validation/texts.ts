@@ -94,7 +94,7 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const longFrom = 1000;
 const mostKept = 64;
 
-/** A measure of texts that keeps in mind what the long ones were, the last 64 of them. */
+/** The same measure, which remembers the lengths of the last 64 long texts. */
 export function measuredOnce(measureText: (text: string) => number): (text: string) => number {
   const lengths = new Map<string, number>();
   return (text) => {

@@ -3,7 +3,7 @@ import { measuredOnce } from '../validation/texts.ts';
 
 /**
  * The library takes quadratic time for words with many dots, joiners and the like: 0.15 s for one of 4500 UTF-16 units. So
- * the squares of a text's words, each in units, are counted exactly up to this sum, and what is beyond it roughly.
+ * words that may be slow are counted exactly only until the squares of their lengths add up to this.
  */
 const maxSquares = 800 ** 2;
 /** Without a dot there is no link, and no word is slow: a post may be one word of 140 flags, or of families. */
@@ -25,7 +25,7 @@ const words = /[^\S\uFEFF]*[\S\uFEFF]+|[^\S\uFEFF]+/g;
  * Exact up to 1000; beyond, what is left of the text counts its UTF-16 code units.
  *
  * Counts word by word, because the library takes quadratic time for many dots without a link. No link and no emoji goes
- * over whitespace, so the words add up to the text. A long word that is no link may count its UTF-16 code units.
+ * over whitespace, so the words add up to the text. A word that would take too long (`maxSquares`) counts its UTF-16 code units.
  *
  * Source: X's own library twitter-text, configuration version 3.
  */

@@ -53,7 +53,10 @@ function mustRefuse(t: ExecutionContext, bad: BadInput, reply: Reply): void {
   const paths = details?.map(({ path }: { path: string }) => path);
   t.deepEqual(bad.paths && paths, bad.paths, `${bad.title}: ${JSON.stringify(details)}`);
   const names = bad.names ?? '';
-  t.true(typeof names === 'string' ? error.includes(names.toWellFormed()) : names.test(error), error);
+  t.true(
+    typeof names === 'string' ? error.includes(names.toWellFormed()) : names.test(error),
+    error,
+  );
 }
 
 test('each of over 150 bad requests is refused with its code and its place, and none leaves a trace', async (t) => {
