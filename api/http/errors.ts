@@ -3,6 +3,7 @@ import { isDatabaseAway } from '../../db/is-away.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { fields, listOf, text } from '../../domain/json-schema.ts';
 import { describeError, type Logger } from '../../runtime/logger.ts';
+import { dropRest } from './slow-clients.ts';
 
 /** What each failure means in HTTP. Nothing else decides it. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
@@ -170,16 +171,23 @@ export function answerBroken(error: Error & { readonly code?: string }, socket: 
   );
 }
 
-/** Answers an `Expect` other than `100-continue`, which never gets to Koa either. For the server's `checkExpectation`. */
-export function refuseExpectation(_request: Context['req'], response: Context['res']): void {
+/**
+ * Answers an `Expect` other than `100-continue`, which never gets to Koa either. For the server's `checkExpectation`.
+ * The connection is closed after it, once the body has been read: cut before, it would take the answer with it.
+ */
+export function refuseExpectation(request: Context['req'], response: Context['res']): void {
   const error = 'No `Expect` but "100-continue" is known here.';
+  const body = JSON.stringify({ error, code: 'invalid_request' });
   response
     .writeHead(417, {
       'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
       'X-Request-Id': crypto.randomUUID(),
       Connection: 'close',
     })
-    .end(JSON.stringify({ error, code: 'invalid_request' }));
+    .write(body);
+  request.once('end', () => response.end());
+  dropRest(request);
 }
 
 /** Whether an answer to an earlier part of the connection is on its way. Node keeps it in that field, and reads it there too. */

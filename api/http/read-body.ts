@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createBrotliDecompress, createUnzip, type BrotliDecompress, type Unzip } from 'node:zlib';
 import type { Context } from 'koa';
 import { AppError } from '../../domain/errors.ts';
+import { createGrowingBuffer } from '../../runtime/growing-buffer.ts';
 
 /**
  * A JSON body of at most 1 MB. Of a field that is given twice the last counts.
@@ -157,18 +158,18 @@ export async function readText(
 ): Promise<string> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(tooSlow(withinMs)), withinMs);
-  const chunks = await Promise.race([readChunks(ctx, most), late.promise])
+  const bytes = await Promise.race([readBytes(ctx, most), late.promise])
     .finally(() => clearTimeout(timer))
     .catch((error: unknown) => {
       ctx.req.resume(); // Read and drop the rest, or the client never reads the answer.
       throw error;
     });
-  if (chunks.reduce((size, { length }) => size + length, 0) > smallBytes) {
+  if (bytes.length > smallBytes) {
     await turnOfLargeBody();
   }
 
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     throw new AppError('invalid_request', 'The request body is not UTF-8.', { cause: error });
   }
@@ -187,7 +188,7 @@ function turnOfLargeBody(): Promise<void> {
   return lastTurn;
 }
 
-async function readChunks(ctx: Context, most: number): Promise<readonly Buffer[]> {
+async function readBytes(ctx: Context, most: number): Promise<Buffer> {
   const { req } = ctx;
   const encoding = ctx.get('content-encoding').toLowerCase();
   if (encoding === '' || encoding === 'identity') {
@@ -220,17 +221,25 @@ function collect(
   request: Context['req'],
   most: number,
   isBomb: (size: number) => boolean = () => false,
-): Promise<readonly Buffer[]> {
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    let kept = createGrowingBuffer();
+    const refuse = (error: AppError): void => {
+      kept = createGrowingBuffer();
+      from.off('data', take);
+      reject(error);
+    };
     const take = (chunk: Buffer): void => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size > most || isBomb(size)) {
-        chunks.length = 0;
-        from.off('data', take);
-        reject(size > most ? tooLarge(most) : unpacksTooMuch());
+      const size = kept.length + chunk.length;
+      if (size > most) {
+        refuse(tooLarge(most));
+      } else if (isBomb(size)) {
+        refuse(unpacksTooMuch());
+      } else {
+        kept.append(chunk);
+        if (kept.isFragmented) {
+          refuse(tooFragmented());
+        }
       }
     };
     const breakOff = (): void => {
@@ -238,7 +247,7 @@ function collect(
         reject(new AppError('invalid_request', 'The request body broke off.'));
       }
     };
-    from.on('data', take).once('end', () => resolve(chunks));
+    from.on('data', take).once('end', () => resolve(kept.bytes()));
     if (from !== request) {
       from.once('error', (cause) => reject(doesNotUnpack(cause)));
     }
@@ -260,6 +269,12 @@ const unpacksTooMuch = (): AppError =>
   new AppError(
     'payload_too_large',
     `The request body unpacks to more than ${mostTimes} times its size.`,
+  );
+
+const tooFragmented = (): AppError =>
+  new AppError(
+    'invalid_request',
+    'The request body comes in too many chunks of a few bytes. Send it in larger ones, or with a Content-Length.',
   );
 
 const doesNotUnpack = (cause: Error): AppError =>

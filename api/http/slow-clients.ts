@@ -58,15 +58,16 @@ const lingerMs = 5000;
  * and dropped for a moment, and then the connection is cut. Without this it would stay for as long as an upload may take.
  */
 export const leaveRest: Middleware = async (ctx, next) => {
-  ctx.res.once('finish', () => leave(ctx.req));
+  ctx.res.once('finish', () => {
+    if (!ctx.req.complete && !ctx.req.destroyed) {
+      dropRest(ctx.req);
+    }
+  });
   await next();
 };
 
-function leave(request: Context['req']): void {
-  if (request.complete || request.destroyed) {
-    return;
-  }
-
+/** Reads and drops what still comes of a request, and cuts its connection where that goes on for too long. */
+export function dropRest(request: Context['req']): void {
   const timer = setTimeout(() => request.destroy(), lingerMs);
   request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
   request.resume();

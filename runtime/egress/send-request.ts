@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
+import { createGrowingBuffer } from '../growing-buffer.ts';
 import type { KeyedSemaphore } from '../keyed-semaphore.ts';
 import { blocked, egressError, toEgressError } from './egress-error.ts';
 import type { EgressRequest, EgressResponse } from './egress.ts';
@@ -139,7 +140,7 @@ function nameFailure(error: Error, maybeSent: boolean): Error {
 type Answer = {
   readonly hasHead: boolean;
   begin(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
-  /** Keeps what fits; false when there was more. */
+  /** Keeps what fits; false when there was more, and when what comes is not worth to be read on. */
   add(chunk: Buffer): boolean;
   /** Call it once there is a head. */
   finish(truncated: boolean): EgressResponse;
@@ -147,9 +148,8 @@ type Answer = {
 
 /** @param maxBytes How much of the body is kept. */
 function createAnswer(maxBytes: number): Answer {
-  const chunks: Buffer[] = [];
+  const body = createGrowingBuffer();
   let head: Pick<EgressResponse, 'status' | 'headers'> | undefined;
-  let length = 0;
 
   return {
     get hasHead() {
@@ -160,17 +160,16 @@ function createAnswer(maxBytes: number): Answer {
       head = { status, headers: Object.fromEntries(first) };
     },
     add(chunk) {
-      const kept = chunk.subarray(0, maxBytes - length);
-      chunks.push(kept);
-      length += kept.length;
-      return kept.length === chunk.length;
+      const kept = chunk.subarray(0, maxBytes - body.length);
+      body.append(kept);
+      return kept.length === chunk.length && !body.isFragmented;
     },
     finish(truncated) {
       if (!head) {
         throw new Error('The answer has not begun.');
       }
 
-      return { ...head, body: Buffer.concat(chunks, length), truncated };
+      return { ...head, body: body.bytes(), truncated };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { createGrowingBuffer } from '../../../runtime/growing-buffer.ts';
 import type { Downloader } from '../../../runtime/egress/egress.ts';
 
 /** A page that a text links to, as far as it was read. */
@@ -42,18 +43,16 @@ export async function readPage(
     throw new NoPageError(problem);
   }
 
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const page = createGrowingBuffer();
   // Leaving the loop destroys the stream.
   for await (const chunk of found.body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= maxRead) {
+    page.append(chunk);
+    if (page.length >= maxRead || page.isFragmented) {
       break;
     }
   }
 
-  return { html: decode(Buffer.concat(chunks).subarray(0, maxRead), type), url: found.url };
+  return { html: decode(page.bytes().subarray(0, maxRead), type), url: found.url };
 }
 
 /** By the header, or else by what the page says in its first kilobyte; UTF-8 when neither names a known one. */

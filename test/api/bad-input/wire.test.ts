@@ -135,6 +135,35 @@ test('an expectation that nobody knows is refused in the one shape of errors', a
   await nothingStored();
 });
 
+test('its refusal also reaches a client that reads only once it has sent a large body', async (t) => {
+  const { auth } = await workspace(t);
+  const body = 'x'.repeat(8_000_000);
+  const headers = [auth, json, `Content-Length: ${body.length}`, 'Expect: a miracle'];
+  const { hostname, port } = new URL(api.punctual.url);
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  const sent = await new Promise((resolve) => {
+    socket.once('error', resolve).write(posting(headers, body), () => resolve('all of it'));
+  });
+  t.is(sent, 'all of it');
+  t.regex(String(await once(socket, 'data')), /^HTTP\/1\.1 417 /v);
+});
+
+test('a body in chunks of a single byte is read, and refused once there are more than anybody means well', async (t) => {
+  const { auth, rows } = await workspace(t);
+  const send = (size: number) => {
+    const body = Buffer.from(JSON.stringify({ body: 'x'.repeat(size) }));
+    const chunks = [...body.toString()].map((char) => `1\r\n${char}\r\n`).join('');
+    const headers = [auth, json, 'Transfer-Encoding: chunked'];
+    return rawSocket(posting(headers, `${chunks}0\r\n\r\n`));
+  };
+  t.is((await send(10_000)).status, 201);
+  const { status, text } = await send(40_000);
+  t.is(status, 400);
+  t.regex(text, /too many chunks of a few bytes.*"code":"invalid_request"/v);
+  t.is((await rows()).posts, 1);
+});
+
 test('headers beyond all measure are refused in the one shape of errors', async (t) => {
   const { auth, nothingStored } = await workspace(t);
   const large = posting([auth, json, length, `X-Large: ${'x'.repeat(100_000)}`]);

@@ -80,6 +80,19 @@ for (const [name, end] of Object.entries(endings)) {
   });
 }
 
+test('a body that comes in a great many chunks of one byte is cut, where a few thousand are taken', async (t) => {
+  const chunks = (count: number) => '1\r\nx\r\n'.repeat(count);
+  const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+  const take = async (count: number) => {
+    const server = await rawServer(t, answering(`${head}${chunks(count)}0\r\n\r\n`));
+    return egressTo(t, server).request(get(at(server), { maxBytes: 2 ** 21 }));
+  };
+  t.like(await take(10_000), { truncated: false, body: { length: 10_000 } });
+  const { status, truncated, body } = await take(1_000_000);
+  t.like({ status, truncated }, { status: 200, truncated: true });
+  t.true(body.length < 100_000, `${body.length} bytes were kept`);
+});
+
 test('a signal after the status line cuts the body: the status decides', async (t) => {
   const controller = new AbortController();
   const server = await rawServer(t, answering(beginning));
