@@ -4,16 +4,20 @@ import { BindingDriver } from './driver/binding-driver.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 import { mayPrepare, prepareStatements } from './driver/prepare-statements.ts';
+import { limitSessions } from './driver/limit-sessions.ts';
 import { releaseBrokenConnections } from './driver/release-broken-connections.ts';
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];
+
+type Pool = Parameters<typeof limitSessions>[0] & Parameters<typeof releaseBrokenConnections>[0];
 
 /** Connects lazily: the first query opens the pool, so a process starts and recovers without its database. */
 export function createOrm(
   databaseUrl: string,
   options: { poolSize?: number; connectTimeoutMs?: number; queryTimeoutMs?: number } = {},
 ): Orm {
+  const queryTimeoutMs = options.queryTimeoutMs ?? 20_000;
   const settings: Options = {
     driver: BindingDriver,
     entities,
@@ -24,8 +28,9 @@ export function createOrm(
     // In milliseconds. A database that is away or hangs becomes an error, not a request that never ends.
     driverOptions: {
       connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
-      query_timeout: options.queryTimeoutMs ?? 20_000,
-      onPoolCreated: (pool: Parameters<typeof releaseBrokenConnections>[0]) => {
+      query_timeout: queryTimeoutMs,
+      onPoolCreated: (pool: Pool) => {
+        limitSessions(pool, queryTimeoutMs);
         releaseBrokenConnections(pool);
         if (mayPrepare(databaseUrl)) {
           prepareStatements(pool);

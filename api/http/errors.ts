@@ -94,7 +94,10 @@ export function named(error: unknown): AppError {
   }
 
   if (isDatabaseAway(error)) {
-    return new AppError('unavailable', 'The database cannot be reached at the moment. Try again.');
+    return new AppError(
+      'unavailable',
+      'The database cannot be reached, or is busy, at the moment. Try again; with an Idempotency-Key nothing is made twice.',
+    );
   }
 
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');

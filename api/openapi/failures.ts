@@ -250,6 +250,9 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
   },
   unavailable: {
     when: 'A part of the service is away or busy for the moment. Ask again after `Retry-After` seconds.',
-    example: { error: 'The database cannot be reached at the moment. Try again.' },
+    example: {
+      error:
+        'The database cannot be reached, or is busy, at the moment. Try again; with an Idempotency-Key nothing is made twice.',
+    },
   },
 };

@@ -154,7 +154,17 @@ test('a database whose schema is not there yet is as good as away', async (t) =>
 });
 
 test('a database that has no connection left, starts up or cannot be routed to is away as well', (t) => {
-  const codes = ['53300', '57P03', '57P01', '08006', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'];
+  const codes = [
+    '53300',
+    '57014',
+    '25P03',
+    '57P03',
+    '57P01',
+    '08006',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ETIMEDOUT',
+  ];
   for (const code of codes) {
     const error = Object.assign(new Error('x'), { code });
     t.true(isDatabaseAway(error), code);

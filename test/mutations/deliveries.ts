@@ -135,6 +135,22 @@ export const deliveryMutations: readonly Mutation[] = [
       ],
     ],
   ),
+  ...mutationsOf(
+    'db/driver/limit-sessions.ts',
+    ['test/temporal'],
+    [
+      [
+        'a transaction of a machine that vanished rests for ever',
+        'idle_in_transaction_session_timeout: 3 * queryTimeoutMs',
+        'idle_in_transaction_session_timeout: 0',
+      ],
+      [
+        'a statement that its caller gave up is carried out later',
+        'statement_timeout: Math.round(queryTimeoutMs * 0.95)',
+        'statement_timeout: 0',
+      ],
+    ],
+  ),
   ...mutationsOf('temporal/sync-delivery.ts', temporal, [
     [
       'a replay after one that a failover lost is never begun',
