@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote } from '../answer.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { type Connection, NetworkError } from '../network.ts';
+import { tokenSchema } from '../oauth/tokens.ts';
 import type { ServerAccess } from '../send-request.ts';
 import {
   bearer,
@@ -47,7 +49,7 @@ const readLogin = answerReader<Login>({
   properties: {
     did: didSchema,
     handle: { type: 'string', minLength: 1, maxLength: 253 },
-    accessJwt: { type: 'string', pattern: '^[\\x21-\\x7e]+$' },
+    accessJwt: tokenSchema,
   },
 });
 
@@ -90,7 +92,7 @@ export type Session = { readonly accessJwt: string };
 const readSession = answerReader<Session>({
   type: 'object',
   required: ['accessJwt'],
-  properties: { accessJwt: { type: 'string', pattern: '^[\\x21-\\x7e]+$' } },
+  properties: { accessJwt: tokenSchema },
 });
 
 const readClaims = answerReader<{ readonly exp: number }>({
@@ -157,7 +159,8 @@ async function renewSession(
   const { http, baseUrl, remoteId, credentials } = connection;
   const underWay = logins.get(http) ?? new Map<string, Promise<string>>();
   logins.set(http, underWay);
-  const key = JSON.stringify([baseUrl, remoteId, credentials, ended ?? null]);
+  const account = JSON.stringify([baseUrl, remoteId, credentials, ended ?? null]);
+  const key = createHash('sha256').update(account).digest('base64url'); // Holds no password for a minute.
   const shared = underWay.get(key);
   if (shared) {
     return { accessJwt: await shared, isShared: true };

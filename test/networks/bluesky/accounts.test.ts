@@ -142,6 +142,23 @@ test('forty posts that find the same session ended log in once', async (t) => {
   }
 });
 
+test('a token of a megabyte, which no honest server gives, is not kept', async (t) => {
+  const { account } = shared();
+  const proxy = await lossyProxy(t, account.baseUrl);
+  const body = JSON.stringify({
+    did: account.remoteId,
+    handle: 'a.test',
+    accessJwt: `${forged(3600)}${'x'.repeat(1_000_000)}`,
+  });
+  proxy.plan(
+    { method: 'POST', path: /createSession/ },
+    { kind: 'refused', answer: { status: 200, body } },
+  );
+  const connection = openConnection(t, account, { baseUrl: proxy.url, session: null });
+  await t.throwsAsync(publish(bluesky, connection, partsOf('Hi')), { name: 'NetworkError' });
+  t.deepEqual(connection.saved, []);
+});
+
 test('a login that failed is made again by the next post', async (t) => {
   const { account } = shared();
   const proxy = await lossyProxy(t, account.baseUrl);
