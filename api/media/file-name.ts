@@ -1,5 +1,8 @@
 const maxLength = 255;
 
+/** What is looked at of a name, from its end: to normalize long runs of marks takes quadratic time. */
+const maxRead = 1000;
+
 /** Direction marks, with which `gpj.exe` looks like `exe.jpg`. */
 const disguises = /[\p{Cc}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gv;
 
@@ -13,7 +16,8 @@ const disguises = /[\p{Cc}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gv;
 export function fileName(given: string | undefined, type: string): string {
   const last =
     given
-      ?.toWellFormed()
+      ?.slice(-maxRead)
+      .toWellFormed()
       .normalize('NFC')
       .split(/[\/\\]/v)
       .at(-1) ?? '';

@@ -238,6 +238,10 @@ const cleaned: Readonly<Record<string, readonly [string | undefined, string]>> =
   'that was all folders is made up from the type': ['a/b/', 'file.jpg'],
   'that is too long keeps its ending': [`${'a'.repeat(300)}.jpeg`, `${'a'.repeat(250)}.jpeg`],
   'that is too long and has no ending is cut': ['b'.repeat(300), 'b'.repeat(255)],
+  'of endless marks is looked at from its end, as to order them takes ever longer': [
+    `a${'\u0315\u0316'.repeat(1000)}.png`,
+    `${'\u0316'.repeat(251)}.png`,
+  ],
   'that is too long is not cut within a character': [`${'a'.repeat(254)}😀`, 'a'.repeat(254)],
 };
 for (const [what, [given, expected]] of Object.entries(cleaned)) {
