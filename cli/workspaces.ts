@@ -43,13 +43,14 @@ type Row = {
 
 export async function createNamedWorkspace(
   { em }: CommandDeps,
-  { NAME: name = '' }: Values,
+  { NAME: given = '' }: Values,
 ): Promise<CommandAnswer> {
-  if (name.trim() === '') {
+  const name = given.trim();
+  if (/^[\p{Z}\p{C}]*$/v.test(name)) {
     throw new AppError('invalid_request', 'A workspace needs a name that is not blank.');
   }
 
-  if (name.length > longestName || oneLine(name) !== name.trim()) {
+  if (name.length > longestName || oneLine(name) !== name) {
     const message = `A workspace's name has at most ${longestName} characters, and none that moves the cursor.`;
     throw new AppError('invalid_request', message);
   }

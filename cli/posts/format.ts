@@ -1,6 +1,6 @@
 /** What strangers wrote, made fit for one line of a terminal: nothing in it moves the cursor or turns the line around. */
 export const oneLine = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Bidi_Control}]+/gv, ' ').trim();
+  text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gv, ' ').trim();
 
 /** The beginning of a text. @param length In characters as people count them, roughly. */
 export function beginning(text: string, length = 80): string {

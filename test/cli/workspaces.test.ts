@@ -37,7 +37,7 @@ test('on an empty database a workspace is made with a key, and listed', async (t
 });
 
 test('a program gets JSON, and the keys it is given open the API', async (t) => {
-  const made = await adminOf(api.punctual).run('--json', 'workspace', 'create', 'Acme');
+  const made = await adminOf(api.punctual).run('--json', 'workspace', 'create', '\tAcme\r\n');
   const { workspace_id: id, name, api_key: first } = JSON.parse(made.stdout);
   t.is(name, 'Acme');
   const { api_key: second, ...rest } = (await call('key', 'create', id)).data;
@@ -58,6 +58,8 @@ test('what is not there or blank is refused in a sentence, and nothing is made',
   const withToken = ['--token-file', file];
   await areRefused(t, admin, [
     [['workspace', 'create', ' '], 'AppError', /name that is not blank/v],
+    [['workspace', 'create', '\u200b'], 'AppError', /name that is not blank/v],
+    [['workspace', 'create', 'A\u2028B'], 'AppError', /moves the cursor/v],
     [['workspace', 'create', 'Acme\u001b[2J'], 'AppError', /moves the cursor/v],
     [['workspace', 'create', 'x'.repeat(201)], 'AppError', /at most 200 characters/v],
     [['key', 'create', 'nope'], 'AppError', /no workspace "nope"/v],
