@@ -36,3 +36,27 @@ export function withComment(
 
 /** Whether every program can take it as text: PostgreSQL holds no NUL, and half a surrogate pair is no character. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+/** More than any language, or anybody for fun, puts on one letter; Unicode's stream-safe texts have 30. */
+const mostMarks = 128;
+
+/** Marks, and the two letters of half-width kana that NFKC turns into marks. */
+const marks = /[\p{M}\uFF9E\uFF9F]+/gv;
+
+/**
+ * A text in a normal form of Unicode. Of more than 128 marks in a row it keeps the first 128.
+ *
+ * `String.normalize` alone puts marks into their order in time quadratic to their number: half a million of them, which
+ * strangers may send, take a minute.
+ */
+export const normalized = (text: string, form: 'NFC' | 'NFKC'): string =>
+  text
+    .replaceAll(marks, (run) =>
+      // A mark has one or two UTF-16 units.
+      run.length <= mostMarks
+        ? run
+        : Array.from(run.slice(0, mostMarks * 2))
+            .slice(0, mostMarks)
+            .join(''),
+    )
+    .normalize(form);

@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2';
+import { normalized } from '../../domain/texts.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { Access } from '../access-token.ts';
 import { get, refusal, unreadable } from './client.ts';
@@ -131,13 +132,12 @@ function sharedWords({ content = '' }: Status, text: string): number {
 
 const wordsOf = (text: string): ReadonlySet<string> =>
   new Set(
-    text
-      .normalize('NFKC')
+    normalized(text, 'NFKC')
       .toLowerCase()
       .match(/[\p{L}\p{N}]+/gu),
   );
 
-const normal = (text: string): string => text.normalize('NFC').replaceAll('\r\n', '\n').trim();
+const normal = (text: string): string => normalized(text, 'NFC').replaceAll('\r\n', '\n').trim();
 
 /**
  * Whether a status says what was sent, by its HTML alone.
@@ -183,12 +183,11 @@ const isMarked = ({ class: names = '', rel = '' }: Attributes): boolean =>
   /\b(?:mention|hashtag)\b/u.test(names) || rel.startsWith('tag');
 
 const lettersOf = (text: string): string =>
-  withoutHosts(text)
-    .normalize('NFKC')
+  normalized(withoutHosts(text), 'NFKC')
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-const bare = (text: string): string => text.normalize('NFC').replaceAll(/\s/gu, '');
+const bare = (text: string): string => normalized(text, 'NFC').replaceAll(/\s/gu, '');
 
 const withoutHosts = (text: string): string =>
   text.replaceAll(

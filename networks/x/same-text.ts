@@ -1,5 +1,6 @@
 import { domainToUnicode } from 'node:url';
 import twitterText from 'twitter-text';
+import { normalized } from '../../domain/texts.ts';
 import type { OwnPost } from './wire.ts';
 
 /**
@@ -84,9 +85,8 @@ function spelled(address: string): string {
   }
 
   const path = `${url.pathname}${url.search}${url.hash}`;
-  return `${domainToUnicode(url.hostname)}${url.port && `:${url.port}`}${decoded(path)}`
-    .normalize('NFC')
-    .replace(/\/$/v, '');
+  const whole = `${domainToUnicode(url.hostname)}${url.port && `:${url.port}`}${decoded(path)}`;
+  return normalized(whole, 'NFC').replace(/\/$/v, '');
 }
 
 function decoded(path: string): string {
@@ -101,9 +101,8 @@ const unescaped = (text: string): string =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 
 const lettersOf = (text: string): string =>
-  text
-    .normalize('NFKC')
+  normalized(text, 'NFKC')
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-const bare = (text: string): string => text.normalize('NFC').replaceAll(/\s/gu, '');
+const bare = (text: string): string => normalized(text, 'NFC').replaceAll(/\s/gu, '');

@@ -1,4 +1,5 @@
 import type { youtube_v3 } from '@googleapis/youtube';
+import { normalized } from '../../domain/texts.ts';
 import { answerReader } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
 import type { Access } from '../access-token.ts';
@@ -139,7 +140,7 @@ async function pageOf(access: Access, video: SentPart, pageToken?: string): Prom
 /** YouTube trims a comment, and writes its line ends its own way. */
 const isSame = (said: string, text: string): boolean => plain(said) === plain(text);
 
-const plain = (text: string): string => text.normalize('NFC').replaceAll(/\r\n?/gu, '\n').trim();
+const plain = (text: string): string => normalized(text, 'NFC').replaceAll(/\r\n?/gu, '\n').trim();
 
 function sentComment({ id }: Thread, video: SentPart, settings: YoutubeSettings): SentPart {
   const { url } = sentVideo({ id: video.remoteId }, settings);
