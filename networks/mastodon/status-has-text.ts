@@ -1,8 +1,15 @@
-import { Parser } from 'htmlparser2';
-import { normalized } from '../../domain/texts.ts';
+import { setImmediate } from 'node:timers/promises';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { Access } from '../access-token.ts';
 import { get, refusal, unreadable } from './client.ts';
+import {
+  isAlikeSource,
+  isSameContent,
+  isSameSource,
+  sharedWords,
+  soughtText,
+  type SoughtText,
+} from './same-text.ts';
 import { applicationSchema, type Application, type Status } from './statuses.ts';
 
 /** What a server answers that does not offer something, or not to this token. */
@@ -25,36 +32,52 @@ export async function statusesWithText(
   statuses: readonly Status[],
   text: string,
 ): Promise<Status[]> {
-  const shown = statuses.filter((status) => isSameContent(status, text));
-  const found = await bySource(access, shown.slice(0, mostSources), text);
+  const sought = soughtText(text);
+  const says = await eachInTurn(statuses, (status) => isSameContent(status, sought));
+  const shown = statuses.filter((_, index) => says[index] === true);
+  const found = await bySource(access, shown.slice(0, mostSources), sought);
   // Of an account that says the same all day no more is asked: what is shown is enough.
-  found.push(...shown.slice(mostSources));
-  if (found.length > 0) {
-    return byOurApplication(access, found);
+  const all = [...found, ...shown.slice(mostSources)];
+  if (all.length > 0) {
+    return byOurApplication(access, all);
   }
 
-  const others = statuses
-    .filter((status) => !shown.includes(status))
-    .map((status) => ({ status, shared: sharedWords(status, text) }))
-    .filter(({ shared }) => shared > 0)
+  const shared = await eachInTurn(statuses, (status) => sharedWords(status, sought));
+  const likely = statuses
+    .map((status, index) => ({ status, shared: shown.includes(status) ? 0 : (shared[index] ?? 0) }))
+    .filter((other) => other.shared > 0)
     .toSorted((a, b) => b.shared - a.shared)
-    .slice(0, mostSources);
-  const likely = others.map(({ status }) => status);
-  return byOurApplication(access, await bySource(access, likely, text));
+    .slice(0, mostSources)
+    .map(({ status }) => status);
+  return byOurApplication(access, await bySource(access, likely, sought));
+}
+
+/** Lets other work of the process go on between two statuses: a server may make each of them as slow as it can. */
+async function eachInTurn<T>(
+  statuses: readonly Status[],
+  read: (status: Status) => T,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (const status of statuses) {
+    all.push(read(status));
+    await setImmediate();
+  }
+
+  return all;
 }
 
 async function bySource(
   access: Access,
   statuses: readonly Status[],
-  text: string,
+  sought: SoughtText,
 ): Promise<Status[]> {
   const same: Status[] = [];
   const alike: Status[] = [];
   for (const status of statuses) {
     const source = await sourceOf(access, status);
-    if (source !== null && isSameSource(source, text)) {
+    if (source !== null && isSameSource(source, sought)) {
       same.push(status);
-    } else if (source === null ? isSameContent(status, text) : isAlikeSource(source, text)) {
+    } else if (source === null ? isSameContent(status, sought) : isAlikeSource(source, sought)) {
       alike.push(status);
     }
   }
@@ -113,84 +136,3 @@ async function offered(access: Access, path: string): Promise<unknown> {
   }
   return jsonOf(response);
 }
-
-/** Whether the raw text of a status is the text that was sent. Servers trim it, and may compose its characters. */
-export const isSameSource = (source: string, text: string): boolean =>
-  normal(source) === normal(text);
-
-/**
- * Whether the raw text of a status is what a server may have made of the text: other quotation marks, spaces or dots, a
- * mention without its host. Compared as its HTML is.
- */
-const isAlikeSource = (source: string, text: string): boolean => isAlike(source, text);
-
-/** How many of a text's words a status has, in its HTML or its links. */
-function sharedWords({ content = '' }: Status, text: string): number {
-  const shown = wordsOf(`${plain(content)} ${content.replaceAll(/<[^<>]*>/gu, ' ')}`);
-  return [...wordsOf(text)].filter((word) => shown.has(word)).length;
-}
-
-const wordsOf = (text: string): ReadonlySet<string> =>
-  new Set(
-    normalized(text, 'NFKC')
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu),
-  );
-
-const normal = (text: string): string => normalized(text, 'NFC').replaceAll('\r\n', '\n').trim();
-
-/**
- * Whether a status says what was sent, by its HTML alone.
- *
- * Servers turn marks into formatting, quotation marks into others and links into shortened ones, so only letters
- * and digits are compared, links by their target, and mentions without their host. Rather too generous than too
- * strict: to miss our own status would post it twice. A text without letters and digits is compared whole.
- */
-export const isSameContent = ({ content = '' }: Status, text: string): boolean =>
-  isAlike(plain(content), text);
-
-function isAlike(said: string, text: string): boolean {
-  const [letters, sent] = [lettersOf(said), lettersOf(text)];
-  return letters === sent && (sent !== '' || bare(said) === bare(text));
-}
-
-type Attributes = Readonly<Record<string, string>>;
-
-/** The text of a status's HTML, with the target in place of a link's shortened words. In time linear to its length. */
-function plain(html: string): string {
-  let text = '';
-  let isShown = true;
-  const parser = new Parser({
-    onopentag: (name, attributes: Attributes) => {
-      if (name === 'a' && attributes['href'] !== undefined && !isMarked(attributes)) {
-        text += attributes['href'];
-        isShown = false;
-      }
-    },
-    onclosetag: (name) => {
-      isShown ||= name === 'a';
-    },
-    ontext: (words) => {
-      text += isShown ? words : '';
-    },
-  });
-  parser.end(html);
-  return text;
-}
-
-/** Mentions and hashtags are links too, but their words are what was written. */
-const isMarked = ({ class: names = '', rel = '' }: Attributes): boolean =>
-  /\b(?:mention|hashtag)\b/u.test(names) || rel.startsWith('tag');
-
-const lettersOf = (text: string): string =>
-  normalized(withoutHosts(text), 'NFKC')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, '');
-
-const bare = (text: string): string => normalized(text, 'NFC').replaceAll(/\s/gu, '');
-
-const withoutHosts = (text: string): string =>
-  text.replaceAll(
-    /(?<![\w@/])(@\w+(?:[.-]+\w+)*)@[\p{L}\p{N}][\p{L}\p{N}.:-]*[\p{L}\p{N}]/gu,
-    '$1',
-  );

@@ -131,11 +131,11 @@ export const networkMutations: readonly Mutation[] = [
       'maxPages = 1',
     ],
   ]),
-  ...mutationsOf('networks/mastodon/status-has-text.ts', networks, [
+  ...mutationsOf('networks/mastodon/same-text.ts', networks, [
     [
       'a text of emoji is any other text of emoji',
-      "letters === sent && (sent !== '' || bare(said) === bare(text))",
-      'letters === sent',
+      "letters === sought.letters && (letters !== '' || bare(said) === sought.bare)",
+      'letters === sought.letters',
     ],
   ]),
   ...mutationsOf('networks/mastodon/client.ts', networks, [

@@ -1,6 +1,5 @@
 import test from 'ava';
 import { rules, statusLength } from '../../../networks/mastodon/rules.ts';
-import { isSameContent, isSameSource } from '../../../networks/mastodon/status-has-text.ts';
 import { mastodonSettings, settingsOf } from '../../../networks/mastodon/settings.ts';
 import { against, contentOf, filesOf, image, textOf, times, video } from '../content.ts';
 
@@ -230,67 +229,4 @@ test('of the types that a server takes, images and videos are kept', (t) => {
     t.is(typesIn(useless), undefined);
   }
   t.is(typesIn(Array.from({ length: 100_000 }, () => 'image/png')), undefined);
-});
-
-// Whether a status says what was sent.
-
-const page = (content: string) => ({ id: '1', uri: 'https://a.example/1', content });
-
-test('a source is the text that was sent, but for what servers trim and compose', (t) => {
-  t.true(isSameSource('Cafe\u0301 now\r\nor later', ' Café now\nor later\n'));
-  t.false(isSameSource('Café now', 'Café now!'));
-});
-
-test('a page says the same as the text, whatever became of its marks', (t) => {
-  const shortened =
-    '<p>Read <a href="https://example.com/a/long/path?x=1&amp;y=2" rel="nofollow">' +
-    '<span class="invisible">https://</span><span class="ellipsis">example.com/a/lo</span></a> — “now”</p>';
-  t.true(isSameContent(page(shortened), 'Read https://example.com/a/long/path?x=1&y=2 -- "now"'));
-
-  const mention =
-    '<p><span class="h-card"><a href="https://b.example/@bob" class="u-url mention">@<span>bob</span></a></span> hi ' +
-    '<a href="https://a.example/tags/cats" class="mention hashtag" rel="tag">#<span>cats</span></a></p>';
-  t.true(isSameContent(page(mention), '@bob@b.example hi #cats'));
-
-  const lines = '<p>One &lt;b&gt;<br>two</p><p>3 &gt; 2 &#39;&#x61;&#39;</p>';
-  t.true(isSameContent(page(lines), "One <b>\ntwo\n\n3 > 2 'a'"));
-});
-
-test('a page may write its letters, marks and links in any way that HTML has', (t) => {
-  const entities =
-    '<p>Caf&eacute; &Ouml;l &alpha;&#x301; &frac12; &notin; &hellip; &CounterClockwiseContourIntegral; R&ampD</p>';
-  t.true(isSameContent(page(entities), 'Café Öl ά ½ ∉ … ∳ R&D'));
-
-  const attributes =
-    "<P TITLE='a > b'>See <A title=\"1 > 0\" HREF='https://a.example/?q=caf&eacute;&amp;r=1'>here</A>" +
-    ' or <a rel=nofollow href=https://b.example/x>there</a></P><!-- <p>not shown</p> -->';
-  const sent = 'See https://a.example/?q=café&r=1 or https://b.example/x';
-  t.true(isSameContent(page(attributes), sent));
-  t.false(isSameContent(page('<p>5 &lt; 6 &amp;eacute;</p>'), '5 < 6 é'));
-});
-
-test('a page that says something else is another post', (t) => {
-  t.false(isSameContent(page('<p>Part 1</p>'), 'Part 2'));
-  t.false(isSameContent(page('<p>See https://a.example</p>'), 'See https://b.example'));
-  t.false(isSameContent({ id: '1', uri: 'https://a.example/1' }, 'Part 2'));
-});
-
-test('texts of emoji alone are told apart', (t) => {
-  t.true(isSameContent(page('<p>👋 🌍</p>'), '👋 🌍'));
-  t.false(isSameContent(page('<p>👋 🌍</p>'), '👋 🌎'));
-});
-
-test('a page made to be slow is validated all the same', (t) => {
-  for (const piece of [
-    '<',
-    '<a ',
-    '<a href="',
-    '<a href="x">',
-    '&#1',
-    '@a',
-    '@a@',
-    '<a class="m',
-  ]) {
-    t.false(isSameContent(page(piece.repeat(200_000)), 'Hello'));
-  }
 });

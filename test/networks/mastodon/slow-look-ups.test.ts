@@ -1,0 +1,85 @@
+import { mock } from 'node:test';
+import test from 'ava';
+import { mastodon } from '../../../networks/mastodon/adapter.ts';
+import type { PreparedPart } from '../../../networks/network.ts';
+import type { Egress } from '../../../runtime/egress/egress.ts';
+import { openConnection } from '../connection.ts';
+
+const account = {
+  baseUrl: 'http://127.0.0.1:9',
+  remoteId: '1',
+  handle: '@me@social.example',
+  credentials: { accessToken: 'token' },
+  session: null,
+  settings: {},
+};
+
+const statusesOf = (count: number, content: string) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `${index + 1}`,
+    uri: `https://social.example/${index + 1}`,
+    content,
+  }));
+
+/** A server whose first page has these statuses, and which offers nothing else. */
+function serverWith(statuses: readonly object[]): Egress {
+  let pages = 0;
+  return {
+    close: async () => undefined,
+    request: async ({ url }) => {
+      const isPage = /\/accounts\/1\/statuses\?/v.test(url);
+      pages += isPage ? 1 : 0;
+      const body = isPage ? (pages === 1 ? statuses : []) : { error: 'No' };
+      const answer = Buffer.from(JSON.stringify(body));
+      return { status: isPage ? 200 : 404, headers: {}, body: answer, truncated: false };
+    },
+  };
+}
+
+type LookUp = { readonly text: string; readonly statuses: readonly object[] };
+
+const lookFor = (t: Parameters<typeof openConnection>[0], { text, statuses }: LookUp) => {
+  const part: PreparedPart = { key: 'k', text, media: [], options: {}, data: { sinceId: '0' } };
+  const http = serverWith(statuses);
+  return mastodon.reconcile(openConnection(t, account, { http }), { parts: [part], sent: [] });
+};
+
+/** How many characters are normalized meanwhile, which is most of what a comparison costs. */
+async function normalizedBy(work: () => Promise<unknown>): Promise<number> {
+  const { mock: normalize } = mock.method(String.prototype, 'normalize');
+  await work();
+  const lengths = normalize.calls.map(({ this: text }) => String(text).length);
+  normalize.restore();
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
+test.serial('a long text is made ready for comparison once, not for each status', async (t) => {
+  const text = 'Long words. '.repeat(4000);
+  const characters = await normalizedBy(() => lookFor(t, { text, statuses: statusesOf(40, 'Hi') }));
+  t.true(characters < text.length * 10, `${characters} characters`);
+});
+
+test.serial('of a status only as much is read as the text can have become', async (t) => {
+  const statuses = statusesOf(10, 'Hello and more. '.repeat(12_000));
+  const characters = await normalizedBy(() => lookFor(t, { text: 'Hello all', statuses }));
+  t.true(characters < 200_000, `${characters} characters`);
+});
+
+test.serial('a text that its server made long links of is found', async (t) => {
+  const link =
+    '<span class="h-card" translate="no"><a href="https://a-rather-long-name.social.example/@a" class="u-url mention" ' +
+    'target="_blank" rel="nofollow noopener noreferrer">@<span>a</span></a></span> ';
+  const statuses = statusesOf(1, `<p>${link.repeat(160)}</p>`);
+  t.like(await lookFor(t, { text: '@a '.repeat(160), statuses }), { kind: 'found' });
+});
+
+test.serial('other work goes on between two statuses', async (t) => {
+  let turns = 0;
+  let timer = setImmediate(function turn() {
+    turns += 1;
+    timer = setImmediate(turn);
+  });
+  await lookFor(t, { text: 'Hello all', statuses: statusesOf(40, 'Hello') });
+  clearImmediate(timer);
+  t.true(turns >= 40, `${turns} turns`);
+});
