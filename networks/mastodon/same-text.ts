@@ -1,5 +1,5 @@
-import { Parser } from 'htmlparser2';
 import { normalized } from '../../domain/texts.ts';
+import { readHtml } from '../html-pieces.ts';
 import type { Status } from './statuses.ts';
 
 /** A text that is looked for, in the forms that statuses are compared in. Made once: a text may be long. */
@@ -57,33 +57,35 @@ function isAlike(said: string, sought: SoughtText): boolean {
   return letters === sought.letters && (letters !== '' || bare(said) === sought.bare);
 }
 
-type Attributes = Readonly<Record<string, string>>;
-
-/** The text of a status's HTML, with the target in place of a link's shortened words. In time linear to its length. */
+/**
+ * The text of a status's HTML, with the target in place of a link's shortened words. A link ends with the paragraph at the
+ * latest.
+ */
 function plain(html: string): string {
   let text = '';
   let isShown = true;
-  const parser = new Parser({
-    onopentag: (name, attributes: Attributes) => {
-      if (name === 'a' && attributes['href'] !== undefined && !isMarked(attributes)) {
-        text += attributes['href'];
-        isShown = false;
+  readHtml(html, {
+    onTag: (name, attributes) => {
+      if (name === 'a') {
+        const target = isMarked(attributes) ? undefined : attributes.get('href');
+        text += target ?? '';
+        isShown = target === undefined;
       }
     },
-    onclosetag: (name) => {
-      isShown ||= name === 'a';
+    onEndTag: (name) => {
+      isShown ||= name === 'a' || name === 'p';
     },
-    ontext: (words) => {
+    onText: (words) => {
       text += isShown ? words : '';
     },
   });
-  parser.end(html);
   return text;
 }
 
 /** Mentions and hashtags are links too, but their words are what was written. */
-const isMarked = ({ class: names = '', rel = '' }: Attributes): boolean =>
-  /\b(?:mention|hashtag)\b/u.test(names) || rel.startsWith('tag');
+const isMarked = (attributes: ReadonlyMap<string, string>): boolean =>
+  /\b(?:mention|hashtag)\b/u.test(attributes.get('class') ?? '') ||
+  (attributes.get('rel') ?? '').startsWith('tag');
 
 const lettersOf = (text: string): string =>
   normalized(withoutHosts(text), 'NFKC')

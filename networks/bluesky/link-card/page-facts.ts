@@ -1,4 +1,4 @@
-import { Parser } from 'htmlparser2';
+import { readHtml } from '../../html-pieces.ts';
 
 /** What a page says of itself for previews. Empty where it says nothing. */
 export type PageFacts = {
@@ -29,24 +29,23 @@ export function pageFacts(html: string): PageFacts {
   const said = new Map<string, string>();
   let title = '';
   let isTitle = false;
-  const parser = new Parser({
-    onopentag: (name, attributes: Readonly<Record<string, string>>) => {
-      const { property, name: called, content = '' } = attributes;
-      const key = (property ?? called ?? '').toLowerCase();
+  readHtml(html, {
+    onTag: (name, attributes) => {
+      const key = (attributes.get('property') ?? attributes.get('name') ?? '').toLowerCase();
+      const content = attributes.get('content') ?? '';
       if (name === 'meta' && known.has(key) && !said.has(key) && content.trim() !== '') {
         said.set(key, content);
       }
       // A drawing in the page may have a title as well.
       isTitle = name === 'title' && title === '';
     },
-    ontext: (words) => {
-      title += isTitle && title.length < maxTitle * 2 ? words : '';
-    },
-    onclosetag: () => {
+    onEndTag: () => {
       isTitle = false;
     },
+    onText: (words) => {
+      title += isTitle && title.length < maxTitle * 2 ? words : '';
+    },
   });
-  parser.end(html);
   const first = (keys: readonly string[]): string =>
     keys.map((key) => said.get(key) ?? '').find((value) => value !== '') ?? '';
   return {

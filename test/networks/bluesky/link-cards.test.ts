@@ -6,6 +6,7 @@ import { bluesky } from '../../../networks/bluesky/adapter.ts';
 import { pageFacts } from '../../../networks/bluesky/link-card/page-facts.ts';
 import type { Account, PreparedPart } from '../../../networks/network.ts';
 import { picture } from '../../support/media-files.ts';
+import { processorSeconds } from '../../support/processor-seconds.ts';
 import { openConnection, waysOutTo } from '../connection.ts';
 import { pictureFile } from '../files.ts';
 import { partsOf, partsWith } from '../publish.ts';
@@ -190,6 +191,14 @@ test('what a page says is one bounded line of text', (t) => {
   t.deepEqual(pageFacts(''), { title: '', description: '', image: '' });
   t.is(pageFacts('<title>A</title><title>B</title>').title, 'A');
   t.is(pageFacts(`<title>${'😀'.repeat(400)}</title>`).title, `${'😀'.repeat(299)}…`);
+});
+
+test('a page of tags in tags without end is read in time linear to its length', (t) => {
+  for (const piece of ['<b>', '<x></y>', '<svg>', '<title>', '<p a=1 ', '<form>']) {
+    const page = `<title>Deep</title>${piece.repeat(1_500_000 / piece.length)}`;
+    const seconds = processorSeconds(() => t.is(pageFacts(page).title, 'Deep'));
+    t.true(seconds < 3, `${piece}: ${seconds} s`);
+  }
 });
 
 test('a picture of a card is decodable, upright and at most 1200 pixels wide', async (t) => {

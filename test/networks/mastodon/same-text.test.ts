@@ -1,5 +1,6 @@
 import test from 'ava';
 import * as sameText from '../../../networks/mastodon/same-text.ts';
+import { processorSeconds } from '../../support/processor-seconds.ts';
 
 const { soughtText } = sameText;
 
@@ -29,6 +30,10 @@ test('a page says the same as the text, whatever became of its marks', (t) => {
 
   const lines = '<p>One &lt;b&gt;<br>two</p><p>3 &gt; 2 &#39;&#x61;&#39;</p>';
   t.true(isSameContent(page(lines), "One <b>\ntwo\n\n3 > 2 'a'"));
+
+  const open =
+    '<p><a href="https://a.example/1">one</p><p>and <a href="https://a.example/2">two<a>three</a>';
+  t.true(isSameContent(page(open), 'https://a.example/1 and https://a.example/2 three'));
 });
 
 test('a page may write its letters, marks and links in any way that HTML has', (t) => {
@@ -68,4 +73,14 @@ test('a page made to be slow is validated all the same', (t) => {
   ]) {
     t.false(isSameContent(page(piece.repeat(200_000)), 'Hello'));
   }
+});
+
+test('a page of tags in tags without end is read in time linear to its length', (t) => {
+  const seconds = processorSeconds(() => {
+    // A long text, as of any status only so much is read as its text can have become.
+    const sought = soughtText('Hello '.repeat(3000));
+    const content = '<b>'.repeat(400_000);
+    t.false(sameText.isSameContent(page(content), sought));
+  });
+  t.true(seconds < 3, `${seconds} s`);
 });
