@@ -1,6 +1,7 @@
 import { Ajv, type SchemaObject } from 'ajv';
 import type { LimitScope } from '../domain/channel-error.ts';
 import type { EgressResponse } from '../runtime/egress/egress.ts';
+import { maxRead, withoutSecrets } from './without-secrets.ts';
 
 /** Stops at the first thing that is wrong: a list of all would let a hostile server fill the memory. */
 const ajv = new Ajv({ strict: true, allowUnionTypes: true, ownProperties: true });
@@ -34,29 +35,21 @@ const maxLength = 300;
  * A server's own words, fit for a message to the user: one line, at most 300 characters, in quotation marks, and nothing
  * that turns the line around.
  *
- * Empty when there are none. A server may repeat what it was sent, so the secrets of the request are taken out.
+ * Empty when there are none among the first 4096. A server may repeat what it was sent, so the secrets of the request
+ * are taken out.
  */
 export function quote(words: unknown, secrets: readonly string[]): string {
   if (typeof words !== 'string') {
     return '';
   }
 
-  const clean = secrets
-    .filter((secret) => secret !== '')
-    .flatMap(spellingsOf)
-    .reduce((text, secret) => text.replaceAll(secret, '…'), words)
+  const clean = withoutSecrets(words, secrets)
     .replaceAll(/[\p{Cc}\p{Bidi_Control}\s]+/gu, ' ')
     .trim();
-  const short = clean.length > maxLength ? `${clean.slice(0, maxLength)}…` : clean;
+  const isMore = clean.length > maxLength || (clean !== '' && words.length > maxRead);
+  const short = isMore ? `${clean.slice(0, maxLength)}…` : clean;
   // A cut through a surrogate pair would leave a text that no database takes.
   return short && `"${short.toWellFormed()}"`;
-}
-
-/** As it stands in a form, in an address, or in JSON: a server may repeat the request as it came. */
-function spellingsOf(secret: string): string[] {
-  const text = secret.toWellFormed();
-  const inForm = new URLSearchParams([['', text]]).toString().slice(1);
-  return [secret, encodeURIComponent(text), inForm, JSON.stringify(text).slice(1, -1)];
 }
 
 /** A channel gives up 24 h after its time, so a longer wait would only hide a server's mistake. */

@@ -5,7 +5,7 @@ import { refusal as ofBluesky } from '../../networks/bluesky/client.ts';
 import { refusal as ofLinkedin } from '../../networks/linkedin/refusal.ts';
 import { refusal as ofMastodon } from '../../networks/mastodon/client.ts';
 import type { NetworkError } from '../../networks/network.ts';
-import { quote, retryAtMs } from '../../networks/answer.ts';
+import { retryAtMs } from '../../networks/answer.ts';
 
 const secret = 'sEcReT-token';
 
@@ -212,34 +212,6 @@ test('a time that is over names none, and the next header counts; a far one is a
   t.is(toldBy({ 'retry-after': 'Fri, 20 Nov 2026 11:59:59 GMT' }), undefined);
   t.is(toldBy({ 'retry-after': '0', 'ratelimit-reset': '60' }), nowMs + 60_000);
   t.is(toldBy({ 'retry-after': '99999999' }), nowMs + dayMs);
-});
-
-// A server's own words.
-
-test('words are quoted on one line, without secrets and control characters', (t) => {
-  t.is(quote('Bad\n\ttoken: s3cret, s3cret\u0000!', ['s3cret', '']), '"Bad token: …, … !"');
-  t.is(quote('👩‍👩‍👧‍👦', []), '"👩‍👩‍👧‍👦"');
-  t.is(quote('\u202eno\u2066', []), '"no"', 'nothing turns the line around');
-  const token = 'a+b/c "d"';
-  for (const repeated of [
-    `refresh_token=${new URLSearchParams([['', token]]).toString().slice(1)}`,
-    `refresh_token=${encodeURIComponent(token)}`,
-    JSON.stringify({ refresh_token: token }),
-  ]) {
-    t.notRegex(quote(repeated, [token]), /a.*b.*c.*d/v);
-  }
-});
-
-test('no words are nothing', (t) => {
-  for (const words of [undefined, null, 5, '', ' \n']) {
-    t.is(quote(words, []), '');
-  }
-});
-
-test('a long speech is cut to a text that a database takes', (t) => {
-  const short = quote(`x${'👋'.repeat(1000)}`, []);
-  t.true(short.length < 310 && short.endsWith('…"'));
-  t.true(short.isWellFormed());
 });
 
 // A server's address.

@@ -1,0 +1,77 @@
+import test from 'ava';
+import { quote } from '../../networks/answer.ts';
+import { processorSeconds } from '../support/processor-seconds.ts';
+
+test('words are quoted on one line, without secrets and control characters', (t) => {
+  t.is(quote('Bad\n\ttoken: s3cret, s3cret\u0000!', ['s3cret', '']), '"Bad token: …, … !"');
+  t.is(quote('👩‍👩‍👧‍👦', []), '"👩‍👩‍👧‍👦"');
+  t.is(quote('\u202eno\u2066', []), '"no"', 'nothing turns the line around');
+  const token = 'a+b/c "d"';
+  for (const repeated of [
+    `refresh_token=${new URLSearchParams([['', token]]).toString().slice(1)}`,
+    `refresh_token=${encodeURIComponent(token)}`,
+    JSON.stringify({ refresh_token: token }),
+  ]) {
+    t.notRegex(quote(repeated, [token]), /a.*b.*c.*d/v);
+  }
+});
+
+test('no words are nothing', (t) => {
+  for (const words of [undefined, null, 5, '', ' \n']) {
+    t.is(quote(words, []), '');
+  }
+});
+
+test('a long speech is cut to a text that a database takes', (t) => {
+  const short = quote(`x${'👋'.repeat(1000)}`, []);
+  t.true(short.length < 310 && short.endsWith('…"'));
+  t.true(short.isWellFormed());
+});
+
+// No piece of it looks like another.
+const secret = Array.from({ length: 1500 }, (_, index) => `${index}`.padStart(4, '-')).join('');
+
+/** Whether so much of a secret is shown that it could be of use. */
+const shows = (quoted: string, hidden: string): boolean =>
+  Array.from({ length: quoted.length }, (_, at) => quoted.slice(at, at + 12)).some(
+    (piece) => piece.length === 12 && hidden.includes(piece),
+  );
+
+test('a secret is not shown wherever it stands, however long it is and whatever is cut off', (t) => {
+  for (const length of [12, 30, 64, 65, 300, 1000, 2047, 2048, 2049, 4096, 6000]) {
+    const hidden = secret.slice(0, length);
+    for (const before of [
+      0, 1, 150, 280, 299, 300, 1000, 1900, 2040, 2047, 2048, 4000, 4070, 4090,
+    ]) {
+      // White space is shown as one character, so that what stands far behind comes into the quotation.
+      for (const filler of ['x', ' ', '\n']) {
+        const words = `${filler.repeat(before)}${hidden} and ${hidden}`;
+        t.false(shows(quote(words, [hidden]), hidden), `${length} after ${before} of ${filler}`);
+        t.false(shows(quote(words, ['Bearer', hidden, hidden]), hidden));
+      }
+    }
+  }
+});
+
+test('a secret that repeats itself is taken out whole', (t) => {
+  const hidden = `${'ab'.repeat(40)}c`;
+  t.is(quote(`no ${'ab'.repeat(45)}c!`, [hidden]), '"no …!"');
+  t.is(quote(`no ${'ab'.repeat(40)}c${'ab'.repeat(40)}c!`, [hidden]), '"no …!"');
+  t.is(quote('xxxxx', ['xx']), '"…"');
+});
+
+test('the beginning of a secret that a server cut itself is taken out where it is long', (t) => {
+  t.is(quote(`Bad token ${secret.slice(0, 100)}...`, [secret]), '"Bad token …..."');
+  t.is(quote('Bad token ---0-', [secret]), '"Bad token ---0-"');
+});
+
+test('words and secrets made to be slow are quoted all the same', (t) => {
+  const xs = 'x'.repeat(5000);
+  for (const slow of [`b${xs}`, `${xs}b${xs}`, `${xs}b`, xs, '%'.repeat(5000), '"'.repeat(5000)]) {
+    for (const words of ['x', `b${xs}`, `${xs}b`, ' x', '%25', '\\"']) {
+      const said = words.repeat(2_000_000 / words.length);
+      const seconds = processorSeconds(() => quote(said, [slow, slow]));
+      t.true(seconds < 3, `${slow.slice(0, 2)} in ${words.slice(0, 2)}: ${seconds} s`);
+    }
+  }
+});
