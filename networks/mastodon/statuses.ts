@@ -51,9 +51,16 @@ const statusSchema = {
 
 const readStatus = answerReader<Status>(statusSchema);
 
-const readStatuses = answerReader<Status[]>({ type: 'array', items: statusSchema });
-
 const pageSize = 40;
+/** A server may mean something else by a limit. One that gives far more is after the memory and the time of the process. */
+const mostGiven = pageSize * 2;
+
+const readStatuses = answerReader<Status[]>({
+  type: 'array',
+  maxItems: mostGiven,
+  items: statusSchema,
+});
+
 /** 400 statuses since a post began is far more than an account makes, and a server that pages in a circle ends here. */
 const maxPages = 10;
 

@@ -1,5 +1,5 @@
 import { mock } from 'node:test';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { mastodon } from '../../../networks/mastodon/adapter.ts';
 import type { PreparedPart } from '../../../networks/network.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
@@ -22,9 +22,12 @@ const statusesOf = (count: number, content: string) =>
   }));
 
 /** A server whose first page has these statuses, and which offers nothing else. */
-function serverWith(statuses: readonly object[]): Egress {
+function serverWith(statuses: readonly object[]): Egress & { readonly pages: number } {
   let pages = 0;
   return {
+    get pages() {
+      return pages;
+    },
     close: async () => undefined,
     request: async ({ url }) => {
       const isPage = /\/accounts\/1\/statuses\?/v.test(url);
@@ -36,11 +39,14 @@ function serverWith(statuses: readonly object[]): Egress {
   };
 }
 
-type LookUp = { readonly text: string; readonly statuses: readonly object[] };
+type LookUp = {
+  readonly text: string;
+  readonly statuses: readonly object[];
+  readonly http?: Egress;
+};
 
-const lookFor = (t: Parameters<typeof openConnection>[0], { text, statuses }: LookUp) => {
+const lookFor = (t: ExecutionContext, { text, statuses, http = serverWith(statuses) }: LookUp) => {
   const part: PreparedPart = { key: 'k', text, media: [], options: {}, data: { sinceId: '0' } };
-  const http = serverWith(statuses);
   return mastodon.reconcile(openConnection(t, account, { http }), { parts: [part], sent: [] });
 };
 
@@ -82,4 +88,17 @@ test.serial('other work goes on between two statuses', async (t) => {
   await lookFor(t, { text: 'Hello all', statuses: statusesOf(40, 'Hello') });
   clearImmediate(timer);
   t.true(turns >= 40, `${turns} turns`);
+});
+
+test.serial('a page of twice as many statuses as were asked for is read', async (t) => {
+  const statuses = statusesOf(80, 'Hello all');
+  t.like(await lookFor(t, { text: 'Hello all', statuses }), { kind: 'found' });
+});
+
+test.serial('a page of far more statuses than were asked for is no answer', async (t) => {
+  const statuses = statusesOf(42_000, 'Hi');
+  const http = serverWith(statuses);
+  const error = await t.throwsAsync(lookFor(t, { text: 'Hello all', statuses, http }));
+  t.like(error, { code: 'network_unavailable', taken: 'unknown' });
+  t.is(http.pages, 1);
 });
