@@ -3,7 +3,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import { numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { nameOf } from '../validation/files.ts';
-import type { Limits } from '../validation/limits.ts';
+import type { Limits, TextLimit } from '../validation/limits.ts';
 import { countGraphemes } from '../validation/texts.ts';
 import { choiceOf, choiceWarnings, optionsSchema } from './options.ts';
 import { mastodonSettings, type MastodonSettings } from './settings.ts';
@@ -27,28 +27,50 @@ export const rules: Rules = {
   limits: (settings: Json): Limits => limitsOf(mastodonSettings(settings)),
   validate(content: Content, settings: Json): ValidationResult {
     const { spoilerText = '' } = choiceOf(content.options);
-    const limits = limitsOf(mastodonSettings(settings), countGraphemes(spoilerText));
+    const limits = limitsOf(mastodonSettings(settings), spoilerText);
     const result = validateByLimits(content, limits, { fileWarnings: gifWarnings });
     return { ...result, warnings: [...result.warnings, ...choiceWarnings(content)] };
   },
 };
 
-/** @param warningLength Of a content warning, which counts as if it stood in the text. */
-const limitsOf = (server: MastodonSettings, warningLength = 0): Limits => ({
+/**
+ * No server counts bytes, and a character may have any number of accents. A family of four with a colour of skin each has
+ * 41 bytes, and no character that means something has more.
+ */
+const maxBytesPerCharacter = 50;
+
+/** @param warning A content warning, which counts as if it stood in the text. */
+const limitsOf = (server: MastodonSettings, warning = ''): Limits => ({
   name: 'this Mastodon server',
   text: [
     {
       max: server.maxCharacters,
       unit: 'characters',
-      linkLength: server.charactersReservedPerUrl,
-      emoji: null,
+      ...measuredBy(countGraphemes, server, warning),
       counting:
         'Grapheme clusters: characters as people see them. Of a mention only what stands before the second @ counts. A content warning counts too.',
-      ...(warningLength > 0 && { beside: `spoiler_text has ${warningLength}` }),
-      measure: (text) => statusLength(text, server.charactersReservedPerUrl) + warningLength,
+    },
+    {
+      max: server.maxCharacters * maxBytesPerCharacter,
+      unit: 'bytes',
+      ...measuredBy(Buffer.byteLength, server, warning),
+      counting: 'Bytes of UTF-8, of what counts as characters.',
     },
   ],
   files: filesOf(server),
+});
+
+type Count = (text: string) => number;
+
+const measuredBy = (
+  count: Count,
+  { charactersReservedPerUrl: linkLength }: MastodonSettings,
+  warning: string,
+): Pick<TextLimit, 'linkLength' | 'emoji' | 'beside' | 'measure'> => ({
+  linkLength,
+  emoji: null,
+  ...(warning !== '' && { beside: `spoiler_text has ${count(warning)}` }),
+  measure: (text) => lengthBy(count, text, linkLength) + count(warning),
 });
 
 function filesOf(server: MastodonSettings): Limits['files'] {
@@ -100,7 +122,10 @@ const remoteMentions = /(?<![\w@/])(@\w+(?:[.-]+\w+)*)@[\p{L}\p{N}][\p{L}\p{N}.:
  *
  * Source: https://docs.joinmastodon.org/user/posting/#text
  */
-export function statusLength(text: string, charactersReservedPerUrl: number): number {
+export const statusLength = (text: string, charactersReservedPerUrl: number): number =>
+  lengthBy(countGraphemes, text, charactersReservedPerUrl);
+
+function lengthBy(count: Count, text: string, linkLength: number): number {
   let links = 0;
   const counted = text
     .replaceAll(linkLike, (link) => {
@@ -108,7 +133,7 @@ export function statusLength(text: string, charactersReservedPerUrl: number): nu
       return `x${link.slice(linkEnd(link))}`;
     })
     .replaceAll(remoteMentions, '$1');
-  return countGraphemes(counted) + links * (charactersReservedPerUrl - 1);
+  return count(counted) + links * (linkLength - 1);
 }
 
 /**

@@ -94,7 +94,11 @@ test('with a channel the limits are those of its own server', async (t) => {
   const channel = await storeChannel(api.punctual, client.workspaceId, { settings });
   const { networks } = (await client.get(`/networks?channel_id=${channel}`)).body;
   t.is(networks.length, 1);
-  t.like(networks[0], { platform: 'mastodon', texts: [{ limit: 5000, link_length: 25 }] });
+  const texts = [
+    { limit: 5000, unit: 'characters', link_length: 25 },
+    { limit: 250_000, unit: 'bytes', link_length: 25 },
+  ];
+  t.like(networks[0], { platform: 'mastodon', texts });
   t.is(networks[0].files[0].max_count, 6);
   const { validate } = openNetworks({}).rules.mastodon;
   t.deepEqual(validate(textOf('x'.repeat(5000)), settings).errors, []);

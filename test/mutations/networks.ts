@@ -112,7 +112,8 @@ export const networkMutations: readonly Mutation[] = [
     ],
   ]),
   ...mutationsOf('networks/mastodon/rules.ts', networks, [
-    ['a link counts one too many', '(charactersReservedPerUrl - 1)', 'charactersReservedPerUrl'],
+    ['a link counts one too many', '(linkLength - 1)', 'linkLength'],
+    ['a text has any number of bytes', 'maxBytesPerCharacter = 50', 'maxBytesPerCharacter = 5000'],
   ]),
   ...mutationsOf('networks/mastodon/adapter.ts', networks, [
     [

@@ -49,6 +49,31 @@ test('a link counts what its server says, however much or little that is', (t) =
   t.is(statusLength('https://a.example '.repeat(50_000), 10_000), 50_000 * 10_001);
 });
 
+test('500 characters of any language fit, be they families and flags or all the links that fit', (t) => {
+  const longest = '👨🏽\u200d👩🏽\u200d👧🏽\u200d👦🏽';
+  const kiss = '👩🏽\u200d❤️\u200d💋\u200d👨🏽';
+  for (const character of ['日', 'བསྒྲུ', 'क्षि', 'ệ', 'a\u0301\u0323', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '🇫🇷', kiss, longest]) {
+    const count = Math.floor(500 / statusLength(character, 23));
+    mastodon.takes(t, textOf(character.repeat(count)));
+    mastodon.measures(t, character.repeat(count), statusLength(character, 23) * count);
+  }
+
+  const link = `https://example.com/${'a-long-path/'.repeat(170)} `;
+  mastodon.takes(t, textOf(link.repeat(20)));
+  mastodon.takes(t, textOf(`${link.repeat(10)}${longest.repeat(260)}`));
+});
+
+test('a text of few characters that is far too many bytes is refused', (t) => {
+  const most = '25000 bytes of UTF-8 (a link counts 23)';
+  const refusal = (bytes: number) =>
+    `The text is too long for this Mastodon server: it takes ${most}, and this is ${bytes}.`;
+  const marks = (count: number) => `a${'\u0315'.repeat(count)}`;
+  mastodon.takes(t, textOf(marks(12_499)));
+  mastodon.refuses(t, textOf(marks(12_500)), refusal(25_001));
+  mastodon.refuses(t, textOf(`https://a.example ${marks(12_500)}`), refusal(25_025));
+  against(rules, { maxCharacters: 5000 }).takes(t, textOf(marks(12_500)));
+});
+
 test('a text made to be slow is measured all the same', (t) => {
   for (const text of ['.', '(', ')', '@a', '@a@', 'https://', 'https://a.b/.']) {
     t.true(statusLength(`https://a.example/${text.repeat(100_000)}x`, 23) > 0);
