@@ -1,3 +1,5 @@
+import { isText } from './texts.ts';
+
 /** What a link to a file is made of. */
 type LinkedFile = { readonly linkToken: string; readonly name: string };
 
@@ -17,3 +19,23 @@ export const linkOf = (publicUrl: string, { linkToken, name }: LinkedFile): stri
  * @param address An absolute URL.
  */
 export const postAddress = (address: string): string => URL.parse(address)?.href ?? address;
+
+/** In UTF-16 units, as every browser writes it. */
+const longestAddress = 2048;
+
+/**
+ * What keeps a text from being the address of a live post, from a person or from a server; null where nothing does. It is
+ * shown as a link, so one that seems to lead elsewhere (`https://bank.example@other.example`) is none.
+ */
+export function addressFault(given: string): string | null {
+  const url = isText(given) ? URL.parse(given) : null;
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    return 'must be the whole address of the post, such as https://social.example/@me/1';
+  }
+
+  if (url.username !== '' || url.password !== '') {
+    return 'must not have a user name or a password in it';
+  }
+
+  return url.href.length > longestAddress ? `must have at most ${longestAddress} characters` : null;
+}

@@ -16,8 +16,7 @@ import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/is-id.ts';
-import { isText } from '../../domain/texts.ts';
-import { postAddress } from '../../domain/links.ts';
+import { addressFault, postAddress } from '../../domain/links.ts';
 import type { ChannelStatus } from '../../domain/post-status.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -86,25 +85,15 @@ export async function settlePost(
   }
 }
 
-const longestUrl = 2048;
-
 /**
  * The address under which a person found a post, as every browser writes it. It is shown as a link and never requested.
  *
  * @throws AppError `invalid_request` when it is no absolute http or https URL.
  */
 function readUrl(given: string): string {
-  const url = isText(given) ? URL.parse(given) : null;
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw invalidUrl('must be the whole address of the post, such as https://social.example/@me/1');
-  }
-
-  if (url.username !== '' || url.password !== '') {
-    throw invalidUrl('must not have a user name or a password in it');
-  }
-
-  if (url.href.length > longestUrl) {
-    throw invalidUrl(`must have at most ${longestUrl} characters`);
+  const fault = addressFault(given);
+  if (fault !== null) {
+    throw invalidUrl(fault);
   }
 
   return postAddress(given);

@@ -1,18 +1,12 @@
+import { addressFault } from '../../domain/links.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
 import type { Access } from '../access-token.ts';
 import { create, getAs, idSchema, refusal, unreadable } from './client.ts';
 import { choiceOf } from './options.ts';
 
-/**
- * What ends up as a link in a user's page must be one that a person may also give (`POST /posts/{id}/settle`): it is shown
- * on every page of posts.
- */
-const addressSchema = {
-  type: 'string',
-  pattern: '^https?://[^\\p{Cc}\\p{Z}\\p{Cs}]+$',
-  maxLength: 2048,
-};
+/** The longest that may be the address of a post: `addressFault` judges the rest. */
+const addressSchema = { type: 'string', maxLength: 2048 };
 
 export type Status = {
   readonly id: string;
@@ -49,17 +43,34 @@ const statusSchema = {
   },
 };
 
-const readStatus = answerReader<Status>(statusSchema);
+/**
+ * What ends up as a link in a user's page must be one that a person may also give (`POST /posts/{id}/settle`): it is shown
+ * on every page of posts.
+ */
+const hasAddress = ({ url, uri }: Status): boolean =>
+  [url ?? uri, uri].every((address) => addressFault(address) === null);
+
+const readShape = answerReader<Status>(statusSchema);
+
+function readStatus(value: unknown): Status | null {
+  const status = readShape(value);
+  return status && hasAddress(status) ? status : null;
+}
 
 const pageSize = 40;
 /** A server may mean something else by a limit. One that gives far more is after the memory and the time of the process. */
 const mostGiven = pageSize * 2;
 
-const readStatuses = answerReader<Status[]>({
+const readShapes = answerReader<Status[]>({
   type: 'array',
   maxItems: mostGiven,
   items: statusSchema,
 });
+
+function readStatuses(value: unknown): Status[] | null {
+  const statuses = readShapes(value);
+  return statuses?.every(hasAddress) ? statuses : null;
+}
 
 /** 400 statuses since a post began is far more than an account makes, and a server that pages in a circle ends here. */
 const maxPages = 10;

@@ -35,7 +35,10 @@ test('an address that is none, or as long as no link is, is not taken for that o
   for (const url of [
     'https://x/\u0000',
     'https://[\ud800',
-    'https://x/ y',
+    'x/y',
+    'https://bank.example@other.example/login',
+    'http://%zz/',
+    `https://x/${'日'.repeat(2030)}`,
     `https://${'x'.repeat(2100)}`,
   ]) {
     for (const addresses of [{ url, uri: 'https://x/1' }, { uri: url }]) {
