@@ -10,11 +10,21 @@ export const networkMutations: readonly Mutation[] = [
   ]),
   ...mutationsOf('networks/x/weighted-length.ts', networks, [
     [
-      'slow words hold up everybody',
-      'const maxSquares = 800 ** 2',
-      'const maxSquares = 80_000 ** 2',
+      'accents hold up everybody',
+      'const maxAccentSquares = 5000 ** 2',
+      'const maxAccentSquares = 5e9',
     ],
-    ['a long link is too long', 'plainLink.test(word) &&', 'false as boolean &&'],
+    ['a link is as long as it is written', 'filler(linkLength)', 'filler(link.end - link.start)'],
+    ['half an emoji is a whole one', 'emoji && emoji.index < at', 'false as boolean'],
+  ]),
+  ...mutationsOf('networks/x/find-links.ts', networks, [
+    ['a domain ends at its first ending', 'endBeyond === 0 && start', 'endHere > 0 && start'],
+    ['a link begins within the one before', 'start > after && unit', 'unit'],
+    ['a link has any length', 'maxLink: 4096', 'maxLink: 40_960'],
+    ['a label has any length in Punycode', 'asked < others.length', 'asked < 0'],
+  ]),
+  ...mutationsOf('networks/x/link-patterns.ts', networks, [
+    ['brackets behind a path are no part of it', '?(?:${balanced})*`', '?`'],
   ]),
   ...mutationsOf('networks/x/adapter.ts', networks, [
     ['a post of another thread is taken for ours', 'return inPlace && (', 'return ('],

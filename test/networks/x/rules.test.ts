@@ -1,8 +1,6 @@
 import test from 'ava';
-import twitterText from 'twitter-text';
 import { openNetworks } from '../../../networks/registry.ts';
 import { xRules } from '../../../networks/x/rules.ts';
-import { weightedLength } from '../../../networks/x/weighted-length.ts';
 import { against, contentOf, family, filesOf, image, textOf, times, video } from '../content.ts';
 
 const unpriced = xRules({ post: 0, linkPost: 0 }, 24);
@@ -65,37 +63,6 @@ test('long words of flags and of families, and a long link, count as they do in 
   x.takes(t, textOf(family.repeat(100)));
   x.measures(t, `https://example.com/${'a/b?c=d&'.repeat(500)}`, 23);
   x.measures(t, `見てhttps://example.com/${'a'.repeat(700)}`, 27);
-});
-
-test('the slowest words of a whole thread are measured in less time than the library takes for one of them', (t) => {
-  const slowest = ['👍.', "'.。", 'あ.', '.中国1'];
-  const timeOf = (measure: () => void): number => {
-    const before = process.cpuUsage();
-    measure();
-    const { user, system } = process.cpuUsage(before);
-    return user + system;
-  };
-  for (const piece of slowest) {
-    const word = piece.repeat(4400 / piece.length);
-    const thread = Array.from({ length: 25 }, (_, part) => `${word} ${part}`);
-    const ours = timeOf(() => thread.forEach((text) => weightedLength(text)));
-    const one = timeOf(() => twitterText.parseTweet(word));
-    t.true(ours <= one, `${JSON.stringify(piece)}: ${ours} and ${one} microseconds`);
-  }
-});
-
-test('texts count as they do in the library of X, whatever stands beside what', (t) => {
-  const pieces = [
-    ['hi', 'example.com', 'https://example.com/a?b=c#d', 't.co/abc', 'www.', 'a.b', '.co'],
-    ['日本', '한', 'é', 'e\u0301', '\u0301', family, '🇫🇷', '1️⃣', '\u200D', '\uD83D', '\uFEFF'],
-    [' ', '\n', '\u3000', '\u2028', '.', ',', '(', ')', '@bob', '#tag', '$AAPL', '://', '/', '_'],
-  ].flat();
-  for (let round = 0; round < 3000; round += 1) {
-    const text = times(10, '')
-      .map(() => pieces[Math.floor(Math.random() * pieces.length)])
-      .join('');
-    t.is(weightedLength(text), twitterText.parseTweet(text).weightedLength, JSON.stringify(text));
-  }
 });
 
 test('a part of a thread is named when it does not fit', (t) => {
