@@ -1,6 +1,6 @@
-import twitterText from 'twitter-text';
 import { text as readText, type Env } from '../../runtime/config/read-values.ts';
 import { countOf } from '../validation/amounts.ts';
+import { findLinks } from './find-links.ts';
 
 /** What X charges the app that publishes, in US dollars a post; 0 is nothing. */
 export type Prices = { readonly post: number; readonly linkPost: number };
@@ -23,14 +23,10 @@ function dollars(env: Env, name: string, otherwise: number, problems: string[]):
   return Number(given);
 }
 
-/**
- * What the posts of a thread cost, as a sentence; none when they cost nothing.
- *
- * @param texts None of them longer than X takes: its library takes its time with long ones.
- */
+/** What the posts of a thread cost, as a sentence; none when they cost nothing. */
 export function priceWarnings(texts: readonly string[], prices: Prices): string[] {
   const posts = Math.max(1, texts.length);
-  const linked = texts.filter((text) => twitterText.extractUrls(text).length > 0).length;
+  const linked = texts.filter((text) => hasLink(text)).length;
   const price = linked * prices.linkPost + (posts - linked) * prices.post;
   if (price === 0) {
     return [];
@@ -43,6 +39,8 @@ export function priceWarnings(texts: readonly string[], prices: Prices): string[
       : `: ${posts === 1 ? 'it has a link' : `${countOf(linked, 'has a link', 'have a link')}`}`;
   return [`X charges the app that publishes ${what} about ${amountOf(price)}${links}.`];
 }
+
+const hasLink = (text: string): boolean => findLinks(text).next().done !== true;
 
 const amountOf = (price: number): string =>
   `$${price.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 })}`;
