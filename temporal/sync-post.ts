@@ -47,17 +47,11 @@ export async function syncPost(
   log?: Logger,
 ): Promise<void> {
   const wakeAt = await wakeTime(em, post);
-  const version = mayMiss(post) ? await versionOf(em, post) : null;
-  const hasFound = await underDeadline(client, () =>
-    notify(client, { ...post, dueAt: wakeAt }, log),
-  );
+  const version = post.status === 'draft' ? await versionOf(em, post) : null;
+  await underDeadline(client, () => notify(client, { ...post, dueAt: wakeAt }, log));
   const wakesAt = wakeAt === post.dueAt ? null : wakeAt;
-  await markSynced(em, post, { wakesAt, version: hasFound ? null : version }, log);
+  await markSynced(em, post, { wakesAt, version }, log);
 }
-
-/** Whether its sync ends a workflow, which may not be there yet. */
-const mayMiss = ({ status, isUnfinished }: PostToSync): boolean =>
-  status === 'draft' && !isUnfinished;
 
 /** Which version of the row there is: every change makes another one. */
 async function versionOf(em: Em, { workspaceId, postId }: PostToSync): Promise<string | null> {
@@ -95,11 +89,12 @@ export async function wakeTime(em: Em, post: PostToSync): Promise<string | null>
  * Marks a row synced, or puts it into the outbox once more where Temporal has something else now than the row says:
  * - A failover lost the commit of which the workflow was notified: the row's revision is below the one that the workflow
  *   has.
- * - The post became a draft before its start reached Temporal: the cancel may have found no workflow, and this one would
- *   sleep until the post's time.
+ * - The post became a draft before its start reached Temporal: the cancel may have found no workflow, or one that has
+ *   ended since, and this one would sleep until the post's time.
  *
- * @param version A cancel found no workflow: it is marked only while the row is what it was before. A start that came
- * right behind it may have put the row back by now, for this cancel to be repeated.
+ * @param version Of a cancel: it is marked only while the row is what it was before Temporal was asked. A start that came
+ * right behind it may have put the row back by now, for this cancel to be repeated. So may the workflow have, as it wrote
+ * how it ended: then the cancel is repeated for nothing, once for each time that the row changes meanwhile.
  */
 async function markSynced(
   em: Em,
@@ -131,8 +126,7 @@ async function markSynced(
 const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: string } =>
   (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
 
-/** @returns false when there is no workflow to be notified of a cancel. */
-async function notify(client: Client, post: PostToSync, log?: Logger): Promise<boolean> {
+async function notify(client: Client, post: PostToSync, log?: Logger): Promise<void> {
   const { workspaceId, postId, revision, networks } = post;
   if (mayStart(post)) {
     const { dueAt: at } = post;
@@ -150,10 +144,7 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<b
         ? startOr(client, { ...options, ...searchable }, () => signal(searchable))
         : signal(searchable);
     await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
-    return true;
-  }
-
-  if (post.status === 'draft' && post.isUnfinished) {
+  } else if (post.status === 'draft' && post.isUnfinished) {
     // To be finished at once, by its workflow, which may sleep until another time, or by one that is started now.
     const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo });
     const start = (searchable: object): Promise<unknown> =>
@@ -164,22 +155,19 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<b
         signalArgs: [{ revision, unfinished: true }],
       });
     await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
-    return true;
+  } else if (post.status === 'draft') {
+    await notifyOfCancel(client, post);
   }
-
-  return post.status === 'draft' ? notifyOfCancel(client, post) : true;
 }
 
-async function notifyOfCancel(client: Client, { postId, revision }: PostToSync): Promise<boolean> {
+async function notifyOfCancel(client: Client, { postId, revision }: PostToSync): Promise<void> {
   try {
     await client.workflow.getHandle(postWorkflowId(postId)).signal(cancel, { revision });
-    return true;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) {
-      return false;
+    // Without a workflow there is nothing to be ended.
+    if (!(error instanceof WorkflowNotFoundError)) {
+      throw error;
     }
-
-    throw error;
   }
 }
 

@@ -177,8 +177,8 @@ export const deliveryMutations: readonly Mutation[] = [
     ],
     [
       'a post without a workflow cannot become a draft',
-      'if (error instanceof WorkflowNotFoundError)',
       'if (!(error instanceof WorkflowNotFoundError))',
+      'if (error instanceof WorkflowNotFoundError)',
     ],
   ]),
   ...mutationsOf('worker/outbox.ts', temporal, [
@@ -194,8 +194,13 @@ export const deliveryMutations: readonly Mutation[] = [
     [
       [
         'the mark of a cancel undoes that of the start that it overtook',
-        'version: hasFound ? null : version',
-        'version: null',
+        "post.status === 'draft' ? await versionOf(em, post) : null",
+        'null',
+      ],
+      [
+        'the mark of a cancel that left a channel to be finished undoes that of the start that it overtook',
+        "post.status === 'draft' ? await",
+        "post.status === 'draft' && !post.isUnfinished ? await",
       ],
       [
         'a start that was overtaken by a cancel counts as synced',

@@ -8,12 +8,14 @@ import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { storeChannel, storeUnsynced } from '../support/seed.ts';
 import { testLog } from '../support/temporal.ts';
+import { runOf } from './started-with.ts';
 
 const test = needs('temporal');
 const api = sharedApi(test, { patientTemporal: true }); // No worker runs, and so no relay but the test's own.
 const dueAt = new Date(Date.now() + 24 * 3_600_000).toISOString();
 
-test('a cancel whose mark comes after that of the start that it overtook is repeated, and the workflow hears of it', async (t) => {
+/** A post that was cancelled right after it was scheduled; nothing of it is synced. */
+async function cancelledPost() {
   const { punctual } = api;
   const { workspaceId } = await api.newClient();
   await storeChannel(punctual, workspaceId);
@@ -23,26 +25,119 @@ test('a cancel whose mark comes after that of the start that it overtook is repe
   const { client: temporal } = punctual.temporal;
   const handle = temporal.workflow.getHandle(postWorkflowId(postId));
   const em = punctual.orm.em.fork();
-  const overtaken = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
+  const scheduled = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
   const cancelled = { workspaceId, postId, status: 'draft', revision: 2, dueAt: null };
-  // The cancel hears that there is no workflow; before it marks the row, the start arrives and marks it.
-  const signal = async (...args: [never, never]): Promise<void> => {
-    const error = await t.throwsAsync(handle.signal(...args), {
-      instanceOf: WorkflowNotFoundError,
-    });
-    await syncPost(temporal, em, overtaken);
-    throw error;
+  return {
+    postId,
+    handle,
+    em,
+    scheduled,
+    cancelled,
+    start: () => syncPost(temporal, em, scheduled),
+    /** The cancel's sync, of which this is how it calls Temporal. */
+    cancel: (workflow: object, isUnfinished = false) =>
+      syncPost(Object.create(temporal, { workflow: { value: workflow } }) as Client, em, {
+        ...cancelled,
+        isUnfinished,
+      }),
+    relay: () => relayOnce({ ...punctual, client: temporal, log: testLog }),
+    isSynced: async (): Promise<boolean> => {
+      const sql = 'select synced_revision = revision as synced from posts where id = ?';
+      const [row] = await em.execute<{ synced: boolean }[]>(sql, [postId]);
+      return row?.synced ?? false;
+    },
+    /** Which signals the newest workflow has got. */
+    signals: async () => {
+      const { events } = await handle.fetchHistory();
+      return (events ?? []).flatMap(
+        (event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? [],
+      );
+    },
   };
-  const slow = Object.create(temporal, {
-    workflow: { value: { getHandle: () => ({ signal }) } },
-  }) as Client;
-  await syncPost(slow, em, cancelled);
+}
 
-  await relayOnce({ ...punctual, client: temporal, log: testLog });
+// The tests look at the outbox of all workspaces: so one at a time.
 
-  const { events } = await handle.fetchHistory();
-  t.deepEqual(
-    events?.flatMap((event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? []),
-    ['cancel'],
-  );
-});
+test.serial(
+  'a cancel whose mark comes after that of the start that it overtook is repeated, and the workflow hears of it',
+  async (t) => {
+    const { handle, start, cancel, relay, signals } = await cancelledPost();
+    // The cancel hears that there is no workflow; before it marks the row, the start arrives and marks it.
+    const signal = async (...args: [never, never]): Promise<void> => {
+      const error = await t.throwsAsync(handle.signal(...args), {
+        instanceOf: WorkflowNotFoundError,
+      });
+      await start();
+      throw error;
+    };
+    await cancel({ getHandle: () => ({ signal }) });
+
+    await relay();
+
+    t.deepEqual(await signals(), ['cancel']);
+  },
+);
+
+test.serial(
+  'a cancel that ended a workflow is repeated where a start that it overtook makes another one, which hears of it',
+  async (t) => {
+    const { postId, handle, start, cancel, relay, signals, isSynced } = await cancelledPost();
+    await start();
+    const ended = await runOf(api.punctual, postId);
+    // The cancel finds the workflow, which ends; before it marks the row, the late start arrives and marks it.
+    const signal = async (...args: [never, never]): Promise<void> => {
+      await handle.signal(...args);
+      await handle.terminate('as a worker would end it');
+      await start();
+    };
+    await cancel({ getHandle: () => ({ signal }) });
+
+    await relay();
+
+    t.not(await runOf(api.punctual, postId), ended);
+    t.deepEqual(await signals(), ['cancel']);
+    t.true(await isSynced());
+  },
+);
+
+test.serial(
+  'a cancel that left a channel to be finished is repeated where a start that it overtook comes after that',
+  async (t) => {
+    const { postId, handle, start, cancel, relay, signals, isSynced } = await cancelledPost();
+    await start();
+    const ended = await runOf(api.punctual, postId);
+    const { workflow } = api.punctual.temporal.client;
+    const signalWithStart = async (...args: [never, never]): Promise<void> => {
+      await workflow.signalWithStart(...args);
+      await handle.terminate('as a worker would end it when the channel is finished');
+      await start();
+    };
+    await cancel({ signalWithStart }, true);
+
+    await relay();
+
+    t.not(await runOf(api.punctual, postId), ended);
+    t.deepEqual(await signals(), ['cancel']);
+    t.true(await isSynced());
+  },
+);
+
+test.serial(
+  'a cancel whose workflow wrote the row before it ended is repeated once, and then no more',
+  async (t) => {
+    const { postId, handle, em, start, cancel, relay, isSynced } = await cancelledPost();
+    await start();
+    const signal = async (...args: [never, never]): Promise<void> => {
+      await handle.signal(...args);
+      await em.execute('update posts set updated_at = now() where id = ?', [postId]);
+      await handle.terminate('as a worker would end it');
+    };
+    await cancel({ getHandle: () => ({ signal }) });
+    t.false(await isSynced());
+
+    t.is(await relay(), 1);
+
+    t.true(await isSynced());
+    t.is(await relay(), 0);
+  },
+);
