@@ -61,14 +61,13 @@ const window = 400;
  */
 async function claimRows<Row>(
   em: Em,
-  { columns, table, unsynced, order }: Source,
+  { columns, table, unsynced, order, candidates = inOrder }: Source,
   { limit, except }: Portion,
 ): Promise<Row[]> {
+  const waits = sql`${unsynced} and id <> all(${except}::uuid[])`;
   const claimed = await query<{ id: string }>(
     em,
-    sql`select id from (
-        select id from ${table} where ${unsynced} and id <> all(${except}::uuid[])
-        order by ${order} limit ${sql.lit(window)}) as candidate
+    sql`select id from (${candidates({ table, waits, order })}) as candidate
       where pg_try_advisory_xact_lock(hashtextextended(id::text, 0)) limit ${limit}::int`,
   );
   return claimed.length === 0
@@ -88,15 +87,46 @@ type Source = {
   readonly columns: Expression;
   readonly table: Expression;
   readonly unsynced: Expression;
+  /** In which claimed rows are synced. */
   readonly order: Expression;
+  /** Selects the ids of those that are looked through, first come first claimed. All of them in that order unless given. */
+  readonly candidates?: (of: Candidates) => Expression;
 };
+
+type Candidates = Pick<Source, 'table' | 'order'> & {
+  /** Whether a row is unsynced and not left for later. */
+  readonly waits: Expression;
+};
+
+const inOrder = ({ table, waits, order }: Candidates): Expression =>
+  sql`select id from ${table} where ${waits} order by ${order} limit ${sql.lit(window)}`;
 
 const isUnfinished = sql`status = 'draft' and exists (select 1 from post_channels pc where pc.post_id = posts.id
   and pc.workspace_id = posts.workspace_id and pc.status in ('publishing', 'retrying'))`;
 
 const now = sql`clock_timestamp()`;
 
-/** In order of their time, so that after an outage what is overdue longest goes first. A cancel waits for no time. */
+/** So many posts that have a time are claimed for each draft, while there are both. */
+const timedForEachDraft = 4;
+
+/**
+ * Posts that have a time go in its order, so that after an outage what is overdue longest goes first. A cancel is not as
+ * urgent: a workflow that did not hear of it finds the draft at its time, and sends nothing. One disconnection makes
+ * thousands of them, behind which nothing that is due may wait; nor do they wait until no post is left.
+ *
+ * Each of the two is read from the index `posts_unsynced`, in its order, up to the limit.
+ */
+const byTurns = ({ table, waits }: Candidates): Expression => {
+  const byIndex = sql`${dueAt()} nulls first`;
+  const turn = sql`row_number() over (order by ${byIndex})`;
+  const rest = sql`order by ${byIndex} limit ${sql.lit(window)}`;
+  return sql`select id from (
+      (select id, ${turn} as turn from ${table} where ${waits} and ${dueAt()} is not null ${rest})
+      union all
+      (select id, ${turn} * ${sql.lit(timedForEachDraft)} from ${table} where ${waits} and ${dueAt()} is null ${rest})
+    ) as either order by turn limit ${sql.lit(window)}`;
+};
+
 const posts: Outbox = {
   name: 'post',
   claim: async (em, portion) => {
@@ -106,7 +136,8 @@ const posts: Outbox = {
         ${isUnfinished} as is_unfinished`,
       table: sql.table('posts'),
       unsynced: sql`synced_revision < revision and not (updated_at between ${now} - ${grace} and ${now})`,
-      order: sql`${dueAt()} nulls first`,
+      order: sql`${dueAt()} nulls last`,
+      candidates: byTurns,
     };
     const rows = await claimRows<PostRow>(em, source, portion);
     return rows.map((row) => ({

@@ -184,8 +184,18 @@ export const deliveryMutations: readonly Mutation[] = [
   ...mutationsOf('worker/outbox.ts', temporal, [
     [
       'after an outage the youngest posts are synced first',
-      'order: sql`${dueAt()} nulls first`',
-      'order: sql`${dueAt()} desc nulls first`',
+      'const byIndex = sql`${dueAt()} nulls first`',
+      'const byIndex = sql`${dueAt()} desc nulls first`',
+    ],
+    [
+      'a post that is due waits behind all drafts of a disconnection',
+      '${turn} * ${sql.lit(timedForEachDraft)}',
+      '${turn} * 0',
+    ],
+    [
+      'a cancel waits until no other post is to be synced',
+      '${turn} * ${sql.lit(timedForEachDraft)}',
+      '${turn} * 1000',
     ],
   ]),
   ...mutationsOf(
