@@ -2,8 +2,8 @@ import { causesOf } from '../domain/errors.ts';
 
 /**
  * PostgreSQL's own words for "not now": connection trouble, shutting down, starting up, out of connections, and
- * a statement (57014) or a resting transaction (25P03) that took too long. A table that is missing (42P01) is so because
- * the schema is being made at this moment.
+ * a statement that took too long (57014) or a transaction that was idle for too long (25P03). A table that is missing
+ * (42P01) is so because the schema is being made at this moment.
  */
 const awayStates = /^(?:08|57P0[1-5]|57014|25P03|53300|42P01)/v;
 

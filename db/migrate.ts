@@ -11,7 +11,7 @@ const migrationLock = 7_203_118_446;
  */
 export async function migrate(orm: Orm): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
-    // This one rests while the migrations are made, on a connection of their own.
+    // This transaction is idle while the migrations are made, on a connection of their own.
     await query(em, sql`set local idle_in_transaction_session_timeout = 0`);
     await query(em, sql`select pg_advisory_xact_lock(${migrationLock})`);
     await orm.migrator.up();

@@ -6,9 +6,9 @@ type Client = {
 type Pool = { connect: () => Promise<Client> };
 
 /**
- * How long the server lets a session of this pool take, in milliseconds. A statement ends there a little before the client
- * gives it up: one that waited for a lock would be carried out later, though its caller was told that it failed. A transaction may
- * rest for as long as several slow statements.
+ * How long the server lets a session of this pool take, in milliseconds. A statement ends there a little before the
+ * client gives it up: one that waited for a lock would be carried out later, though its caller was told that it failed.
+ * A transaction may be idle for as long as several slow statements take.
  */
 const limitsOf = (queryTimeoutMs: number) => ({
   statement_timeout: Math.round(queryTimeoutMs * 0.95),
@@ -16,9 +16,9 @@ const limitsOf = (queryTimeoutMs: number) => ({
 });
 
 /**
- * Makes the server end what nobody waits for any more. A machine that is stopped, or loses its power or its network in the
- * middle of a transaction, says nothing: its locks would keep posts from all other workers for hours (TCP's keepalive), and
- * statements that wait for those locks would fill the server's connections.
+ * Makes the server end what nobody waits for any more. A machine that is stopped, or loses its power or its network in
+ * the middle of a transaction, says nothing: its locks would keep posts from all other workers for hours (TCP's
+ * keepalive), and statements that wait for those locks would fill the server's connections.
  *
  * By `SET` on each new connection, as PgBouncer refuses such settings in the startup message.
  *

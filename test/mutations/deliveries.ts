@@ -140,7 +140,7 @@ export const deliveryMutations: readonly Mutation[] = [
     ['test/temporal'],
     [
       [
-        'a transaction of a machine that vanished rests for ever',
+        'a transaction of a machine that vanished is idle for ever',
         'idle_in_transaction_session_timeout: 3 * queryTimeoutMs',
         'idle_in_transaction_session_timeout: 0',
       ],
