@@ -87,9 +87,10 @@ export const egressMutations: readonly Mutation[] = [
   ...mutationsOf('runtime/egress/send-request.ts', egress, [
     [
       'an answer keeps one byte too few',
-      'chunk.subarray(0, maxBytes - length)',
-      'chunk.subarray(0, maxBytes - length - 1)',
+      'chunk.subarray(0, maxBytes - body.length)',
+      'chunk.subarray(0, maxBytes - body.length - 1)',
     ],
+    ['an answer in chunks of a byte is read to its end', ' && !body.isFragmented', ''],
   ]),
   ...mutationsOf('runtime/egress/send-request.ts', egress, [
     [
