@@ -190,9 +190,11 @@ function bareLinks(
 
   const links: Link[] = [];
   let from = 0;
-  for (const [name] of domain.matchAll(asciiDomains)) {
-    const start = domain.indexOf(name, from);
-    from = start + name.length;
+  // Not by `matchAll`: it copies the pattern, which has all endings, each time that it is called.
+  asciiDomains.lastIndex = 0;
+  for (let found = asciiDomains.exec(domain); found; found = asciiDomains.exec(domain)) {
+    const start = domain.indexOf(found[0], from);
+    from = start + found[0].length;
     links.push({ start: offset + start, end: offset + from });
   }
 

@@ -164,6 +164,7 @@ test('a post of 300,000 characters made to be slow takes little longer than the 
   const slow = [
     ...[
       '👍.',
+      '日.zw ',
       "'.。",
       'あ.',
       '.中国1',
