@@ -8,7 +8,7 @@ export type SoughtText = {
   readonly bare: string;
   readonly normal: string;
   readonly words: ReadonlySet<string>;
-  /** How much of a status is read, in UTF-16 units. The server may send two megabytes. */
+  /** The longest that a status of this text can be, in UTF-16 units. A longer one, of up to two megabytes, is another. */
   readonly maxRead: number;
 };
 
@@ -26,14 +26,14 @@ export const soughtText = (text: string): SoughtText => ({
 
 /** Whether the raw text of a status is the text that was sent. Servers trim it, and may compose its characters. */
 export const isSameSource = (source: string, sought: SoughtText): boolean =>
-  normal(source.slice(0, sought.maxRead)) === sought.normal;
+  source.length <= sought.maxRead && normal(source) === sought.normal;
 
 /**
  * Whether the raw text of a status is what a server may have made of the text: other quotation marks, spaces or dots, a
  * mention without its host. Compared as its HTML is.
  */
 export const isAlikeSource = (source: string, sought: SoughtText): boolean =>
-  isAlike(source.slice(0, sought.maxRead), sought);
+  source.length <= sought.maxRead && isAlike(source, sought);
 
 /**
  * Whether a status says what was sent, by its HTML alone.
@@ -43,7 +43,7 @@ export const isAlikeSource = (source: string, sought: SoughtText): boolean =>
  * strict: to miss our own status would post it twice. A text without letters and digits is compared whole.
  */
 export const isSameContent = ({ content = '' }: Status, sought: SoughtText): boolean =>
-  isAlike(plain(content.slice(0, sought.maxRead)), sought);
+  content.length <= sought.maxRead && isAlike(plain(content), sought);
 
 /** How many of a text's words a status has, in its HTML or its links. */
 export function sharedWords({ content = '' }: Status, { words, maxRead }: SoughtText): number {

@@ -17,6 +17,13 @@ test('a source is the text that was sent, but for what servers trim and compose'
   t.false(isSameSource('Café now', 'Café now!'));
 });
 
+test('a status that begins as the text and goes on for long is another one', (t) => {
+  const longer = `Hi! ${'🟩'.repeat(2200)} I won the whole thing today`;
+  t.false(isSameContent(page(`<p>${longer}</p>`), 'Hi!'));
+  t.false(isSameSource(longer, 'Hi!'));
+  t.false(sameText.isAlikeSource(longer, soughtText('Hi!')));
+});
+
 test('a page says the same as the text, whatever became of its marks', (t) => {
   const shortened =
     '<p>Read <a href="https://example.com/a/long/path?x=1&amp;y=2" rel="nofollow">' +
