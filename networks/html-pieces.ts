@@ -10,6 +10,9 @@ export type HtmlPieces = {
 
 const nothing = (): void => undefined;
 
+/** Drawings and formulas, in which a title or a style is a tag like any other, and may close itself. */
+const foreign: ReadonlySet<string> = new Set(['svg', 'math']);
+
 /**
  * Reads a stranger's HTML as a row of tags and texts, in time linear to its length.
  *
@@ -21,6 +24,7 @@ export function readHtml(html: string, { onTag, onEndTag, onText }: HtmlPieces):
   let attributes = new Map<string, string>();
   let attribute = '';
   let value = '';
+  let foreignDepth = 0;
   const atEndOfTag = () => onTag(name, attributes);
   const tokenizer = new Tokenizer(
     {},
@@ -44,9 +48,17 @@ export function readHtml(html: string, { onTag, onEndTag, onText }: HtmlPieces):
         }
         value = '';
       },
-      onopentagend: atEndOfTag,
+      onopentagend: () => {
+        foreignDepth += foreign.has(name) ? 1 : 0;
+        atEndOfTag();
+      },
       onselfclosingtag: atEndOfTag,
-      onclosetag: (start, end) => onEndTag(html.slice(start, end).toLowerCase()),
+      onclosetag: (start, end) => {
+        const closed = html.slice(start, end).toLowerCase();
+        foreignDepth -= foreign.has(closed) && foreignDepth > 0 ? 1 : 0;
+        onEndTag(closed);
+      },
+      isInForeignContext: () => foreignDepth > 0,
       ontext: (start, end) => onText(html.slice(start, end)),
       ontextentity: (codePoint) => onText(String.fromCodePoint(codePoint)),
       oncdata: nothing,

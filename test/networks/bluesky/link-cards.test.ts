@@ -193,6 +193,20 @@ test('what a page says is one bounded line of text', (t) => {
   t.is(pageFacts(`<title>${'😀'.repeat(400)}</title>`).title, `${'😀'.repeat(299)}…`);
 });
 
+test('a drawing before the facts of a page hides none of them', (t) => {
+  for (const drawing of [
+    '<svg><style/></svg>',
+    '<svg><script/></svg>',
+    '<svg><title/><path d="x"/></svg>',
+    '<svg><title><![CDATA[x]]></title></svg>',
+    '<svg><svg><path/></svg><style/></svg>',
+  ]) {
+    t.is(pageFacts(`${drawing}<title>Of the page</title>`).title, 'Of the page', drawing);
+    const page = `${drawing}<meta property="og:title" content="Of the page">`;
+    t.is(pageFacts(page).title, 'Of the page', drawing);
+  }
+});
+
 test('a page of tags in tags without end is read in time linear to its length', (t) => {
   for (const piece of ['<b>', '<x></y>', '<svg>', '<title>', '<p a=1 ', '<form>']) {
     const page = `<title>Deep</title>${piece.repeat(1_500_000 / piece.length)}`;
