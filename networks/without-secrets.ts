@@ -1,8 +1,12 @@
 /** Of a server's words and of a secret, in UTF-16 units. Both may be megabytes, and a server may have chosen both. */
 export const maxRead = 4096;
 
-/** A server may cut off what it repeats: a beginning of a secret this long is none that is there by chance. */
-const longBeginning = 32;
+/**
+ * A server may cut off what it repeats: a beginning of a secret that has half of it, or 32 units, is none that is there by
+ * chance, and tells too much. A short one may be: a secret of less than 6 is taken out only where it is whole.
+ */
+const enoughOf = (spelling: string): number =>
+  Math.min(spelling.length, 32, Math.max(6, Math.ceil(spelling.length / 2)));
 
 /**
  * The beginning of a server's words, with `…` in place of each secret.
@@ -14,7 +18,7 @@ export function withoutSecrets(words: string, secrets: readonly string[]): strin
   const isCut = words.length > maxRead;
   const hidden = new Uint8Array(piece.length);
   for (const spelling of new Set(secrets.flatMap(spellingsOf))) {
-    const enough = Math.min(spelling.length, longBeginning);
+    const enough = enoughOf(spelling);
     for (const [at, length] of beginningsIn(piece, spelling).entries()) {
       const end = at + length;
       if (length > 0 && (length >= enough || (isCut && end === piece.length))) {
@@ -39,9 +43,17 @@ function spellingsOf(secret: string): string[] {
   const start = secret.slice(0, maxRead);
   const text = start.toWellFormed();
   const inForm = new URLSearchParams([['', text]]).toString().slice(1);
-  return [start, encodeURIComponent(text), inForm, JSON.stringify(text).slice(1, -1)].map(
-    (spelling) => spelling.slice(0, maxRead),
-  );
+  const encoded = [encodeURIComponent(text), inForm];
+  const inJson = JSON.stringify(text).slice(1, -1);
+  return [
+    start,
+    ...encoded,
+    ...encoded.map((spelling) =>
+      spelling.replaceAll(/%[0-9A-F]{2}/gv, (byte) => byte.toLowerCase()),
+    ),
+    inJson,
+    inJson.replaceAll('/', String.raw`\/`), // As PHP writes it.
+  ].map((spelling) => spelling.slice(0, maxRead));
 }
 
 /**

@@ -65,6 +65,15 @@ test('the beginning of a secret that a server cut itself is taken out where it i
   t.is(quote('Bad token ---0-', [secret]), '"Bad token ---0-"');
 });
 
+test('half of a secret is taken out as well, and a secret in other spellings', (t) => {
+  const password = 'abcd-efgh-ijkl-mnop';
+  t.is(quote(`wrong password ${password.slice(0, -1)}`, [password]), '"wrong password …"');
+  t.is(quote(`wrong password ${password.slice(0, 10)}***`, [password]), '"wrong password …***"');
+  const clientSecret = 'WPL_AP1.1234567890abcdef==';
+  t.is(quote(`secret=${clientSecret.slice(0, -2)}%3d%3d.`, [clientSecret]), '"secret=…."');
+  t.is(quote(String.raw`token a\/b+c`, ['a/b+c']), '"token …"');
+});
+
 test('words and secrets made to be slow are quoted all the same', (t) => {
   const xs = 'x'.repeat(5000);
   for (const slow of [`b${xs}`, `${xs}b${xs}`, `${xs}b`, xs, '%'.repeat(5000), '"'.repeat(5000)]) {
