@@ -20,13 +20,14 @@ const limitsOf = (queryTimeoutMs: number) => ({
  * the middle of a transaction, says nothing: its locks would keep posts from all other workers for hours (TCP's
  * keepalive), and statements that wait for those locks would fill the server's connections.
  *
- * By `SET` on each new connection, as PgBouncer refuses such settings in the startup message.
+ * Set on each new connection, as PgBouncer refuses such settings in the startup message. An operator's own limits hold
+ * where they are stricter.
  *
  * @param queryTimeoutMs After how long the client gives a statement up.
  */
 export function limitSessions(pool: Pool, queryTimeoutMs: number): void {
   const settings = Object.entries(limitsOf(queryTimeoutMs))
-    .map(([name, ms]) => `set ${name} = ${ms}`)
+    .map(([name, ms]) => setWhereLooser(name, ms))
     .join(';');
   const limited = new WeakSet<Client>();
   const connect = pool.connect.bind(pool);
@@ -46,3 +47,8 @@ export function limitSessions(pool: Pool, queryTimeoutMs: number): void {
     return client;
   };
 }
+
+/** Both settings are in milliseconds, and 0 is no limit. */
+const setWhereLooser = (name: string, ms: number): string =>
+  `select set_config(name, '${ms}', false) from pg_settings
+   where name = '${name}' and not setting::int between 1 and ${ms}`;
