@@ -154,8 +154,13 @@ const broken = {
  * `clientError`.
  */
 export function answerBroken(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+    return;
+  }
+
+  if (isAnswering(socket)) {
+    socket.destroySoon(); // What is written of that answer still goes out.
     return;
   }
 

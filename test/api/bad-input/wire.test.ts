@@ -135,6 +135,12 @@ test('an expectation that nobody knows is refused in the one shape of errors', a
   await nothingStored();
 });
 
+test('its refusal arrives also where the body is no HTTP', async (t) => {
+  const { auth } = await workspace(t);
+  const headers = [auth, json, 'Transfer-Encoding: chunked', 'Expect: a miracle'];
+  t.is((await rawSocket(posting(headers, 'zz\r\nhello\r\n'))).status, 417);
+});
+
 test('its refusal also reaches a client that reads only once it has sent a large body', async (t) => {
   const { auth } = await workspace(t);
   const body = 'x'.repeat(8_000_000);
