@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startGuard } from '../../scripts/parts/guard.ts';
+import { neededParts } from './needed-parts.ts';
 import { runAva } from './run-ava.ts';
 import { storeBundle } from './services/bundle.ts';
 import { startServices } from './services/all.ts';
 import { tallyLine } from './tally.ts';
 
-// `npm test [-- ava's arguments]`: starts what tests share, runs ava, stops it all, and ends with the count.
+// `npm test [-- ava's arguments]`: starts what the tests share, runs ava, stops everything and prints the count.
+// With names of test files it starts only the services that these files need.
 
 const interrupted = new AbortController();
 const force = new AbortController();
@@ -23,19 +25,23 @@ const folder = await mkdtemp(path.join(tmpdir(), 'punctual-test-'));
 await chmod(folder, 0o711);
 const say = (line: string) => console.log(line);
 const stage = { guard, say, signal: interrupted.signal };
-const { running, missing } = await startServices(folder, stage);
+const args = process.argv.slice(2);
+const needed = neededParts(args);
+const { running, missing } = await startServices(folder, stage, needed?.parts);
 for (const [part, reason] of interrupted.signal.aborted ? [] : Object.entries(missing)) {
   say(`\nTests that need ${part} are skipped. ${reason}`);
 }
 
 const env = Object.assign({}, ...running.map((service) => service.env)) as Record<string, string>;
-Object.assign(env, await storeBundle(folder));
+if (needed?.bundle ?? true) {
+  Object.assign(env, await storeBundle(folder));
+}
 env['PUNCTUAL_TEST_MISSING'] = JSON.stringify(missing);
 // A process for each file of tests, and those that they start, load the same modules: compiled once for all of them.
 env['NODE_COMPILE_CACHE'] = fileURLToPath(
   new URL('../../node_modules/.cache/compiled', import.meta.url),
 );
-const { exitCode, tally } = await runAva(process.argv.slice(2), env, interrupted.signal);
+const { exitCode, tally } = await runAva(args, env, interrupted.signal);
 await Promise.all(running.map((service) => service.stop().catch(() => undefined)));
 await guard.endAll(force.signal);
 await rm(folder, { recursive: true, force: true });

@@ -20,8 +20,15 @@ export type Services = {
   readonly missing: Readonly<Partial<Record<Part, string>>>;
 };
 
-/** Starts everything that test files share, side by side. Never throws: what is missing is a reason to skip tests. */
-export async function startServices(folder: string, stage: Stage): Promise<Services> {
+/**
+ * Starts what test files share, side by side: the parts that are wanted, or all. Never throws: what is missing is a
+ * reason to skip tests.
+ */
+export async function startServices(
+  folder: string,
+  stage: Stage,
+  wanted?: ReadonlySet<Part>,
+): Promise<Services> {
   const starters: Readonly<Record<Part, () => Promise<TestService>>> = {
     postgres: () => startTestPostgres(folder, stage),
     temporal: () => startTestTemporal(folder, stage),
@@ -39,15 +46,15 @@ export async function startServices(folder: string, stage: Stage): Promise<Servi
   const running: TestService[] = [];
   const missing: Partial<Record<Part, string>> = {};
   await Promise.all(
-    (Object.entries(starters) as [Part, () => Promise<TestService>][]).map(
-      async ([part, start]) => {
+    (Object.entries(starters) as [Part, () => Promise<TestService>][])
+      .filter(([part]) => wanted === undefined || wanted.has(part))
+      .map(async ([part, start]) => {
         try {
           running.push(await start());
         } catch (error) {
           missing[part] = error instanceof Error ? error.message : String(error);
         }
-      },
-    ),
+      }),
   );
   return { running, missing };
 }
