@@ -4,7 +4,7 @@ import { lexParse } from '@atproto/lex-json';
 import type { Connection, PreparedPart, Part } from '../network.ts';
 import { prepareFiles } from './files/prepare-files.ts';
 import { facetsOf, handleResolver } from './facets.ts';
-import { cardMaker, noCard } from './link-card/card-maker.ts';
+import { cardEmbedder, noCard } from './link-card.ts';
 import { choiceOf } from './options.ts';
 import {
   collection,
@@ -29,7 +29,7 @@ export async function prepareThread(
   { nowMs, before }: { readonly nowMs: number; readonly before: readonly PreparedPart[] },
 ): Promise<PreparedPart[]> {
   const didOf = handleResolver(connection);
-  const makeCard = cardMaker(connection);
+  const makeCard = cardEmbedder(connection);
   const prepared: PreparedPart[] = [];
   const refs = before.map((part) => refTo(connection, preparedPostOf(part)));
   let root = refs.at(0);

@@ -1,4 +1,4 @@
-import { readHtml } from '../../html-pieces.ts';
+import { readHtml } from '../html-pieces.ts';
 
 /** What a page says of itself for previews. Empty where it says nothing. */
 export type PageFacts = {

@@ -1,5 +1,5 @@
-import { createGrowingBuffer } from '../../../runtime/growing-buffer.ts';
-import type { Downloader } from '../../../runtime/egress/egress.ts';
+import { createGrowingBuffer } from '../../runtime/growing-buffer.ts';
+import type { Downloader } from '../../runtime/egress/egress.ts';
 
 /** A page that a text links to, as far as it was read. */
 export type Page = {

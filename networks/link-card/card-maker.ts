@@ -1,0 +1,127 @@
+import { BodyTooLargeError, type Downloader } from '../../runtime/egress/egress.ts';
+import { EgressError } from '../../runtime/egress/egress-error.ts';
+import { shrinkImage } from '../../runtime/media/shrink-image.ts';
+import { quote } from '../answer.ts';
+import type { Connection } from '../network.ts';
+import { pageFacts } from './page-facts.ts';
+import { fetching, NoPageError, readPage, userAgent, type Page } from './read-page.ts';
+
+/** What a link's page says about itself, for a preview of the link in a post. */
+type LinkCard = {
+  readonly url: string;
+  readonly title: string;
+  /** Empty when the page has none. */
+  readonly description: string;
+  readonly picture: CardPicture | null;
+};
+
+type CardPicture = { readonly bytes: Buffer; readonly type: 'image/jpeg' | 'image/webp' };
+
+/** A card, or why there is none. */
+type MadeCard = { readonly card: LinkCard | null; readonly warnings: readonly string[] };
+
+type CardMaker = (link: string | undefined) => Promise<MadeCard>;
+
+const noCard: MadeCard = { card: null, warnings: [] };
+
+/** For all cards of a thread, in milliseconds: a try has four minutes. */
+const allWithinMs = 45_000;
+/** Of a picture as a page has it. */
+const maxPictureBytes = 15 * 1024 * 1024;
+
+/** What a network takes as the picture of a card. */
+type PictureBounds = { readonly maxBytes: number; readonly maxSide: number };
+
+/**
+ * Makes cards of links, each link once. Any failure costs the card or its picture and gives a warning: no post waits for
+ * the page that it links to.
+ */
+export function cardMaker(connection: Connection, bounds: PictureBounds): CardMaker {
+  const { downloads } = connection;
+  const made = new Map<string, Promise<MadeCard>>();
+  const late = AbortSignal.timeout(allWithinMs);
+  return async (link) => {
+    if (link === undefined || !downloads) {
+      return noCard;
+    }
+
+    const signal = AbortSignal.any([connection.signal, late]);
+    const card = made.get(link) ?? makeCard(downloads, link, bounds, signal);
+    made.set(link, card);
+    return card;
+  };
+}
+
+async function makeCard(
+  downloads: Downloader,
+  link: string,
+  bounds: PictureBounds,
+  signal: AbortSignal,
+): Promise<MadeCard> {
+  let page: Page;
+  try {
+    page = await readPage(downloads, link, signal);
+  } catch (error) {
+    return { card: null, warnings: [`There is no card for ${quote(link, [])}: it ${why(error)}.`] };
+  }
+
+  const { title, description, image } = pageFacts(page.html);
+  const found = await pictureOf(downloads, image, { page, bounds, signal });
+  const picture = found && 'bytes' in found ? found : null;
+  const warnings =
+    found && 'problem' in found
+      ? [`The card for ${quote(link, [])} has no picture: it ${found.problem}.`]
+      : [];
+  const card = { url: link, title: title || new URL(link).host, description, picture };
+  return { card, warnings };
+}
+
+type Picture =
+  | CardPicture
+  | { readonly problem: string }
+  /** The page has none. */
+  | null;
+
+/** Encoded anew, whatever it is: so it is small, and what readers get is no stranger's bytes. */
+async function pictureOf(
+  downloads: Downloader,
+  address: string,
+  {
+    page,
+    bounds,
+    signal,
+  }: { readonly page: Page; readonly bounds: PictureBounds; readonly signal: AbortSignal },
+): Promise<Picture> {
+  const url = address === '' ? null : URL.parse(address, page.url);
+  if (!url || !/^https?:$/v.test(url.protocol)) {
+    return null;
+  }
+
+  try {
+    const headers = { 'user-agent': userAgent, accept: 'image/*' };
+    const request = { url: url.href, headers, maxBytes: maxPictureBytes, ...fetching, signal };
+    const found = await downloads.download(request);
+    if (found.status !== 200) {
+      found.body.destroy();
+      return { problem: `answered ${found.status}` };
+    }
+
+    return (await shrinkImage(found.body, bounds, signal)) ?? { problem: 'cannot be read as one' };
+  } catch (error) {
+    return { problem: why(error) };
+  }
+}
+
+/** What a page or a picture did, to follow "it". */
+function why(error: unknown): string {
+  if (error instanceof NoPageError) {
+    return error.message;
+  }
+  if (error instanceof BodyTooLargeError) {
+    return 'is too large';
+  }
+
+  return error instanceof EgressError && error.code === 'blocked_destination'
+    ? 'is at an address that this service may not reach'
+    : 'could not be fetched in time';
+}
