@@ -47,6 +47,8 @@ export const uploadSchema = fields(
   {
     file: {
       ...text,
+      // Generators of clients read `format`; JSON Schema of 2020-12 has `contentMediaType` for it.
+      format: 'binary',
       contentMediaType: 'application/octet-stream',
       description: 'JPEG, PNG, GIF, WebP, MP4, MOV or WebM, of 200 MB at most.',
     },

@@ -9,7 +9,7 @@ import { channelResultSchema, postSchema } from '../../domain/post-view.ts';
 import {
   createPostSchema,
   editPostSchema,
-  postSummarySchema,
+  postListItemSchema,
   validatedChannelSchema,
   validatePostSchema,
 } from '../posts/schemas.ts';
@@ -33,7 +33,7 @@ const named: Readonly<Record<string, object>> = {
   ChannelResult: channelResultSchema,
   NewPost: createPostSchema,
   PostEdit: editPostSchema,
-  PostSummary: postSummarySchema,
+  PostListItem: postListItemSchema,
   PostToValidate: validatePostSchema,
   ValidatedChannel: validatedChannelSchema,
   MediaFile: mediaFileSchema,

@@ -8,7 +8,7 @@ import type { ApiDeps } from '../deps.ts';
 import { encodeCursor, readCursor } from '../http/cursor.ts';
 import { cutTexts } from './cut-texts.ts';
 import { postNotFound } from './lock-post.ts';
-import type { PostList, PostSummary } from './schemas.ts';
+import type { PostList, PostListItem } from './schemas.ts';
 
 /** @throws AppError `not_found` */
 export async function showPost(
@@ -24,7 +24,7 @@ export async function showPost(
   return { post };
 }
 
-type Row = Omit<PostSummary, 'scheduled_at' | 'published_at' | 'created_at'> & {
+type Row = Omit<PostListItem, 'scheduled_at' | 'published_at' | 'created_at'> & {
   readonly scheduled_at: Date | null;
   readonly published_at: Date | null;
   readonly created_at: Date;
@@ -66,7 +66,7 @@ export async function listPosts(
   };
 }
 
-const present = (row: Row): PostSummary => ({
+const present = (row: Row): PostListItem => ({
   ...row,
   scheduled_at: row.scheduled_at?.toISOString() ?? null,
   published_at: row.published_at?.toISOString() ?? null,

@@ -19,7 +19,7 @@ import { bodyTruncated } from './cut-texts.ts';
 
 export const postAnswer = record({ post: postSchema });
 
-export const postSummarySchema = record({
+export const postListItemSchema = record({
   id: uuid,
   body: nullable(text),
   thread: nullable(listOf(text)),
@@ -30,10 +30,10 @@ export const postSummarySchema = record({
   status: postStatus,
   post_targets: listOf(record({ channel_id: uuid, status: channelStatus })),
 });
-export type PostSummary = Value<typeof postSummarySchema>;
+export type PostListItem = Value<typeof postListItemSchema>;
 
 export const postListSchema = record({
-  posts: listOf(postSummarySchema),
+  posts: listOf(postListItemSchema),
   next_cursor: { ...nullable(text), description: 'Null at the end.' },
 });
 export type PostList = Value<typeof postListSchema>;

@@ -12,6 +12,8 @@ export type Part =
   | 'gcs-emulator'
   | 'pgbouncer'
   | 'chromium'
+  | 'python-generator'
+  | 'typescript-generator'
   | 'openssl'
   | 'python';
 

@@ -2,6 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Stage } from '../../../scripts/parts/part.ts';
 import { installAppView } from '../app-view/install-app-view.ts';
+import {
+  installPythonGenerator,
+  installTypescriptGenerator,
+} from '../api-clients/install-generators.ts';
 import { findTestServer } from './temporal-test-server.ts';
 import type { Part } from '../needs.ts';
 import { findChromium } from './chromium-program.ts';
@@ -40,6 +44,16 @@ export async function startServices(
     'gcs-emulator': () => startGcsEmulator(folder, stage),
     pgbouncer: () => pgbouncer(stage),
     chromium: () => chromium(stage),
+    'python-generator': async () => ({
+      env: { PUNCTUAL_TEST_PYTHON_GENERATOR: await installPythonGenerator(process.env, stage) },
+      stop: async () => undefined,
+    }),
+    'typescript-generator': async () => ({
+      env: {
+        PUNCTUAL_TEST_TYPESCRIPT_GENERATOR: await installTypescriptGenerator(process.env, stage),
+      },
+      stop: async () => undefined,
+    }),
     openssl: () => onPath('openssl', 'version'),
     python: () => onPath('python3', '--version'),
   };

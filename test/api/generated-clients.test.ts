@@ -1,0 +1,99 @@
+import { copyFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { runCommand, type CommandOptions } from '../../scripts/run-command.ts';
+import type { Client } from '../support/client.ts';
+import { env } from '../support/env.ts';
+import { sharedApi } from '../support/kit.ts';
+import { noTemporal } from '../support/media-library.ts';
+import { needs } from '../support/needs.ts';
+import { endedPost, storeChannel } from '../support/seed.ts';
+import { openNetworks } from '../../networks/registry.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+// People generate clients from the OpenAPI document, and a generator drops what it cannot name or read.
+
+const test = needs('postgres', 'python-generator', 'typescript-generator');
+const api = sharedApi(test, { temporalEnv: noTemporal, networks: await openNetworks({}).load() });
+const programs = path.join(import.meta.dirname, '../support/api-clients');
+/** Of one program. Generating and checking takes a few seconds on an idle machine. */
+const timeoutMs = 120_000;
+
+test('a generated Python client reads what it asks for', async (t) => {
+  const { client, channel, failed, folder } = await prepare(t);
+  const python = env('PUNCTUAL_TEST_PYTHON_GENERATOR');
+  // It formats nothing: that takes longer than all else.
+  await writeFile(path.join(folder, 'config.yml'), 'post_hooks: []\n');
+  const options = ['--config', 'config.yml', '--meta', 'none', '--output-path', 'generated'];
+  const generator = ['-m', 'openapi_python_client', 'generate', '--path', 'openapi.json'];
+  await run(python, [...generator, ...options, '--fail-on-warning'], { cwd: folder });
+  await copyFile(path.join(programs, 'calls.py'), path.join(folder, 'calls.py'));
+
+  await assertAnswers(t, client, { channel, failed }, (args) =>
+    run(python, ['calls.py', ...args], { cwd: folder }),
+  );
+});
+
+test('a generated TypeScript client type-checks and reads what it asks for', async (t) => {
+  const { client, channel, failed, folder } = await prepare(t);
+  const packages = env('PUNCTUAL_TEST_TYPESCRIPT_GENERATOR');
+  await symlink(packages, path.join(folder, 'node_modules'));
+  const node = (args: readonly string[]) => run(process.execPath, args, { cwd: folder });
+  const generator = path.join(packages, 'openapi-typescript/bin/cli.js');
+  await node([generator, 'openapi.json', '--output', 'generated.d.ts']);
+  await copyFile(path.join(programs, 'calls.mts'), path.join(folder, 'calls.mts'));
+  const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024'];
+  const types = ['--lib', 'es2024,dom', '--types', 'node', '--typeRoots', nodeTypes];
+  const check = [...strict, ...types, '--allowImportingTsExtensions', '--skipLibCheck'];
+  await node([path.join(packages, 'typescript/bin/tsc'), ...check, 'calls.mts']);
+
+  await assertAnswers(t, client, { channel, failed }, (args) => node(['calls.mts', ...args]));
+});
+
+const nodeTypes = path.join(import.meta.dirname, '../../node_modules/@types');
+
+/** A workspace with a channel and a failed post, and a folder with the API's document. */
+async function prepare(t: ExecutionContext) {
+  const { punctual } = api;
+  const client = await api.newClient();
+  const channel = await storeChannel(punctual, client.workspaceId);
+  const failed = await endedPost(punctual, client, new Map([[channel, 'failed']]));
+  const folder = await temporaryFolder(t);
+  const document = await (await fetch(`${punctual.url}/openapi.json`)).text();
+  await writeFile(path.join(folder, 'openapi.json'), document);
+  return { client, channel, failed, folder };
+}
+
+async function assertAnswers(
+  t: ExecutionContext,
+  { key }: Client,
+  { channel, failed }: { readonly channel: string; readonly failed: string },
+  callAll: (args: readonly string[]) => Promise<string>,
+): Promise<void> {
+  const said = await callAll([`${api.punctual.url}/api/v1`, key, channel, failed]);
+  t.deepEqual(JSON.parse(said), {
+    channels: [channel],
+    upload: 'dot.png',
+    created: 'scheduled',
+    again: 200,
+    got: { pending: 1, media: ['image/png'] },
+    listed: true,
+    retried: [channel],
+    invalid: 1,
+    refused: 'empty_body',
+  });
+}
+
+/** @returns what the program printed. */
+async function run(
+  file: string,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<string> {
+  const { ok, stdout, stderr } = await runCommand(file, args, { ...options, timeoutMs });
+  if (!ok) {
+    throw new Error(`${args.slice(0, 3).join(' ')} failed:\n${stdout}\n${stderr}`);
+  }
+
+  return stdout;
+}
