@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
-import { BodyTooLargeError } from '../../runtime/egress/egress.ts';
+import { BodyTooLargeError, type Download } from '../../runtime/egress/egress.ts';
 import { EgressError } from '../../runtime/egress/egress-error.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/disk-room.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -153,12 +153,28 @@ async function fetchFile(
       altText: null,
       workspaceId,
       signal,
+    }).catch((error: unknown) => {
+      throw namedIfCompressed(error, found);
     });
   } catch (error) {
     throw namedIfOutOfRoom(asReason(error, stallMs));
   } finally {
     await rm(filePath, { force: true });
   }
+}
+
+/** Some servers compress whatever they send. A file that is readable is taken, whatever its server says of it. */
+function namedIfCompressed(error: unknown, { headers: answered }: Download): unknown {
+  const encoding = answered['content-encoding']?.trim() ?? '';
+  return error instanceof AppError &&
+    error.code === 'invalid_media' &&
+    /^(?:x-)?(?:gzip|compress|deflate|br|zstd)$/iv.test(encoding)
+    ? new AppError(
+        'invalid_media_url',
+        `The server sent the file compressed (Content-Encoding: ${encoding}), although the request asked for no compression. Serve it uncompressed, or upload the file.`,
+        { cause: error },
+      )
+    : error;
 }
 
 /** What is the fault of the URL, as such; anything else as it is. */

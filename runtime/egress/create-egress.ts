@@ -2,6 +2,7 @@ import { Agent, buildConnector } from 'undici';
 import { createKeyedSemaphore } from '../keyed-semaphore.ts';
 import { guardConnector } from './connector.ts';
 import { createDownload } from './download.ts';
+import { maxHeaderBytes } from './egress-error.ts';
 import type { Downloader, Egress } from './egress.ts';
 import { createResolver, type Resolve } from './find-addresses.ts';
 import { sendRequest } from './send-request.ts';
@@ -69,7 +70,7 @@ function createAgent(options: EgressOptions): Agent {
     allowH2: false,
     connections: maxPerOrigin,
     pipelining: 1,
-    maxHeaderSize: 16 * 1024,
+    maxHeaderSize: maxHeaderBytes,
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMs,
     // A connection that is never idle would outlive every change of the name's addresses.

@@ -73,10 +73,22 @@ export function egressError(
 
 /** Names what Node or undici threw. An `EgressError` stays as it is. */
 export function toEgressError(error: unknown, options: { maybeSent: boolean }): EgressError {
-  return error instanceof EgressError
-    ? error
-    : egressError(codeOf(error), { ...options, cause: error });
+  if (error instanceof EgressError) {
+    return error;
+  }
+
+  const code = codeOf(error);
+  const sentence = areHeadersTooLarge(error) ? headersTooLarge : sentences[code];
+  return new EgressError(code, sentence, { ...options, cause: error });
 }
+
+/** Of an answer. */
+export const maxHeaderBytes = 16 * 1024;
+
+const headersTooLarge = `The headers of the answer are larger than ${maxHeaderBytes / 1024} KiB.`;
+
+const areHeadersTooLarge = (error: unknown): boolean =>
+  (error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW';
 
 function codeOf(error: unknown): EgressErrorCode {
   const { code = '', message } = error as NodeJS.ErrnoException;

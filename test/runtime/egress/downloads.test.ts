@@ -10,6 +10,7 @@ import {
   egressTo,
   failure,
   file,
+  get,
   recordingConnector,
   testEgress,
   turns,
@@ -178,6 +179,48 @@ test('A20: three redirects are followed, relative ones too; the fourth is refuse
   const error = await t.throwsAsync(egress.download(file(at(server, '/4'))));
   t.like(error, { code: 'invalid_response', message: 'It redirects more than 3 times.' });
   t.is(server.requests.length, 8);
+});
+
+test('a redirect to an address in raw UTF-8 leads to these bytes, and one in Latin-1 to its letters', async (t) => {
+  const locations = {
+    '/utf-8': Buffer.from('/ziel-ü-日本.jpg').toString('latin1'),
+    '/latin-1': '/ziel-ü.jpg',
+  };
+  const targets = {
+    '/utf-8': '/ziel-%C3%BC-%E6%97%A5%E6%9C%AC.jpg',
+    '/latin-1': '/ziel-%C3%BC.jpg',
+  };
+  const server = await httpServer(t, ({ url = '' }, response) => {
+    const location = new Map(Object.entries(locations)).get(url);
+    response.writeHead(location ? 302 : 200, location ? { location } : {}).end('picture');
+  });
+  const egress = egressTo(t, server);
+  for (const [from, to] of Object.entries(targets)) {
+    const found = await egress.download(file(at(server, from)));
+    found.body.destroy();
+    t.is(found.url, at(server, to));
+  }
+  t.deepEqual(
+    server.requests,
+    Object.entries(targets)
+      .flat()
+      .map((path) => `GET ${path}`),
+  );
+});
+
+test('an answer whose headers are too large is refused with a sentence that says so', async (t) => {
+  const server = await rawServer(
+    t,
+    answering(`HTTP/1.1 200 OK\r\na: ${'b'.repeat(20_000)}\r\n\r\n`),
+  );
+  const egress = egressTo(t, server);
+  for (const answer of [egress.download(file(at(server))), egress.request(get(at(server)))]) {
+    const error = await t.throwsAsync(answer);
+    t.like(error, {
+      code: 'invalid_response',
+      message: 'The headers of the answer are larger than 16 KiB.',
+    });
+  }
 });
 
 test('A20: a redirect from https to https of another name is followed, with the certificate of each', async (t) => {

@@ -1,0 +1,56 @@
+import type { RequestListener } from 'node:http';
+import type { ExecutionContext } from 'ava';
+import { gzipSync } from 'node:zlib';
+import { newClient } from '../../support/client.ts';
+import { beforeTests } from '../../support/kit.ts';
+import { picture } from '../../support/media-files.ts';
+import { startLibrary } from '../../support/media-library.ts';
+import { needs } from '../../support/needs.ts';
+import { ca, fileServer } from './support/file-server.ts';
+
+const test = needs('postgres');
+
+const shared = beforeTests(test, async (t) => {
+  const server = await fileServer(t);
+  return { server, punctual: await startLibrary(t, { ca, allowPorts: [server.port] }) };
+});
+
+/** Drafts a post with a file that a server gives this answer for. */
+async function draftWith(t: ExecutionContext, answer: RequestListener) {
+  const { server, punctual } = shared();
+  const site = server.newSite({ '/a.jpg': answer });
+  const client = await newClient(punctual);
+  return client.post('/posts', { body: 'Look', media_urls: [site.at('/a.jpg')] });
+}
+
+test('a file that its server compressed is refused with a sentence that says so', async (t) => {
+  const packed = gzipSync(await picture('jpeg'));
+  const { status, body } = await draftWith(t, (_request, response) =>
+    response.setHeader('content-encoding', 'gzip').end(packed),
+  );
+
+  t.is(status, 400);
+  t.is(body.code, 'invalid_media_url');
+  t.regex(
+    body.details[0].message,
+    /^The server sent the file compressed \(Content-Encoding: gzip\)/v,
+  );
+});
+
+test('a file whose bytes can be read is taken, although its server calls it compressed', async (t) => {
+  const still = await picture('jpeg');
+  const { status } = await draftWith(t, (_request, response) =>
+    response.setHeader('content-encoding', 'gzip').end(still),
+  );
+
+  t.is(status, 201);
+});
+
+test('an answer whose headers are too large is refused with a sentence that says so', async (t) => {
+  const { status, body } = await draftWith(t, (_request, response) =>
+    response.setHeader('x-long', 'x'.repeat(20_000)).end('a'),
+  );
+
+  t.is(status, 400);
+  t.is(body.details[0].message, 'The headers of the answer are larger than 16 KiB.');
+});
