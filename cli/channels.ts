@@ -1,5 +1,6 @@
 import { createConnectLink } from '../accounts/connecting/create-link.ts';
 import { connectChannel } from '../accounts/connect-channel.ts';
+import { pasted } from '../domain/texts.ts';
 import type { Account, Connector } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { UsageError, type Command, type CommandAnswer, type CommandDeps } from './command.ts';
@@ -26,8 +27,11 @@ export const channelCommands: Readonly<Record<`channel add-${string}`, Command>>
 async function addChannel(
   deps: CommandDeps,
   platform: string,
-  values: Values,
+  given: Values,
 ): Promise<CommandAnswer> {
+  const values: Values = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, pasted(value)]),
+  );
   const { WORKSPACE_ID: workspaceId = '', url } = values;
   const connector = connectorOf(deps, platform);
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { pasted } from '../domain/texts.ts';
 import { UsageError, type Command } from './command.ts';
 
 /** Far more than any token has, in characters. */
@@ -34,7 +35,7 @@ export async function withSecret(
       ? askFor(secret, input, output)
       : readAll(input)
     : fromFile(`${secret}-file`, file));
-  const text = given.trim();
+  const text = pasted(given);
   if (text === '' || text.length > longest || /[\p{Cc}\p{Zs}]/v.test(text)) {
     throw new UsageError(
       `${text === '' ? `There is no ${secret}` : `This is no ${secret}: it should be one line without spaces`}. ${howToGive(secret)}`,

@@ -37,6 +37,12 @@ export function withComment(
 /** Whether every program can take it as text: PostgreSQL holds no NUL, and half a surrogate pair is no character. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
+/**
+ * A handle, an address or a secret that a person pasted, without the spaces around it and without characters that nobody
+ * sees: Bluesky's app, for one, puts marks of direction around a handle. No such value has format characters (`Cf`).
+ */
+export const pasted = (text: string): string => text.replaceAll(/\p{Cf}/gv, '').trim();
+
 /** More than any language, or anybody for fun, puts on one letter; Unicode's stream-safe texts have 30. */
 const mostMarks = 128;
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { isText } from '../../domain/texts.ts';
+import { isText, pasted } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth.ts';
 import { networkName } from './network-name.ts';
 
@@ -11,7 +11,7 @@ const longestValue = 500;
  * when the person goes on.
  *
  * @param called What whoever gave a value calls it.
- * @returns the values without the spaces around them; empty ones are left out.
+ * @returns the values without spaces around them and without invisible characters; empty ones are left out.
  * @throws AppError `invalid_request`
  */
 export function checkValues(
@@ -22,7 +22,7 @@ export function checkValues(
 ): Record<string, string> {
   const checked: Record<string, string> = {};
   for (const [name, given] of Object.entries(values)) {
-    const value = given.trim();
+    const value = pasted(given);
     const field = Object.hasOwn(entry.fields, name) ? entry.fields[name] : undefined;
     if (!field) {
       throw wrong(name, name, `is not taken for an account of ${networkName(platform, entry)}`);

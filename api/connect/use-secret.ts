@@ -1,4 +1,5 @@
 import type { ConnectLink } from '../../db/entities/connect-link.ts';
+import { pasted } from '../../domain/texts.ts';
 import type { Connector } from '../../networks/network.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -83,7 +84,7 @@ function valuesFor(
   ];
   const values: Record<string, string> = {};
   for (const { name, required } of wanted) {
-    const value = given[name]?.trim() ?? '';
+    const value = pasted(given[name] ?? '');
     if ((value === '' && required) || value.length > longest || /\p{Cc}/v.test(value)) {
       const what = name.replaceAll('-', ' ');
       throw new Problem(

@@ -1,7 +1,9 @@
+import { pasted } from '../../domain/texts.ts';
 import { answerReader } from '../answer.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { baseUrlOf } from '../send-request.ts';
 import type { Account } from '../network.ts';
+import { accountName } from './account-name.ts';
 import { type BlueskyCredentials, logIn, type Session } from './session.ts';
 import type { BlueskySettings } from './rules.ts';
 
@@ -26,11 +28,11 @@ type BlueskyLogin = {
  * @throws AppError `invalid_request` for an address that is none.
  */
 export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise<Account> {
-  const baseUrl = baseUrlOf(login.baseUrl);
+  const baseUrl = baseUrlOf(pasted(login.baseUrl));
   const settings: Partial<BlueskySettings> =
     login.webUrl === undefined ? {} : { webUrl: baseUrlOf(login.webUrl) };
-  const identifier = login.identifier.trim().replace(/^@/, '');
-  const appPassword = login.appPassword.trim();
+  const identifier = accountName(login.identifier);
+  const appPassword = pasted(login.appPassword);
   const { did, handle, accessJwt, didDoc } = await logIn(
     { http, baseUrl },
     { identifier, appPassword },

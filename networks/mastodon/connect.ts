@@ -1,3 +1,4 @@
+import { pasted } from '../../domain/texts.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { CheckAccount } from '../entry.ts';
@@ -28,8 +29,8 @@ const readOwnAccount = answerReader<{ readonly id: string; readonly username: st
  * @throws AppError `invalid_request` for an address that is none.
  */
 export async function connectMastodon(http: Egress, login: MastodonLogin): Promise<Account> {
-  const baseUrl = baseUrlOf(login.baseUrl);
-  const credentials = { accessToken: login.accessToken.trim() };
+  const baseUrl = baseUrlOf(pasted(login.baseUrl));
+  const credentials = { accessToken: pasted(login.accessToken) };
   const access = accessWith({ http, baseUrl }, credentials, 'prepare');
   const { instance, ...owner } = await ownerOf(access);
   return { baseUrl, ...owner, credentials, session: null, settings: settingsOf(instance) };

@@ -52,6 +52,7 @@ test('a secret comes by standard input or from a file, without the end of its li
     url: 'x',
     token: secret,
   });
+  t.is((await withSecret(mastodon, {}, piped(`\u2060${secret}\u200E\n`)))['token'], secret);
   const file = path.join(await temporaryFolder(t), 'token');
   await writeFile(file, `${secret}\n`);
   t.is((await withSecret(mastodon, { 'token-file': file }, piped('other')))['token'], secret);

@@ -13,6 +13,7 @@ import {
 } from '../../oauth.ts';
 import { declined } from '../../oauth/authorization-answer.ts';
 import { baseUrlOf } from '../../send-request.ts';
+import { accountName } from '../account-name.ts';
 import { readProfile } from '../account.ts';
 import type { BlueskySettings } from '../rules.ts';
 import { oauthClient, oauthClientOf, type OauthClient } from './client-metadata.ts';
@@ -134,7 +135,7 @@ const isAddress = (account: string): boolean => /^https?:\/\//iv.test(account);
  * @throws AppError `invalid_request`
  */
 function accountIn(given: string): string {
-  const account = given.trim().replace(/^@/v, '');
+  const account = accountName(given);
   if (isAddress(account)) {
     return new URL(baseUrlOf(account)).origin;
   }

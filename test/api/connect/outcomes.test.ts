@@ -183,7 +183,10 @@ test('an app password connects an account too, and a wrong one may be mended', a
   t.is(wrong.status, 400);
   t.regex(wordsOf(wrong), /The password is wrong/v);
   t.false(wrong.text.includes('value="wrong"'));
-  const filled = { url: 'https://mine.example', 'app-password': password };
+  const filled = {
+    url: '\u202Ahttps://mine.example\u202C',
+    'app-password': `\u2060${password}\u200E`,
+  };
   t.is((await browser.submit(wrong, 'secret', filled)).status, 303);
   const end = await browser.get(link);
   t.regex(wordsOf(end), /@app on Secretive is connected/v);

@@ -33,6 +33,27 @@ test('an app password is connected with the account behind it', async (t) => {
   });
 });
 
+test('an account is connected by what people paste, with invisible characters and a full stop', async (t) => {
+  const { baseUrl, handle, did, appPassword } = shared().person;
+  for (const identifier of [
+    `\u202A@${handle}\u202C`,
+    `\u2068${handle}\u2069`,
+    `\u200B${handle}.`,
+    `${did}\u200E`,
+  ]) {
+    const login = {
+      baseUrl: `\u202A${baseUrl}\u202C`,
+      identifier,
+      appPassword: `\u2060${appPassword}\u200E`,
+    };
+    t.like(await connectBluesky(egressTo(t, baseUrl), login), {
+      baseUrl,
+      remoteId: did,
+      credentials: { identifier: did, appPassword },
+    });
+  }
+});
+
 test('a post of an account with an app of its own lives in that app', async (t) => {
   const { baseUrl, handle: identifier, did, appPassword } = shared().person;
   const login = { baseUrl, identifier, appPassword, webUrl: 'https://app.example/bluesky/' };

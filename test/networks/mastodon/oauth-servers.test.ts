@@ -121,6 +121,9 @@ test('people name their server in their own ways', (t) => {
     ' mastodon.example ',
     '@me@mastodon.example',
     'me@mastodon.example',
+    '\u202A@me@mastodon.example\u202C',
+    '@me@mastodon.example.',
+    '\u200Bmastodon.example',
   ]) {
     t.is(serverIn(typed), 'mastodon.example');
   }

@@ -31,7 +31,12 @@ test('an account is connected by its DID, with an @, and by the address of its s
   const person = await blueskyAccount();
   const context = contextOf(t);
   const server = `http://localhost:${new URL(person.baseUrl).port}/`;
-  const named = [person.did, ` @${person.handle.toUpperCase()} `, server];
+  const named = [
+    person.did,
+    ` @${person.handle.toUpperCase()} `,
+    `\u202A@${person.handle}\u202C.`,
+    server,
+  ];
   for (const name of named) {
     const begun = await begin(context, name);
     const back = await authorizeAtPds(begun.url, person);
