@@ -1,4 +1,5 @@
 import { migrate } from '../db/migrate.ts';
+import { connectionRefusal } from '../db/connection-refusal.ts';
 import { isDatabaseAway } from '../db/is-away.ts';
 import { createOrm } from '../db/orm.ts';
 import { assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
@@ -107,14 +108,11 @@ function codeOf(error: unknown): string {
   return error instanceof AppError || error instanceof NetworkError ? error.code : 'failed';
 }
 
-/** PostgreSQL's codes for a role, a password or a database that it does not know. */
-const refusals: ReadonlySet<string | undefined> = new Set(['28000', '28P01', '3D000']);
-
 /** A database that cannot be reached, or refuses the role, is an error of operation and needs no stack. */
 function describeWhenAway(error: unknown): unknown {
-  const refusal = describeError(error);
-  if (refusals.has(refusal.code)) {
-    return new AppError('unavailable', `DATABASE_URL is refused: ${refusal.message}.`);
+  const refusal = connectionRefusal(error);
+  if (refusal !== null) {
+    return new AppError('unavailable', refusal);
   }
 
   if (error instanceof NetworkError || !isDatabaseAway(error)) {

@@ -6,6 +6,7 @@ import { migrations } from './migrations/index.ts';
 import { mayPrepare, prepareStatements } from './driver/prepare-statements.ts';
 import { limitSessions } from './driver/limit-sessions.ts';
 import { releaseBrokenConnections } from './driver/release-broken-connections.ts';
+import { databaseConnection } from '../runtime/config/database-connection.ts';
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];
@@ -18,15 +19,17 @@ export function createOrm(
   options: { poolSize?: number; connectTimeoutMs?: number; queryTimeoutMs?: number } = {},
 ): Orm {
   const queryTimeoutMs = options.queryTimeoutMs ?? 20_000;
+  const connection = databaseConnection(databaseUrl);
   const settings: Options = {
     driver: BindingDriver,
     entities,
-    clientUrl: databaseUrl,
+    clientUrl: connection.connectionString, // MikroORM takes host, user and name from it, and nothing else.
     extensions: [Migrator],
     migrations: { migrationsList: migrations, snapshot: false, tableName: 'migrations' },
     pool: { min: 0, max: options.poolSize ?? 10 },
     // In milliseconds. A database that is away or hangs becomes an error, not a request that never ends.
     driverOptions: {
+      ...connection,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
       query_timeout: queryTimeoutMs,
       onPoolCreated: (pool: Pool) => {

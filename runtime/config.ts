@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Quotas } from '../domain/quotas.ts';
+import { databaseConnection, DatabaseUrlError } from './config/database-connection.ts';
 import { egressAllow, type EgressAllow } from './config/egress-allow.ts';
 import {
   callerLimits,
@@ -107,6 +108,16 @@ function databaseUrl(env: Env, problems: string[]): string {
     problems.push(
       'DATABASE_URL has a "%" that begins no escape: in a user or a password it is written "%25".',
     );
+  } else {
+    try {
+      databaseConnection(given);
+    } catch (error) {
+      if (!(error instanceof DatabaseUrlError)) {
+        throw error;
+      }
+
+      problems.push(error.message);
+    }
   }
 
   return given;

@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
 import { mayPrepare } from '../../db/driver/prepare-statements.ts';
+import { databaseConnection } from '../../runtime/config/database-connection.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 /**
@@ -8,18 +9,18 @@ import type { Logger } from '../../runtime/logger.ts';
  * prepared once. Connects lazily, as the ORM does.
  */
 export function createPool(
-  connectionString: string,
+  databaseUrl: string,
   log: Logger,
   { connectTimeoutMs = 3000, queryTimeoutMs = 5000 } = {},
 ): Pool {
   const pool = new Pool({
-    connectionString,
+    ...databaseConnection(databaseUrl),
     max: 3,
     // In milliseconds. pg drops a connection whose statement failed, and one without an answer is such.
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
   });
-  if (!mayPrepare(connectionString)) {
+  if (!mayPrepare(databaseUrl)) {
     pool.on('connect', withoutNames);
   }
 

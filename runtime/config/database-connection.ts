@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs';
+
+/** What every pool of `pg` is given: the address without its `ssl…` parameters, and what they mean. */
+export type DatabaseConnection = {
+  readonly connectionString: string;
+  /** Absent where the address says nothing about TLS: pg then follows `PGSSLMODE`. */
+  readonly ssl?: false | Tls;
+  readonly sslnegotiation?: 'postgres' | 'direct';
+};
+
+type Tls = {
+  /** The host that the certificate must name. pg itself passes on names only, and no IP addresses. */
+  readonly host?: string;
+  readonly rejectUnauthorized?: boolean;
+  readonly checkServerIdentity?: () => undefined;
+  readonly ca?: string;
+  readonly crl?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly passphrase?: string;
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+};
+
+/** A parameter of `DATABASE_URL` that cannot be followed. The message begins with the setting's name. */
+export class DatabaseUrlError extends Error {
+  override readonly name = 'DatabaseUrlError';
+}
+
+const modes = ['disable', 'require', 'no-verify', 'verify-ca', 'verify-full'] as const;
+type Mode = (typeof modes)[number];
+
+const names: ReadonlySet<string> = new Set([
+  'ssl',
+  'sslmode',
+  'sslnegotiation',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'sslpassword',
+  'sslcrl',
+  'ssl_min_protocol_version',
+]);
+
+/**
+ * Reads the TLS parameters of a PostgreSQL address with libpq's meanings. pg's own parser and MikroORM's treat them
+ * differently, so no pool is given an address that still has them.
+ *
+ * @throws DatabaseUrlError
+ */
+export function databaseConnection(databaseUrl: string): DatabaseConnection {
+  const [address = '', ...rest] = databaseUrl.split('?');
+  const pairs = rest.join('?').split('&');
+  const isTls = (pair: string) => pair.startsWith('ssl');
+  const own = new URLSearchParams(pairs.filter(isTls).join('&'));
+  const kept = pairs.filter((pair) => pair !== '' && !isTls(pair)).join('&');
+  const connectionString = kept === '' ? address : `${address}?${kept}`;
+  for (const name of own.keys()) {
+    if (!names.has(name)) {
+      throw new DatabaseUrlError(
+        `DATABASE_URL has the parameter "${name}", which is not supported. Supported: ${[...names].join(', ')}.`,
+      );
+    }
+  }
+
+  const mode = modeOf(own);
+  const sslnegotiation = negotiationOf(own, mode);
+  return {
+    connectionString,
+    ...(mode === undefined ? {} : { ssl: mode === 'disable' ? false : tlsOf(own, mode, address) }),
+    ...(sslnegotiation === undefined ? {} : { sslnegotiation }),
+  };
+}
+
+/** `ssl=true` and its like are pg's own, and mean the same there. */
+const modesOfSsl: Readonly<Record<string, Mode>> = {
+  true: 'verify-full',
+  1: 'verify-full',
+  false: 'disable',
+  0: 'disable',
+  'no-verify': 'no-verify',
+};
+
+function modeOf(own: URLSearchParams): Mode | undefined {
+  const ssl = own.get('ssl');
+  if (ssl !== null && !Object.hasOwn(modesOfSsl, ssl)) {
+    throw new DatabaseUrlError(`DATABASE_URL: ssl must be true or false, not "${ssl}".`);
+  }
+
+  const byDefault = ssl === null ? undefined : modesOfSsl[ssl];
+  const given = own.get('sslmode') ?? byDefault;
+  if (given === undefined) {
+    return own.size > 0 ? 'verify-full' : undefined;
+  }
+
+  const mode = modes.find((each) => each === given);
+  if (mode === undefined) {
+    const why =
+      given === 'prefer' || given === 'allow'
+        ? `sslmode=${given} may connect without encryption and is not supported`
+        : `"${given}" is no sslmode`;
+    throw new DatabaseUrlError(`DATABASE_URL: ${why}. Use one of ${modes.join(', ')}.`);
+  }
+
+  return mode;
+}
+
+function negotiationOf(own: URLSearchParams, mode: Mode | undefined) {
+  const given = own.get('sslnegotiation');
+  if (given === null) {
+    return undefined;
+  }
+
+  if (given !== 'postgres' && (given !== 'direct' || mode === 'disable')) {
+    throw new DatabaseUrlError(
+      `DATABASE_URL: sslnegotiation must be postgres, or direct with TLS, not "${given}".`,
+    );
+  }
+
+  return given;
+}
+
+function tlsOf(own: URLSearchParams, mode: Exclude<Mode, 'disable'>, address: string): Tls {
+  const root = own.get('sslrootcert');
+  if (root === 'system' && mode !== 'verify-full') {
+    throw new DatabaseUrlError('DATABASE_URL: sslrootcert=system needs sslmode=verify-full.');
+  }
+
+  if (mode === 'verify-ca' && root === null) {
+    throw new DatabaseUrlError(
+      'DATABASE_URL: sslmode=verify-ca needs sslrootcert, the file of the CA. Use verify-full for a public CA.',
+    );
+  }
+
+  if (own.has('sslcert') !== own.has('sslkey')) {
+    throw new DatabaseUrlError('DATABASE_URL: sslcert and sslkey need each other.');
+  }
+
+  const ca = root === 'system' ? undefined : fileOf(own, 'sslrootcert');
+  const host = URL.parse(address)?.hostname.replace(/^\[|\]$/gv, '');
+  const passphrase = own.get('sslpassword');
+  const files = {
+    ca,
+    cert: fileOf(own, 'sslcert'),
+    key: fileOf(own, 'sslkey'),
+    crl: fileOf(own, 'sslcrl'),
+  };
+  return {
+    ...(host ? { host } : {}),
+    ...checksOf(mode, ca !== undefined),
+    ...Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined)),
+    ...(passphrase === null ? {} : { passphrase }),
+    ...minimumOf(own),
+  };
+}
+
+/** As libpq does, `require` verifies the certificate where a CA is given, and the host's name never. */
+function checksOf(mode: Exclude<Mode, 'disable'>, hasCa: boolean): Tls {
+  if (mode === 'verify-full') {
+    return {};
+  }
+
+  return mode === 'no-verify' || !hasCa
+    ? { rejectUnauthorized: false }
+    : { checkServerIdentity: () => undefined };
+}
+
+function fileOf(own: URLSearchParams, name: string): string | undefined {
+  const file = own.get(name);
+  if (file === null) {
+    return undefined;
+  }
+
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new DatabaseUrlError(`DATABASE_URL: ${name} cannot be read: ${reason}.`, {
+      cause: error,
+    });
+  }
+}
+
+function minimumOf(own: URLSearchParams): Pick<Tls, 'minVersion'> {
+  const given = own.get('ssl_min_protocol_version');
+  if (given !== null && given !== 'TLSv1.2' && given !== 'TLSv1.3') {
+    throw new DatabaseUrlError(
+      `DATABASE_URL: ssl_min_protocol_version must be TLSv1.2 or TLSv1.3, not "${given}".`,
+    );
+  }
+
+  return given === null ? {} : { minVersion: given };
+}
