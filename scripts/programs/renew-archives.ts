@@ -1,7 +1,10 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { runCommand } from '../run-command.ts';
 import {
   type Archive,
   type Downloadable,
@@ -12,9 +15,16 @@ import {
 
 // Writes archives.json anew for another version: node scripts/programs/renew-archives.ts PROGRAM VERSION
 // Each archive is fetched and its SHA-256 taken; one that the release's own list tells otherwise is not written.
-// --from names another server than GitHub, --file another file than archives.json.
+// --from names another server than GitHub, --file another file than archives.json. The wheels of PyPI come by pip.
 
 const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
+/** The same platforms as pip names them. */
+const wheelTags = [
+  'manylinux2014_x86_64',
+  'manylinux2014_aarch64',
+  'macosx_11_0_x86_64',
+  'macosx_11_0_arm64',
+];
 
 /** Where a program's archives lie on GitHub, and their list of checksums if there is one. */
 const places: Readonly<
@@ -85,8 +95,32 @@ async function renew(program: Downloadable, to: string, from: string, file: stri
   }
 
   const releases = JSON.parse(await readFile(file, 'utf8')) as Releases;
-  const renewed = { ...releases, [program]: { version: to, archives } };
+  const { package: packageName } = releases[program].wheels;
+  const wheels = {
+    package: packageName,
+    sha256: await wheelChecksums(`${packageName}==${to}`),
+  };
+  const renewed = { ...releases, [program]: { version: to, archives, wheels } };
   await writeFile(file, `${JSON.stringify(renewed, undefined, 2)}\n`);
+}
+
+/** A platform without a wheel is left out. */
+async function wheelChecksums(requirement: string): Promise<string[]> {
+  const checksums: string[] = [];
+  for (const tag of wheelTags) {
+    const scratch = await mkdtemp(path.join(tmpdir(), 'punctual-wheel-'));
+    const pip = ['-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary', ':all:'];
+    const where = ['--platform', tag, '--dest', scratch, requirement];
+    const { ok, stderr } = await runCommand('python3', [...pip, ...where]);
+    const [wheel] = await readdir(scratch);
+    if (ok && wheel) {
+      const bytes = await readFile(path.join(scratch, wheel));
+      checksums.push(createHash('sha256').update(bytes).digest('hex'));
+    }
+    console.log(`wheel for ${tag}: ${checksums.at(-1) && ok ? checksums.at(-1) : stderr.trim()}`);
+    await rm(scratch, { recursive: true, force: true });
+  }
+  return checksums;
 }
 
 async function textAt(url: string, scratch: string): Promise<string> {

