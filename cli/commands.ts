@@ -124,7 +124,10 @@ export const commands: Readonly<Record<string, Command>> = {
     summary:
       'Makes the demo workspace with a channel of each network at the sandbox. "npm start" calls this.',
     positionals: [],
-    options: { 'sandbox-url': { placeholder: 'http://127.0.0.1:PORT', required: true } },
+    options: {
+      'sandbox-url': { placeholder: 'http://127.0.0.1:PORT', required: true },
+      'key-file': { placeholder: 'FILE', required: true },
+    },
     run: createDemo,
   },
 };

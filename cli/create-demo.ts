@@ -1,10 +1,13 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { sql } from 'kysely';
+import { ApiKey } from '../db/entities/api-key.ts';
 import type { Channel } from '../db/entities/channel.ts';
 import { Workspace } from '../db/entities/workspace.ts';
 import { query } from '../db/query.ts';
 import { connectChannel } from '../accounts/connect-channel.ts';
 import type { Account, Connector } from '../networks/network.ts';
 import type { Grant, OauthEntry } from '../networks/oauth.ts';
+import { hashApiKey } from '../runtime/secrets.ts';
 import type { CommandAnswer, CommandDeps } from './command.ts';
 import { signInAtSandbox } from './sign-in-at-sandbox.ts';
 import { createApiKey, createWorkspace } from './workspaces.ts';
@@ -14,16 +17,16 @@ const demoName = 'Demo';
 /**
  * A workspace whose channels are the sandbox's accounts, for a first look. Called at every `npm start`: it makes
  * what is missing, among it channels that were disconnected, and moves the channels along when the sandbox has another
- * port.
+ * port. The API key is kept in a file of the caller's, so that a start that was interrupted cannot lose it.
  */
 export async function createDemo(
   deps: CommandDeps,
-  { 'sandbox-url': sandboxUrl = '' }: Readonly<Record<string, string>>,
+  { 'sandbox-url': sandboxUrl = '', 'key-file': keyFile = '' }: Readonly<Record<string, string>>,
 ): Promise<CommandAnswer> {
   const { em, networks } = deps;
   const known = await em.findOne(Workspace, { name: demoName }, { orderBy: { createdAt: 'asc' } });
   const workspaceId = known?.id ?? (await createWorkspace(em, demoName));
-  const apiKey = known ? null : await createApiKey(em, workspaceId);
+  const apiKey = await keptKey(em, workspaceId, keyFile);
   const channels: (Pick<Channel, 'id' | 'platform' | 'handle'> & { takes_text: boolean })[] = [];
   for (const platform of Object.keys(networks.connectors)) {
     const { id, handle } =
@@ -34,13 +37,25 @@ export async function createDemo(
 
   const lines = channels.map(({ id, platform, handle }) => `  ${id}  ${platform} ${handle}`);
   return {
-    text: [
-      `Demo workspace ${workspaceId}`,
-      ...lines,
-      ...(apiKey ? [`API key: ${apiKey}`] : []),
-    ].join('\n'),
+    text: [`Demo workspace ${workspaceId}`, ...lines, `API key: ${apiKey}`].join('\n'),
     data: { workspace_id: workspaceId, api_key: apiKey, channels },
   };
+}
+
+/** The key in the file, while the workspace has it and it is not revoked; else a new one, which the file then holds. */
+async function keptKey(
+  em: CommandDeps['em'],
+  workspaceId: string,
+  keyFile: string,
+): Promise<string> {
+  const kept = (await readFile(keyFile, 'utf8').catch(() => '')).trim();
+  if (await em.findOne(ApiKey, { workspaceId, hash: hashApiKey(kept), revokedAt: null })) {
+    return kept;
+  }
+
+  const key = await createApiKey(em, workspaceId);
+  await writeFile(keyFile, `${key}\n`, { mode: 0o600 });
+  return key;
 }
 
 /** Whether a network publishes a text that has no file with it, and nothing else said of it. */

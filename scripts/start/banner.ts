@@ -16,7 +16,7 @@ export function banner(addresses: Addresses, demo: Demo, seconds: number, logs: 
     ['Docs', `${api}/docs`],
     ['Temporal UI', temporalUi ?? 'of your own server (PUNCTUAL_TEMPORAL_UI_URL is not set)'],
     ['Sandbox', `${sandbox}/ (what the demo channels post appears here)`],
-    ['API key', keyText(demo)],
+    ['API key', `${demo.apiKey} (of the demo workspace)`],
   ];
   const width = Math.max(...rows.map(([name = '']) => name.length)) + 2;
   const table = rows.map(([name = '', value]) => `  ${name.padEnd(width)}${value}`).join('\n');
@@ -29,21 +29,14 @@ export function banner(addresses: Addresses, demo: Demo, seconds: number, logs: 
   ].join('\n');
 }
 
-function keyText({ apiKey, workspaceId }: Demo): string {
-  return apiKey
-    ? `${apiKey} (of the demo workspace; shown this once)`
-    : `was shown at the first start; another one: npm run admin -- key create ${workspaceId}`;
-}
-
-/** Ready to paste, but for the key once that is no longer known. */
+/** Ready to paste. */
 function curl(api: string, { apiKey, channels }: Demo): string {
-  const key = apiKey ?? 'YOUR_API_KEY';
   const texts = channels.filter(({ takesText }) => takesText);
   const ids = texts.map(({ id }) => `"${id}"`).join(', ');
   const body = `{"body": "Hello from Punctual", "channel_ids": [${ids}], "schedule_in_minutes": 0.1}`;
   return [
     `curl -X POST ${api}/api/v1/posts \\`,
-    `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
+    `  -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\`,
     `  -d '${body}'`,
   ].join('\n');
 }

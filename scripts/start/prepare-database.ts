@@ -12,7 +12,7 @@ import type { StartPlan } from './start-plan.ts';
  * @throws PlainError that says what to do
  */
 export async function prepareDatabase(
-  { root, settings }: StartPlan,
+  { root, settings, data }: StartPlan,
   key: StartKey,
   sandboxUrl: string,
   env: NodeJS.ProcessEnv,
@@ -29,7 +29,8 @@ export async function prepareDatabase(
   }
 
   try {
-    return await ensureDemo(root, sandboxUrl, env, signal);
+    const command = ['demo', '--sandbox-url', sandboxUrl, '--key-file', data.path('demo-api-key')];
+    return await ensureDemo(root, command, env, signal);
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== 'other_secret_key') {
       throw error;
@@ -41,9 +42,7 @@ export async function prepareDatabase(
 }
 
 export type Demo = {
-  readonly workspaceId: string;
-  /** Only when it was made just now; afterwards only its owner knows it. */
-  readonly apiKey: string | undefined;
+  readonly apiKey: string;
   readonly channels: readonly DemoChannel[];
 };
 
@@ -64,12 +63,12 @@ const ofTheDatabase: ReadonlySet<string> = new Set(['unavailable', 'other_secret
  */
 async function ensureDemo(
   root: string,
-  sandboxUrl: string,
+  command: readonly string[],
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Demo> {
   try {
-    return readDemo(await runOwnCommand(root, ['demo', '--sandbox-url', sandboxUrl], env, signal));
+    return readDemo(await runOwnCommand(root, command, env, signal));
   } catch (error) {
     throw error instanceof CommandError && !ofTheDatabase.has(error.code)
       ? new CommandError(error.code, `The demo workspace could not be made:\n${error.message}`)
@@ -77,14 +76,13 @@ async function ensureDemo(
   }
 }
 
-function readDemo({ workspace_id, api_key, channels }: Record<string, unknown>): Demo {
-  if (typeof workspace_id !== 'string' || !Array.isArray(channels)) {
+function readDemo({ api_key, channels }: Record<string, unknown>): Demo {
+  if (typeof api_key !== 'string' || !Array.isArray(channels)) {
     throw new CommandError('broken', 'The command "demo" did not say what it made.');
   }
 
   return {
-    workspaceId: workspace_id,
-    apiKey: typeof api_key === 'string' ? api_key : undefined,
+    apiKey: api_key,
     channels: channels.map(({ id, platform, takes_text }) => ({
       id: String(id),
       platform: String(platform),

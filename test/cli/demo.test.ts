@@ -1,15 +1,18 @@
+import path from 'node:path';
 import test from 'ava';
 import { connectChannel } from '../../accounts/connect-channel.ts';
 import { addSandboxChannel } from '../../cli/channels.ts';
 import type { CommandDeps } from '../../cli/command.ts';
 import { createDemo } from '../../cli/create-demo.ts';
 import { createWorkspace } from '../../cli/workspaces.ts';
+import { ApiKey } from '../../db/entities/api-key.ts';
 import { openNetworks } from '../../networks/registry.ts';
-import { createSealer } from '../../runtime/secrets.ts';
+import { createSealer, hashApiKey } from '../../runtime/secrets.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { egressTo } from '../networks/connection.ts';
 import { freshDatabase } from '../support/database.ts';
 import { usualQuotas } from '../support/punctual.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 type Row = { id: string; base_url: string; remote_id: string };
 
@@ -17,6 +20,7 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
   const { orm } = await freshDatabase(t);
   const sealer = createSealer('0'.repeat(64));
   const networks = openNetworks({});
+  const keyFile = path.join(await temporaryFolder(t), 'demo-api-key');
   const demoAt = (url: string) => {
     const deps = {
       orm,
@@ -27,7 +31,7 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
       publicUrl: 'http://127.0.0.1:3000',
       now: () => new Date(),
     } as CommandDeps;
-    return createDemo(deps, { 'sandbox-url': url });
+    return createDemo(deps, { 'sandbox-url': url, 'key-file': keyFile });
   };
   const channels = (): Promise<Row[]> =>
     orm.em.fork().execute<Row[]>('select id, base_url, remote_id from channels order by id');
@@ -71,6 +75,38 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and le
   const nowhere = 'http://127.0.0.1:1';
   await t.throwsAsync(demoAt(nowhere));
   t.deepEqual(await channels(), all, 'a sandbox that is not there moves nothing');
+});
+
+test('each start gives an API key that works, also after a start that was interrupted or a revoked key', async (t) => {
+  const { orm } = await freshDatabase(t);
+  const { url } = await openSandbox(t);
+  const folder = await temporaryFolder(t);
+  const start = async (keyFile: string): Promise<string> => {
+    const deps = {
+      orm,
+      em: orm.em.fork(),
+      networks: openNetworks({}),
+      egress: egressTo(t, url),
+      sealer: createSealer('0'.repeat(64)),
+      publicUrl: 'http://127.0.0.1:3000',
+      now: () => new Date(),
+    } as CommandDeps;
+    const { data } = await createDemo(deps, { 'sandbox-url': url, 'key-file': keyFile });
+    return String((data as { api_key: string }).api_key);
+  };
+  const works = async (key: string): Promise<boolean> =>
+    (await orm.em.fork().count(ApiKey, { hash: hashApiKey(key), revokedAt: null })) === 1;
+
+  const key = await start(path.join(folder, 'key'));
+  t.true(await works(key));
+  t.is(await start(path.join(folder, 'key')), key);
+
+  const another = await start(path.join(folder, 'lost'));
+  t.true(await works(another));
+  t.not(another, key);
+
+  await orm.em.fork().nativeUpdate(ApiKey, { hash: hashApiKey(key) }, { revokedAt: new Date() });
+  t.true(await works(await start(path.join(folder, 'key'))));
 });
 
 test('one command gives a workspace a test channel of each network, and the same one when it is repeated', async (t) => {
