@@ -119,6 +119,8 @@ export type OauthEntry = {
   readonly missing: readonly string[];
   /** What has to be known before the browser goes anywhere, by name in `POST /channels/connect`. */
   readonly fields: Readonly<Record<string, ConnectField>>;
+  /** The network lets in a person who allowed this service before, without asking again. So our own page asks. */
+  readonly asksOnce?: boolean;
   /** Whether accounts can be connected with the secret of the network's `connector` too, on the same page. */
   readonly takesSecret?: boolean;
   /** The document by which authorization servers know this service, where it has to serve one itself. */

@@ -6,7 +6,7 @@ import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
 import { moveLink, sealFlow } from './links.ts';
 import { redirectUri } from '../../accounts/connecting/redirect-uri.ts';
-import { contextOf, oauthEntryOf } from './oauth-of.ts';
+import { contextOf, mustConfirm, oauthEntryOf } from './oauth-of.ts';
 import { Problem } from './problem.ts';
 
 /** What the page calls a field. */
@@ -34,10 +34,14 @@ export type Step = {
 export async function beginConnecting(
   deps: ApiDeps,
   { link, token, browser }: Step,
-  given: Readonly<Record<string, string>>,
+  { confirmed, ...given }: Readonly<Record<string, string>>,
 ): Promise<string> {
   const { platform, atSandbox } = link;
   const entry = oauthEntryOf(deps, link);
+  if (mustConfirm(entry, link) && confirmed !== 'yes') {
+    throw new Problem('invalid', 'Tick the box to confirm that the workspace may publish for you.');
+  }
+
   const values = { ...link.values, ...checkValues(platform, entry, given, labelIn(entry)) };
   for (const [name, { label, required }] of Object.entries(entry.fields)) {
     if (required && !atSandbox && values[name] === undefined) {

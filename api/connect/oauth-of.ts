@@ -23,6 +23,12 @@ export function oauthEntryOf(
   return entry;
 }
 
+/** Whether our page has to ask the person, because the network may not. The sandbox always asks. */
+export const mustConfirm = (
+  { asksOnce }: Pick<OauthEntry, 'asksOnce'>,
+  { atSandbox }: Pick<ConnectLink, 'atSandbox'>,
+): boolean => asksOnce === true && !atSandbox;
+
 /** What a step works with at the network of a link. */
 export const contextOf = (
   deps: ApiDeps,

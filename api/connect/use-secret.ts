@@ -49,10 +49,7 @@ export async function connectWithSecret(
 
   try {
     const base = link.atSandbox && deps.sandboxUrl ? connector.sandbox(deps.sandboxUrl) : {};
-    const account = await connector.connect(deps.networkEgress, {
-      ...base,
-      ...typedFor(base, values),
-    });
+    const account = await connector.connect(deps.networkEgress, { ...base, ...values });
     const [same = account] = await fitting(deps, link, [account], { isProved: false });
     return await storeAccount(deps, link, { token }, { account: same, grant: null });
   } catch (error) {
@@ -62,40 +59,39 @@ export async function connectWithSecret(
   }
 }
 
-/** At the sandbox the server is the sandbox; the rest is as the person typed it. */
-const typedFor = (
-  base: Readonly<Record<string, string>>,
-  typed: Readonly<Record<string, string>>,
-): Record<string, string> =>
-  Object.fromEntries(Object.entries(typed).filter(([name]) => !(name === 'url' && name in base)));
-
-/** @throws Problem `invalid` for what is missing or none. */
-function valuesFor(
-  { options, secret }: Connector,
-  given: Readonly<Record<string, string>>,
+/** The options that the page asks for. At the sandbox the server is known. */
+export const shownOptions = (
+  { options }: Connector,
   { atSandbox }: Pick<ConnectLink, 'atSandbox'>,
+) =>
+  Object.entries(options).filter(
+    ([name, { required }]) => required && !(atSandbox && name === 'url'),
+  );
+
+/** @throws Problem `invalid` for what is missing or malformed, or is not on the page. */
+function valuesFor(
+  connector: Connector,
+  given: Readonly<Record<string, string>>,
+  link: Pick<ConnectLink, 'atSandbox'>,
 ): Record<string, string> {
-  const wanted = [
-    ...Object.entries(options).map(([name, { required }]) => ({
-      name,
-      required: required && !(name === 'url' && atSandbox),
-    })),
-    { name: secret, required: true },
-  ];
+  const names = [...shownOptions(connector, link).map(([name]) => name), connector.secret];
+  const other = Object.keys(given).find((name) => !names.includes(name));
+  if (other !== undefined) {
+    throw new Problem('invalid', `This page does not take "${other.slice(0, 50)}".`);
+  }
+
   const values: Record<string, string> = {};
-  for (const { name, required } of wanted) {
+  for (const name of names) {
     const value = pasted(given[name] ?? '');
-    if ((value === '' && required) || value.length > longest || /\p{Cc}/v.test(value)) {
-      const what = name.replaceAll('-', ' ');
-      throw new Problem(
-        'invalid',
-        value === '' ? `The ${what} is missing.` : `This is no ${what}.`,
-      );
+    const what = name.replaceAll('-', ' ');
+    if (value === '') {
+      throw new Problem('invalid', `The ${what} is missing.`);
+    }
+    if (value.length > longest || /\p{Cc}/v.test(value)) {
+      throw new Problem('invalid', `This is no ${what}.`);
     }
 
-    if (value !== '') {
-      values[name] = value;
-    }
+    values[name] = value;
   }
 
   return values;

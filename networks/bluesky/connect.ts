@@ -1,10 +1,13 @@
 import { pasted } from '../../domain/texts.ts';
-import { answerReader } from '../answer.ts';
+import { answerReader, jsonOf } from '../answer.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import { baseUrlOf } from '../send-request.ts';
-import type { Account } from '../network.ts';
+import { baseUrlOf, type ServerAccess } from '../send-request.ts';
+import { NetworkError, type Account } from '../network.ts';
 import { accountName } from './account-name.ts';
-import { type BlueskyCredentials, logIn, type Session } from './session.ts';
+import { readProfile } from './account.ts';
+import { bearer, getSession, isTokenRefused, refusal } from './client.ts';
+import { shownHandle } from './shown-handle.ts';
+import { type BlueskyCredentials, logIn, type Login, type Session } from './session.ts';
 import type { BlueskySettings } from './rules.ts';
 
 type BlueskyLogin = {
@@ -16,13 +19,15 @@ type BlueskyLogin = {
   readonly appPassword: string;
   /** Where people read the account's posts, when that is not bsky.app: posts lie under `<webUrl>/profile/`. */
   readonly webUrl?: string;
+  /** Resolves handles: a server's own word proves none. Left out: only handles below the server's own name are proved. */
+  readonly resolverUrl?: string;
 };
 
 /**
  * Signs in to an account. Creates nothing but a session.
  *
  * The channel logs in by DID from then on, and at the PDS that the account lives on: a handle can change hands, and
- * a provider's common address may answer a look-up from a copy that lags behind.
+ * a provider's common address may answer a look-up from a copy that lags behind. That PDS has to confirm the account.
  *
  * @throws NetworkError `access_lost` for a wrong account or password, `network_unavailable` when no PDS answers there.
  * @throws AppError `invalid_request` for an address that is none.
@@ -33,18 +38,43 @@ export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise
     login.webUrl === undefined ? {} : { webUrl: baseUrlOf(login.webUrl) };
   const identifier = accountName(login.identifier);
   const appPassword = pasted(login.appPassword);
-  const { did, handle, accessJwt, didDoc } = await logIn(
-    { http, baseUrl },
-    { identifier, appPassword },
-  );
+  const session = await logIn({ http, baseUrl }, { identifier, appPassword });
+  const { did, accessJwt } = session;
+  const pds = pdsOf(session.didDoc) ?? baseUrl;
+  const named =
+    pds === baseUrl ? session.handle : await confirmedBy({ http, baseUrl: pds }, session);
   return {
-    baseUrl: pdsOf(didDoc) ?? baseUrl,
+    baseUrl: pds,
     remoteId: did,
-    handle,
+    handle: await shownHandle(http, { did, handle: named, baseUrl: pds }, login.resolverUrl),
     credentials: { identifier: did, appPassword } satisfies BlueskyCredentials,
     session: { accessJwt } satisfies Session,
     settings,
   };
+}
+
+/**
+ * Asks the account's own server whose session this is: the server that a person named may claim any account.
+ *
+ * @returns the account's handle.
+ * @throws NetworkError `access_lost` when the server does not confirm the account.
+ */
+async function confirmedBy(
+  server: ServerAccess,
+  { did, accessJwt }: Pick<Login, 'did' | 'accessJwt'>,
+): Promise<string> {
+  const response = await getSession(server, bearer(accessJwt));
+  const profile = response.status === 200 ? readProfile(jsonOf(response)) : null;
+  if (profile?.did === did) {
+    return profile.handle;
+  }
+  if (response.status !== 200 && !isTokenRefused(response)) {
+    throw refusal(response, 'prepare', [accessJwt]);
+  }
+
+  const { host } = new URL(server.baseUrl);
+  const message = `The server that you named says that this account lives at ${host}, and ${host} does not confirm the sign-in. Sign in at ${host}.`;
+  throw new NetworkError('access_lost', message, { taken: 'no', server: 'answered' });
 }
 
 type DidDocument = {

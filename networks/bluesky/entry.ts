@@ -1,45 +1,53 @@
-import { address } from '../../runtime/config/read-values.ts';
+import { address, type Env } from '../../runtime/config/read-values.ts';
 import type { Entry } from '../entry.ts';
+import type { Connector } from '../network.ts';
 import type { OauthEntry } from '../oauth.ts';
 import { metadataPath } from './oauth/metadata-path.ts';
 import type { Directories } from './oauth/open-client.ts';
 import { rules } from './rules.ts';
 
-export const bluesky: Entry = (env, problems) => ({
-  rules,
-  adapter: async () => (await import('./adapter.ts')).bluesky,
-  oauth: oauthEntry({
-    plcUrl: address(env, 'PUNCTUAL_BLUESKY_PLC_URL', 'https://plc.directory', problems),
-    resolverUrl: address(
-      env,
-      'PUNCTUAL_BLUESKY_RESOLVER_URL',
-      'https://public.api.bsky.app',
-      problems,
-    ),
-  }),
-  check: async (connection) => (await import('./account.ts')).checkAccount(connection),
-  connector: {
-    summary: 'Connects a Bluesky account with an app password.',
-    options: {
-      url: { placeholder: 'https://bsky.social', required: true },
-      handle: { placeholder: 'me.bsky.social', required: true },
-      'web-url': { placeholder: 'https://bsky.app', required: false },
-    },
-    secret: 'app-password',
-    connect: async (http, values) => {
-      const { url: baseUrl = '', handle: identifier = '' } = values;
-      const { 'app-password': appPassword = '', 'web-url': webUrl } = values;
-      const { connectBluesky } = await import('./connect.ts');
-      const login = { baseUrl, identifier, appPassword, ...(webUrl ? { webUrl } : {}) };
-      return connectBluesky(http, login);
-    },
-    sandbox: (url) => ({
-      url,
-      handle: 'demo.sandbox.test',
-      'app-password': 'demo',
-      'web-url': `${url}/bluesky`,
-    }),
+export const bluesky: Entry = (env, problems) => {
+  const directories = directoriesIn(env, problems);
+  return {
+    rules,
+    adapter: async () => (await import('./adapter.ts')).bluesky,
+    oauth: oauthEntry(directories),
+    check: async (connection) => (await import('./account.ts')).checkAccount(connection),
+    connector: connectorWith(directories),
+  };
+};
+
+const directoriesIn = (env: Env, problems: string[]): Directories => ({
+  plcUrl: address(env, 'PUNCTUAL_BLUESKY_PLC_URL', 'https://plc.directory', problems),
+  resolverUrl: address(
+    env,
+    'PUNCTUAL_BLUESKY_RESOLVER_URL',
+    'https://public.api.bsky.app',
+    problems,
+  ),
+});
+
+const connectorWith = ({ resolverUrl }: Directories): Connector => ({
+  summary: 'Connects a Bluesky account with an app password.',
+  options: {
+    url: { placeholder: 'https://bsky.social', required: true },
+    handle: { placeholder: 'me.bsky.social', required: true },
+    'web-url': { placeholder: 'https://bsky.app', required: false },
   },
+  secret: 'app-password',
+  connect: async (http, values) => {
+    const { url: baseUrl = '', handle: identifier = '' } = values;
+    const { 'app-password': appPassword = '', 'web-url': webUrl } = values;
+    const { connectBluesky } = await import('./connect.ts');
+    const login = { baseUrl, identifier, appPassword, resolverUrl };
+    return connectBluesky(http, webUrl ? { ...login, webUrl } : login);
+  },
+  sandbox: (url) => ({
+    url,
+    handle: 'demo.sandbox.test',
+    'app-password': 'demo',
+    'web-url': `${url}/bluesky`,
+  }),
 });
 
 const oauthEntry = (directories: Directories): OauthEntry => ({

@@ -34,7 +34,7 @@ const readCredentials: (credentials: Json) => BlueskyCredentials | null = answer
   },
 });
 
-type Login = {
+export type Login = {
   readonly did: string;
   readonly handle: string;
   readonly accessJwt: string;

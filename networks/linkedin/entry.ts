@@ -44,6 +44,7 @@ export const linkedin: Entry = (env, problems) => {
       name: 'LinkedIn',
       missing: app.missing,
       fields: {},
+      asksOnce: true,
       load: async () => {
         const { linkedinOauth } = await import('./oauth.ts');
         return linkedinOauth({ app, endpoints, scopes, apiUrl, version });

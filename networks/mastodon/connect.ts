@@ -6,6 +6,7 @@ import { baseUrlOf } from '../send-request.ts';
 import type { Account } from '../network.ts';
 import type { Access } from '../access-token.ts';
 import { accessWith, get, getAs, idSchema } from './client.ts';
+import { shownHandle } from './shown-handle.ts';
 import { readInstance, settingsOf, type Instance } from './settings.ts';
 
 type MastodonLogin = {
@@ -32,23 +33,21 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
   const baseUrl = baseUrlOf(pasted(login.baseUrl));
   const credentials = { accessToken: pasted(login.accessToken) };
   const access = accessWith({ http, baseUrl }, credentials, 'prepare');
-  const { instance, ...owner } = await ownerOf(access);
-  return { baseUrl, ...owner, credentials, session: null, settings: settingsOf(instance) };
+  const { id: remoteId, username } = await ownerOf(access);
+  const instance = await instanceOf(access);
+  const handle = await shownHandle(http, { username, domain: instance.domain, baseUrl });
+  const settings = settingsOf(instance);
+  return { baseUrl, remoteId, handle, credentials, session: null, settings };
 }
 
 /** Whether an account can still be entered. */
 export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }) => {
-  const { remoteId, handle } = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
-  return { remoteId, handle };
+  const { id, username } = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
+  return { remoteId: id, handle: `@${username}@${new URL(baseUrl).host}` };
 };
 
-async function ownerOf(access: Access) {
-  const path = '/api/v1/accounts/verify_credentials';
-  const { id, username } = await getAs(access, path, 'prepare', readOwnAccount);
-  const instance = await instanceOf(access);
-  const domain = instance.domain ?? new URL(access.server.baseUrl).host;
-  return { remoteId: id, handle: `@${username}@${domain}`, instance };
-}
+const ownerOf = (access: Access) =>
+  getAs(access, '/api/v1/accounts/verify_credentials', 'prepare', readOwnAccount);
 
 /** Servers older than Mastodon 4 do not tell here; Mastodon's defaults count for them. */
 async function instanceOf(access: Access): Promise<Instance> {

@@ -110,6 +110,8 @@ const serverWith = (
   secretIn: 'form',
   usesPkce,
   scopes,
+  // Without it a server that knows the person from another workspace lets them in without a question.
+  parameters: { force_login: 'true' },
   // Only a person can have this service registered anew.
   endsGrant: ({ error }: Refused) => error === 'invalid_client',
 });

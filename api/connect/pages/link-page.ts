@@ -2,6 +2,8 @@ import type { ConnectLink } from '../../../db/entities/connect-link.ts';
 import type { ConnectField, OauthEntry } from '../../../networks/oauth.ts';
 import type { Account, Connector } from '../../../networks/network.ts';
 import { html, type Html } from '../../../runtime/html.ts';
+import { mustConfirm } from '../oauth-of.ts';
+import { shownOptions } from '../use-secret.ts';
 import { alert, type Page } from './document.ts';
 import { formOf, type Form } from './form.ts';
 
@@ -36,10 +38,10 @@ export function linkPage(view: LinkView): Page {
       ${error === null ? [] : [alert(error)]}
       <p>
         This connects ${what} to <strong>${workspaceName}</strong>, whose posts then go out there.
-        ${networkName} asks you to allow it; your password stays with ${networkName}.
+        ${questionOf(view)} Your password stays with ${networkName}.
       </p>
       ${link.atSandbox ? [html`<p>It is an account of the sandbox: nothing is published.</p>`] : []}
-      ${formOf(form, 'begin', html`${fieldsOf(view)}<button>Continue to ${networkName}</button>`)}
+      ${formOf(form, 'begin', html`${fieldsOf(view)}${confirmationOf(view)}<button>Continue to ${networkName}</button>`)}
       ${connector ? [secretForm(view, connector)] : []}
       ${back === null ? [] : [html`<p><a href="${back}" rel="noreferrer">Back to ${new URL(back).host}</a></p>`]}
       <p class="quiet">
@@ -51,6 +53,23 @@ export function linkPage(view: LinkView): Page {
 
 /** `an X account`, `a Mastodon account`. */
 const articleOf = (name: string): string => (/^(?:X$|[AEIO])/v.test(name) ? 'an' : 'a');
+
+const questionOf = ({ entry, link, networkName }: LinkView): string =>
+  mustConfirm(entry, link)
+    ? `${networkName} asks for your permission only once: if you allowed this service before, it connects the account you are signed in with, and asks no further question.`
+    : `${networkName} asks you to allow it.`;
+
+const confirmationOf = ({ entry, link, networkName, workspaceName }: LinkView): Html[] =>
+  mustConfirm(entry, link)
+    ? [
+        html`<fieldset>
+          <label>
+            <input type="checkbox" name="confirmed" value="yes" required />
+            <span>Yes, ${workspaceName} may publish for my ${networkName} account.</span>
+          </label>
+        </fieldset>`,
+      ]
+    : [];
 
 function fieldsOf({ link, entry, typed }: LinkView): Html[] {
   const fields = link.atSandbox ? [] : Object.entries(entry.fields);
@@ -86,12 +105,9 @@ const labels: Readonly<Record<string, string>> = {
 
 /** For networks whose accounts can be connected with a secret too, such as an app password. */
 function secretForm({ link, networkName, form, typed }: LinkView, connector: Connector): Html {
-  const { secret, options } = connector;
+  const { secret } = connector;
   const secretName = secret.replaceAll('-', ' ');
-  const asked = Object.entries(options).filter(
-    ([name, { required }]) => required && !(link.atSandbox && name === 'url'),
-  );
-  const inputs = asked.map(([name, { placeholder }]) => {
+  const inputs = shownOptions(connector, link).map(([name, { placeholder }]) => {
     const label = labels[name] ?? name;
     const usual = name === 'url' ? placeholder : '';
     const value = typed[name] ?? link.values[name] ?? usual;

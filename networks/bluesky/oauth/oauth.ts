@@ -16,6 +16,7 @@ import { baseUrlOf } from '../../send-request.ts';
 import { accountName } from '../account-name.ts';
 import { readProfile } from '../account.ts';
 import type { BlueskySettings } from '../rules.ts';
+import { shownHandle } from '../shown-handle.ts';
 import { oauthClient, oauthClientOf, type OauthClient } from './client-metadata.ts';
 import { connectionError, isAway, refreshError } from './failures.ts';
 import { grantOf, readFlow, readGrantData, sessionOf, type KeptFlow } from './kept.ts';
@@ -41,7 +42,9 @@ async function begin(request: Begin, directories: Directories): Promise<Begun> {
   const open = await openClient(request, clientFor(request, redirectUri), directories);
   const { client, states, sent } = open;
   const did = isAddress(account) ? null : await didOf(open, account);
-  const url = await client.authorize(did ?? account).catch((error: unknown) => {
+  // Without it a server that knows the person from another workspace lets them in without a question.
+  const asking = { prompt: 'consent' } as const;
+  const url = await client.authorize(did ?? account, asking).catch((error: unknown) => {
     throw connectionError(error, sent);
   });
   const [[state, record] = noState()] = states;
@@ -68,7 +71,7 @@ async function finish(request: Finish, directories: Directories): Promise<Author
   const { session } = given;
   const recorded = () => sessions.get(session.did) ?? noState();
   try {
-    const account = await accountOf(request, session, recorded().tokenSet.aud);
+    const account = await accountOf(request, session, recorded().tokenSet.aud, directories);
     refuseOther(kept, account);
     const clientId = oauth.metadata.client_id ?? '';
     const endsAtMs = now().getTime() + sessionMs[oauth.key ? 'confidential' : 'public'];
@@ -180,9 +183,10 @@ type Session = Awaited<ReturnType<NodeOAuthClient['restore']>>;
 
 /** @param server Where the account lives. */
 async function accountOf(
-  { sandboxUrl }: Finish,
+  { http, sandboxUrl }: Finish,
   session: Session,
   server: string,
+  { resolverUrl }: Directories,
 ): Promise<Account> {
   const response = await session.fetchHandler('/xrpc/com.atproto.server.getSession');
   const profile = response.ok ? readProfile(await response.json()) : null;
@@ -195,9 +199,10 @@ async function accountOf(
   }
 
   const settings: Partial<BlueskySettings> = sandboxUrl ? { webUrl: `${sandboxUrl}/bluesky` } : {};
-  const { did: remoteId, handle } = profile;
-  const nothing = { credentials: null, session: null };
-  return { baseUrl: baseUrlOf(server), remoteId, handle, ...nothing, settings };
+  const { did, handle: named } = profile;
+  const baseUrl = baseUrlOf(server);
+  const handle = await shownHandle(http, { did, handle: named, baseUrl }, resolverUrl);
+  return { baseUrl, remoteId: did, handle, credentials: null, session: null, settings };
 }
 
 /**

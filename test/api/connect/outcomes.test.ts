@@ -3,14 +3,18 @@ import { NetworkError, type Connector } from '../../../networks/network.ts';
 import { OauthError } from '../../../networks/oauth.ts';
 import { accountNamed, pretendOauth } from '../../support/pretend-oauth.ts';
 import { limit } from '../quotas/limited.ts';
-import { wordsOf } from './person.ts';
+import { refreshOf, wordsOf } from './person.ts';
 import { answerTo, connectWorld, leaveFrom, linkFor, rowOf, stage, walk } from './world.ts';
 
 const moving = pretendOauth({ moves: true });
 const secretive = pretendOauth({ takesSecret: true });
+const once = pretendOauth({ asksOnce: true });
 const passwords = new Map<string, string>();
 const connector: Connector = {
-  options: { url: { placeholder: 'https://pds.example', required: true } },
+  options: {
+    url: { placeholder: 'https://pds.example', required: true },
+    'web-url': { placeholder: 'https://app.example', required: false },
+  },
   secret: 'app-password',
   summary: 'Connects.',
   connect: async (_http, { url = '', 'app-password': password = '' }) => {
@@ -27,7 +31,7 @@ const world = connectWorld(
   test,
   { returnUrls: ['https://app.example'] },
   {
-    oauth: { moving: moving.entry, secretive: secretive.entry },
+    oauth: { moving: moving.entry, secretive: secretive.entry, once: once.entry },
     connectors: { secretive: connector } as object,
   },
 );
@@ -207,4 +211,34 @@ test('a secret connects no account of another server in the place of a channel',
   const refused = await browser.submit(await browser.get(again), 'secret', evil);
   t.regex(wordsOf(refused), /this link is for @app/v);
   t.is((await channels()).length, 1);
+});
+
+test('an option that the page does not show is refused', async (t) => {
+  const { client, browser, channels } = await stage(world);
+  const password = crypto.randomUUID();
+  passwords.set(password, '@app');
+  const page = await browser.get(await linkFor(client, { platform: 'secretive' }));
+  const filled = { url: 'https://mine.example', 'app-password': password };
+  const more = { ...filled, 'web-url': 'https://evil.example' };
+  const refused = await browser.submit(page, 'secret', more);
+  t.is(refused.status, 400);
+  t.regex(wordsOf(refused), /does not take "web-url"/v);
+  t.deepEqual(await channels(), []);
+  t.is((await browser.submit(refused, 'secret', filled)).status, 303);
+});
+
+test('for a network that asks once the page itself asks, and promises no other question', async (t) => {
+  const { client, browser, code, channels, remoteId } = await stage(world);
+  once.codes.set(code, [accountNamed('@ana', remoteId)]);
+  const link = await linkFor(client, { platform: 'once' });
+  const page = await browser.get(link);
+  t.regex(wordsOf(page), /asks for your permission only once/v);
+  t.notRegex(wordsOf(page), /asks you to allow it/v);
+  const refused = await browser.submit(page, 'begin', { confirmed: '' });
+  t.is(refused.status, 400);
+  t.regex(wordsOf(refused), /Tick the box/v);
+  const leaving = await browser.submit(refused, 'begin', { confirmed: 'yes' });
+  await browser.get(answerTo(new URL(refreshOf(leaving)), { code }));
+  t.is((await channels()).length, 1);
+  t.regex(wordsOf(await browser.get(await linkFor(client))), /Fake asks you to allow it/v);
 });

@@ -66,6 +66,11 @@ test('an app is registered under a name that people see, for the scopes that are
   t.is(server.asked.filter(({ path }) => path === '/api/v1/apps').length, 1);
 });
 
+test('a server is told to ask the person, whom another workspace may have connected before', async (t) => {
+  const { begin } = await opened(t);
+  t.is(new URL((await begin()).url).searchParams.get('force_login'), 'true');
+});
+
 test('a server that announces PKCE and its name in answers gets the one and is held to the other', async (t) => {
   const { begin, connect, server } = await opened(t, metadata);
   t.is(new URL((await begin()).url).searchParams.get('code_challenge_method'), 'S256');
@@ -73,7 +78,8 @@ test('a server that announces PKCE and its name in answers gets the one and is h
     t.like(await t.throwsAsync(connect(said)), { name: 'OauthError', code: 'expired' });
   }
   const { accounts } = await connect({ iss: `${server.url}/` });
-  t.like(accounts[0], { remoteId: '7', handle: '@alice@alice.example' });
+  const { host } = new URL(server.url);
+  t.like(accounts[0], { remoteId: '7', handle: `@alice@alice.example (${host})` });
   const { form } = server.asked.findLast(({ path }) => path === '/oauth/token') ?? {};
   t.regex(form?.get('code_verifier') ?? '', /^[\w\-]{43}$/v);
 });

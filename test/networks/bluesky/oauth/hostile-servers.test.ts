@@ -80,3 +80,21 @@ test('a token ends by the clock of the service, whatever that of its machine say
   const lastsMs = (accessEndsAtMs ?? 0) - (Date.now() + aheadMs);
   t.true(Math.abs(lastsMs - 3_600_000) < 60_000, `${lastsMs} ms`);
 });
+
+test('a server is told to ask the person, whom another workspace may have connected before', async (t) => {
+  const server = await ownServer(t);
+  await server.connect();
+  const pushed = server.asked.find(({ path }) => path === '/par');
+  t.is(pushed?.form.get('prompt'), 'consent');
+});
+
+test('a handle that the server claims is shown alone only where it resolves to the account', async (t) => {
+  const server = await ownServer(t);
+  const { host } = new URL(server.url);
+  const shown = async () => (await server.connect()).accounts.map(({ handle }) => handle);
+  t.deepEqual(await shown(), [`ana.example (${host})`]);
+  server.answers.set('/xrpc/com.atproto.identity.resolveHandle', () => ({
+    json: { did: tokens.sub },
+  }));
+  t.deepEqual(await shown(), ['ana.example']);
+});

@@ -1,0 +1,41 @@
+import type { Egress } from '../../runtime/egress/egress.ts';
+import { resolveHandle } from './resolve-handle.ts';
+
+type Named = {
+  readonly did: string;
+  /** As the account's server says. */
+  readonly handle: string;
+  readonly baseUrl: string;
+};
+
+/**
+ * The handle as people see it. A server may claim any handle for its accounts, so one that is proved neither by the
+ * server's own name nor by the resolver is followed by the server: `me.example (pds.example)`.
+ */
+export async function shownHandle(
+  http: Egress,
+  { did, handle, baseUrl }: Named,
+  resolverUrl: string | undefined,
+): Promise<string> {
+  const { host, hostname } = new URL(baseUrl);
+  const name = handle.toLowerCase();
+  const isOwnName = name === hostname || name.endsWith(`.${hostname}`);
+  const isProved =
+    isName.test(name) &&
+    (isOwnName || isReserved(name) || (await didBehind(name, http, resolverUrl)) === did);
+  return isProved ? handle : `${handle} (${host})`;
+}
+
+const isName = /^[a-z0-9\-]+(?:\.[a-z0-9\-]+)+$/v;
+
+/** Names that belong to nobody on the Internet (RFC 6761): atproto sets them apart for development. */
+const isReserved = (handle: string): boolean => handle.endsWith('.test');
+
+const didBehind = async (
+  handle: string,
+  http: Egress,
+  baseUrl: string | undefined,
+): Promise<string | null> =>
+  baseUrl === undefined
+    ? null
+    : resolveHandle({ http, baseUrl, signal: AbortSignal.timeout(5000) }, handle).catch(() => null);

@@ -1,0 +1,74 @@
+import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf } from '../answer.ts';
+
+type Named = {
+  readonly username: string;
+  /** Of its accounts, as the server says; undefined where it does not. */
+  readonly domain: string | undefined;
+  readonly baseUrl: string;
+};
+
+/**
+ * The handle as people see it. A server may claim any domain, so a domain that does not name this server as the one of its
+ * accounts is followed by the server: `@me@example.com (server.example)`.
+ */
+export async function shownHandle(
+  http: Egress,
+  { username, domain, baseUrl }: Named,
+): Promise<string> {
+  const { host } = new URL(baseUrl);
+  if (domain === undefined || domain.toLowerCase() === host) {
+    return `@${username}@${host}`;
+  }
+
+  const handle = `@${username}@${domain}`;
+  const isProved = isLocal.test(domain) || (await pointsTo(http, { username, domain, host }));
+  return isProved ? handle : `${handle} (${host})`;
+}
+
+/** A name without a dot is that of no server on the Internet: the sandbox has one. */
+const isLocal = /^[a-z0-9\-]+$/iv;
+
+const isDomain = /^[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+(?::\d{1,5})?$/v;
+
+/**
+ * Whether WebFinger at a domain leads to this server. A domain whose server has another name usually redirects there.
+ *
+ * Source: https://docs.joinmastodon.org/spec/webfinger/
+ */
+async function pointsTo(
+  http: Egress,
+  { username, domain, host }: { username: string; domain: string; host: string },
+): Promise<boolean> {
+  if (!isDomain.test(domain)) {
+    return false;
+  }
+
+  const resource = encodeURIComponent(`acct:${username}@${domain}`);
+  const url = `https://${domain}/.well-known/webfinger?resource=${resource}`;
+  const headers = { accept: 'application/jrd+json, application/json', 'user-agent': 'Punctual' };
+  const response = await http
+    .request({ method: 'GET', url, headers, timeoutMs: 5000, maxBytes: 65_536 })
+    .catch(() => null);
+  return response !== null && addressesIn(response).some((one) => URL.parse(one)?.host === host);
+}
+
+const readLinks = answerReader<{
+  readonly links: readonly { readonly rel?: unknown; readonly href?: unknown }[];
+}>({
+  type: 'object',
+  required: ['links'],
+  properties: { links: { type: 'array', items: { type: 'object' } } },
+});
+
+function addressesIn(response: EgressResponse): string[] {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) {
+    return headers['location'] === undefined ? [] : [headers['location']];
+  }
+
+  const links = status === 200 ? (readLinks(jsonOf(response))?.links ?? []) : [];
+  return links.flatMap(({ rel, href }) =>
+    rel === 'self' && typeof href === 'string' ? [href] : [],
+  );
+}
