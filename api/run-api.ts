@@ -8,8 +8,9 @@ import {
   OtherSecretKeyError,
 } from '../db/installation.ts';
 import { createOrm } from '../db/orm.ts';
-import { openNetworks } from '../networks/registry.ts';
+import { openNetworks, type Networks } from '../networks/registry.ts';
 import { readConfig, type Config } from '../runtime/config.ts';
+import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
 import { createLogger, describeError, type Logger } from '../runtime/logger.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { checkDestination, checkUrl } from '../runtime/egress/check-url.ts';
@@ -24,12 +25,15 @@ import { surviveRejections, untilStopped } from '../runtime/process.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
+import { temporalOptions } from '../temporal/settings.ts';
 import type { ApiDeps, MediaDeps } from './deps.ts';
 import { createDatabaseGate, readiness } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
 import { keepSwept } from './media/sweep-media.ts';
 import { createPool } from './rate-limits/create-pool.ts';
 import { serve } from './serve.ts';
+
+const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
 /**
  * An API process, by the settings of its environment, from its start until a signal stops it and open requests are
@@ -38,11 +42,16 @@ import { serve } from './serve.ts';
  * @param adapt What use cases work with, if it is not what the product brings: the chaos suite puts faults there.
  */
 export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps): Promise<void> {
-  const config = readConfig();
+  const { config, networks } = readSettingsOrExit(process.env, readers);
   const log = createLogger('api', config.logLevel);
   surviveRejections(log);
   const stop = untilStopped();
-  const { deps, clock, temporal, close } = open(config, log, await stagingOrExit(config, log));
+  const { deps, clock, temporal, close } = open(
+    config,
+    networks,
+    log,
+    await stagingOrExit(config, log),
+  );
 
   // Serves at once; until the database has its schema and the key is known to be its own, calls that need it answer 503.
   const stopServing = serve(adapt(deps), config);
@@ -81,7 +90,7 @@ type Opened = {
 };
 
 /** What use cases work with, and how to close it. */
-function open(config: Config, log: Logger, staging: Staging): Opened {
+function open(config: Config, networks: Networks, log: Logger, staging: Staging): Opened {
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
@@ -99,7 +108,6 @@ function open(config: Config, log: Logger, staging: Staging): Opened {
   const networkEgress = createEgress({ allow: parseAllowList(config.egressAllow.networks), nat64 });
   const pool = createPool(config.databaseUrl, log);
   const gate = createDatabaseGate();
-  const networks = openNetworks(process.env);
   const allowances = { mostAtATime: config.callerLimits.perKey, quotas: config.quotas };
   const media = openMedia(config, { staging, downloader, reach: forDownloads });
   const deps: ApiDeps = {

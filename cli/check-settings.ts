@@ -1,17 +1,12 @@
 import { openNetworks } from '../networks/registry.ts';
-import { ConfigError } from '../runtime/config/read-values.ts';
+import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
 import { readConfig } from '../runtime/config.ts';
+import { temporalOptions } from '../temporal/settings.ts';
 
-// Reads the settings and says what is wrong with them, before anything is started: `npm start` calls this.
+// Names all settings that are wrong before anything is started: `npm start` runs this.
 
-try {
-  readConfig();
-  openNetworks(process.env);
-} catch (error) {
-  if (!(error instanceof ConfigError)) {
-    throw error;
-  }
-
-  console.error(error.message);
-  process.exitCode = 1;
-}
+readSettingsOrExit(process.env, {
+  config: readConfig,
+  networks: openNetworks,
+  temporal: temporalOptions,
+});

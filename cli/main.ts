@@ -6,17 +6,20 @@ import { assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { AppError } from '../domain/errors.ts';
 import { NetworkError } from '../networks/network.ts';
 import { openNetworks } from '../networks/registry.ts';
+import { readSettings } from '../runtime/config/read-settings.ts';
 import { ConfigError } from '../runtime/config/read-values.ts';
 import { readConfig } from '../runtime/config.ts';
 import { describeError } from '../runtime/logger.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createSealer } from '../runtime/secrets.ts';
-import { temporalOptions } from '../temporal/connect.ts';
+import { temporalOptions } from '../temporal/settings.ts';
 import { UsageError, type Command } from './command.ts';
 import { commandNamed } from './commands.ts';
 import { readArguments, usage } from './read-arguments.ts';
 import { withSecret } from './read-secret.ts';
+
+const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
 /** Runs one command of `npm run admin`. Exit codes: 0 done, 1 it failed, 2 the call's words are off. */
 async function main(args: readonly string[]): Promise<number> {
@@ -42,8 +45,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
     return command.runAlone(values);
   }
 
-  const config = readConfig();
-  const networks = openNetworks(process.env);
+  const { config, networks, temporal } = readSettings(process.env, readers);
   const orm = createOrm(config.databaseUrl, { poolSize: 3 });
   const { networks: allowed, nat64 } = config.egressAllow;
   const egress = createEgress({
@@ -59,7 +61,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
 
     const { publicUrl, temporalUiUrl, sandboxUrl, quotas, returnUrls } = config;
     const now = () => new Date();
-    const { namespace } = temporalOptions();
+    const { namespace } = temporal;
     const workflowLink = (id: string) =>
       temporalUiUrl && `${temporalUiUrl}/namespaces/${namespace}/workflows/${id}`;
     const em = orm.em.fork();

@@ -13,7 +13,7 @@ import {
   trustedProxies,
 } from './config/limits.ts';
 import { returnUrls } from './config/return-urls.ts';
-import { ConfigError, text, wholeNumber, type Env } from './config/read-values.ts';
+import { ConfigError, optionalAddress, text, wholeNumber, type Env } from './config/read-values.ts';
 import type { StorageSettings } from './storage/create-storage.ts';
 
 /** The settings of the processes; those of a network are in its folder. docs/settings.md lists every setting; a test holds the two together. */
@@ -61,8 +61,13 @@ export function readConfig(env: Env = process.env): Config {
     callerLimits: callerLimits(env, problems),
     quotas: quotas(env, problems),
     retentionDays: retentionDays(env, problems),
-    temporalUiUrl: text(env, 'PUNCTUAL_TEMPORAL_UI_URL', '').replace(/\/+$/v, '') || null,
-    sandboxUrl: text(env, 'PUNCTUAL_SANDBOX_URL', '').replace(/\/+$/v, '') || null,
+    temporalUiUrl: optionalAddress(
+      env,
+      'PUNCTUAL_TEMPORAL_UI_URL',
+      'http://127.0.0.1:8233',
+      problems,
+    ),
+    sandboxUrl: optionalAddress(env, 'PUNCTUAL_SANDBOX_URL', 'http://127.0.0.1:4000', problems),
     returnUrls: returnUrls(env, problems),
     trustedProxies: trustedProxies(env, problems),
   };
@@ -128,6 +133,10 @@ function secretKey(env: Env, problems: string[]): string {
   if (!/^[0-9a-f]{64}$/iv.test(given)) {
     problems.push(
       `SECRET_KEY must be 64 hexadecimal characters (openssl rand -hex 32)${given ? `, this has ${given.length} characters` : ''}. Keep it: what it sealed cannot be read without it. "npm start" makes one under .data/.`,
+    );
+  } else if (/^(?<character>.)\k<character>*$/v.test(given)) {
+    problems.push(
+      'SECRET_KEY is one character repeated, which anybody can guess. Make one with "openssl rand -hex 32".',
     );
   }
 

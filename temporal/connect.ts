@@ -1,7 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from '../runtime/config/read-values.ts';
+import { temporalOptions } from './settings.ts';
 
 export type Temporal = {
   readonly client: Client;
@@ -9,17 +8,6 @@ export type Temporal = {
   readonly namespace: string;
   close(): Promise<void>;
 };
-
-/**
- * How to reach Temporal, by the variables that Temporal's own tools read: `TEMPORAL_ADDRESS`,
- * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS…`, `TEMPORAL_PROFILE`, `TEMPORAL_CONFIG_FILE`.
- */
-export function temporalOptions(env: Env = process.env) {
-  const set = Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  const overrideEnvVars = Object.fromEntries(set);
-  const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars });
-  return { connectionOptions, namespace: namespace ?? 'default' };
-}
 
 /**
  * How long a lost connection waits at most before it is tried again, in milliseconds. gRPC's own waits grow to

@@ -8,7 +8,7 @@ import { createActivities } from '../activities/index.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { retryUntilReady } from '../runtime/retry-until-ready.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { temporalOptions } from '../temporal/connect.ts';
+import { temporalOptions } from '../temporal/settings.ts';
 import { postsQueue, publishQueue, webhooksQueue } from '../workflows/messages.ts';
 import { deploymentOf } from './bundle-workflows.ts';
 import { redactErrors } from './redact-errors.ts';

@@ -12,6 +12,7 @@ import { migrate } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { type Config, readConfig } from '../runtime/config.ts';
+import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { fatalAt, retryUntilReady } from '../runtime/retry-until-ready.ts';
@@ -19,8 +20,9 @@ import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createSealer } from '../runtime/secrets.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
 import { surviveRejections, untilStopped } from '../runtime/process.ts';
-import { connectTemporal, temporalOptions } from '../temporal/connect.ts';
+import { connectTemporal } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/search-attributes.ts';
+import { temporalOptions } from '../temporal/settings.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
 import { createWorkersWhenReady } from './create-workers.ts';
@@ -29,6 +31,8 @@ import { keepScheduled, untilOwned } from './sweep-schedule.ts';
 import { temporalLogger } from './temporal-logger.ts';
 import { keepLimits } from './keep-limits.ts';
 import { startRelay } from './relay.ts';
+
+const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
 /**
  * A worker process, by the settings of its environment, from its start until a signal stops it and what was in
@@ -39,7 +43,7 @@ import { startRelay } from './relay.ts';
 export async function runWorker(
   adapt: (deps: ActivityDeps) => ActivityDeps = (deps) => deps,
 ): Promise<void> {
-  const config = readConfig();
+  const { config, networks: opened, temporal: reach } = readSettingsOrExit(process.env, readers);
   const log = createLogger('worker', config.logLevel);
   surviveRejections(log);
   const stop = untilStopped();
@@ -55,7 +59,7 @@ export async function runWorker(
   const clock = createDatabaseClock(orm, log);
   const temporal = connectTemporal();
   const workflows = workflowStates(temporal.client);
-  const { rules, oauth, limits, load } = openNetworks(process.env);
+  const { rules, oauth, limits, load } = opened;
   const networks = await load();
   const links = { orm, networks, rules, oauth, sandboxUrl, ...waysOut, storage, workflows };
   const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now: clock.now });
@@ -64,14 +68,14 @@ export async function runWorker(
   const installation = await prepareDatabase({ orm, clock, keyId: sealer.keyId, log });
   const stopMeasuring = clock.keep();
   const stopLooking = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
-  const { connectionOptions, namespace } = temporalOptions();
+  const { connectionOptions, namespace } = reach;
   const connect = () => NativeConnection.connect(connectionOptions);
   const first = await retryUntilReady('Temporal', connect, log);
   await untilOwned(temporal.client, installation, log);
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await bundleWorkflows();
-  const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
-  const { connection, workers } = await createWorkersWhenReady(settings, log);
+  const place = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
+  const { connection, workers } = await createWorkersWhenReady(place, log);
   const running = Promise.all(workers.map((worker) => worker.run()));
   polling = true;
   const stopRelay = startRelay({ orm, client: temporal.client, log });

@@ -3,7 +3,7 @@ import { NativeConnection, Runtime } from '@temporalio/worker';
 import { openNetworks } from '../../networks/registry.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { untilStopped } from '../../runtime/process.ts';
-import { temporalOptions } from '../../temporal/connect.ts';
+import { temporalOptions } from '../../temporal/settings.ts';
 import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
 import { pollQueues } from '../../worker/create-workers.ts';
 import { temporalLogger } from '../../worker/temporal-logger.ts';

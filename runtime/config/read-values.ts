@@ -3,10 +3,12 @@ export type Env = Readonly<Record<string, string | undefined>>;
 /** Names every setting that is missing or wrong at once, so that a start fails one time and not five. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
 
   /** @param problems A sentence each. */
   constructor(problems: readonly string[]) {
-    super(`Settings that must be mended:\n- ${problems.join('\n- ')}`);
+    super(`Correct these settings (docs/settings.md):\n- ${problems.join('\n- ')}`);
+    this.problems = problems;
   }
 }
 
@@ -31,6 +33,14 @@ export function wholeNumber(
 
   return Number(given);
 }
+
+/** @returns the address of a setting that has no default, without a slash at the end; null when it is not set. */
+export const optionalAddress = (
+  env: Env,
+  name: string,
+  example: string,
+  problems: string[],
+): string | null => (text(env, name, '') === '' ? null : address(env, name, example, problems));
 
 /** The address of a server, without a slash at the end. @param problems Takes a sentence when the setting is none. */
 export function address(env: Env, name: string, otherwise: string, problems: string[]): string {

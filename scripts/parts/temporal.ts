@@ -22,7 +22,7 @@ export type TemporalPlan = {
 /** Milliseconds. It takes 0.2 s on an idle machine. */
 const readyWithinMs = 60_000;
 
-/** No such file: without it, Temporal's tools would look into the one in the user's home. */
+/** Without it, Temporal's tools would read the file in the user's home. */
 const noProfiles = fileURLToPath(new URL('no-profiles.toml', import.meta.url));
 
 /** Temporal's own settings. */

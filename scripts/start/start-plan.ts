@@ -1,3 +1,4 @@
+import { withoutTemporal } from '../parts/temporal.ts';
 import { choosePorts } from '../ports.ts';
 import { runCommand } from '../run-command.ts';
 import { PlainError } from '../terminal.ts';
@@ -23,6 +24,8 @@ export type StartSettings = {
   readonly opensAddresses: boolean;
   readonly mediaDir: string | undefined;
   readonly publicUrl: string | undefined;
+  /** A sentence for each port that is none. Other settings are judged by those who use them (`checkSettings`). */
+  readonly problems: readonly string[];
 };
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -39,22 +42,28 @@ const adoptSecretKey = '--adopt-secret-key';
 
 /**
  * @param words Those after `npm start --`.
- * @throws PlainError with a line per port or word that is none. Other settings are judged by those who use them.
+ * @throws PlainError with a line per word that is none.
  */
 export function readStartSettings(env: Env, words: readonly string[] = []): StartSettings {
-  const problems = words
-    .filter((word) => word !== adoptSecretKey)
-    .map((word) => `npm start takes ${adoptSecretKey} and no other word, not "${word}".`);
+  const unknown = words.filter((word) => word !== adoptSecretKey);
+  if (unknown.length > 0) {
+    const refuse = (word: string) =>
+      `npm start takes ${adoptSecretKey} and no other word, not "${word}".`;
+    throw new PlainError(unknown.map(refuse).join('\n'));
+  }
+
+  const problems: string[] = [];
   const text = (name: string) => env[name]?.trim() || undefined;
   const port = (name: string) => {
     const given = text(name);
     const isPort = given === undefined || (/^\d{1,5}$/v.test(given) && Number(given) <= 65_535);
-    if (!isPort || given === '0') {
+    // The API names a PORT that is none, but may listen on 0.
+    if (given === '0' || (!isPort && name !== 'PORT')) {
       problems.push(`${name} must be a port from 1 to 65535, not "${given}".`);
     }
     return given === undefined ? undefined : Number(given);
   };
-  const settings = {
+  return {
     host: text('HOST') ?? '127.0.0.1',
     apiPort: port('PORT') ?? 3000,
     postgresPort: port('PUNCTUAL_POSTGRES_PORT'),
@@ -71,12 +80,8 @@ export function readStartSettings(env: Env, words: readonly string[] = []): Star
     opensAddresses: opensAddresses(env),
     mediaDir: text('PUNCTUAL_MEDIA_DIR'),
     publicUrl: text('PUNCTUAL_PUBLIC_URL'),
+    problems,
   };
-  if (problems.length > 0) {
-    throw new PlainError(problems.join('\n'));
-  }
-
-  return settings;
 }
 
 /**
@@ -93,17 +98,18 @@ export async function checkSettings(
   const seenTo = {
     // Of the right form: `npm start` brings its own.
     DATABASE_URL: settings.databaseUrl ?? 'postgresql://127.0.0.1/punctual',
-    SECRET_KEY: settings.secretKey ?? '0'.repeat(64),
+    SECRET_KEY: settings.secretKey ?? '0123456789abcdef'.repeat(4),
     ...(settings.opensAddresses ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
   };
   const result = await runCommand(process.execPath, ['cli/check-settings.ts'], {
     cwd: root,
-    env: { ...env, ...seenTo },
+    env: { ...(settings.temporalAddress ? env : withoutTemporal(env)), ...seenTo },
     signal,
   });
   signal.throwIfAborted();
-  if (!result.ok) {
-    throw new PlainError(result.stderr.trim());
+  if (!result.ok || settings.problems.length > 0) {
+    const title = result.ok ? 'Correct these settings (docs/settings.md):' : result.stderr.trim();
+    throw new PlainError([title, ...settings.problems].join('\n- '));
   }
 }
 

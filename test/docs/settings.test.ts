@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { knownSettings } from '../../runtime/config/known-settings.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
@@ -10,9 +11,13 @@ const namesIn = (text: string, pattern: RegExp): readonly string[] =>
 /** Of a version before this one, and a word in an example of the API. */
 const none = new Set(['PUNCTUAL_EGRESS_ALLOW', 'PUNCTUAL_SECRET']);
 
-test('the page of settings names each setting that the programs read, and no other', (t) => {
+test('the page of settings and the list of known names have each setting that the programs read, and no other', (t) => {
   const folders = 'accounts,activities,api,cli,db,networks,runtime,sandbox,scripts,temporal,worker';
-  const sources = globSync(`{${folders}}/**/*.{ts,mjs}`, { cwd: root }).map(read).join('\n');
+  const files = globSync(`{${folders}}/**/*.{ts,mjs}`, { cwd: root });
+  const sources = files
+    .filter((file) => !file.endsWith('known-settings.ts'))
+    .map(read)
+    .join('\n');
   const known = namesIn(sources, /\b(PUNCTUAL_[A-Z\d_]+)\b(?!_)/gv);
   const described = namesIn(read('docs/settings.md'), /`(PUNCTUAL_[A-Z\d_]+)`/gv);
   t.true(known.length > 30);
@@ -20,4 +25,6 @@ test('the page of settings names each setting that the programs read, and no oth
     names.filter((name) => !none.has(name) && !others.includes(name));
   t.deepEqual(without(described, known), []);
   t.deepEqual(without(known, described), []);
+  t.deepEqual(without(knownSettings, known), []);
+  t.deepEqual(without(known, knownSettings), []);
 });

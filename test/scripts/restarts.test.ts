@@ -97,7 +97,7 @@ test('a part that ends because everything ends is not started again', async (t) 
 const settings = {
   ...noTemporal,
   DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-  SECRET_KEY: '0'.repeat(64),
+  SECRET_KEY: 'ab'.repeat(32),
 };
 
 /** A module that Node loads before the program, which waits for SIGUSR2. */

@@ -61,7 +61,7 @@ test('neither the database nor any page or answer has what opens an account or a
 test('a log that tells of a failure has no link, code or state', async (t) => {
   const process = await startApiProcess(t, {
     DATABASE_URL: 'postgresql://nobody:nothing@127.0.0.1:1/nowhere',
-    SECRET_KEY: '0'.repeat(64),
+    SECRET_KEY: 'ab'.repeat(32),
     LOG_LEVEL: 'trace',
   });
   const [token, code, state] = [newLinkToken(), newLinkToken(), newLinkToken()];

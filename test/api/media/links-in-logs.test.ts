@@ -6,7 +6,7 @@ import { rawCall } from '../../support/raw-call.ts';
 test('a log that tells of a failure has no link to a file, nor a query', async (t) => {
   const api = await startApiProcess(t, {
     DATABASE_URL: 'postgresql://nobody:nothing@127.0.0.1:1/nowhere',
-    SECRET_KEY: '0'.repeat(64),
+    SECRET_KEY: 'ab'.repeat(32),
     LOG_LEVEL: 'trace',
   });
   const token = newLinkToken();

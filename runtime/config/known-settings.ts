@@ -1,0 +1,156 @@
+import type { Env } from './read-values.ts';
+
+/**
+ * Every setting that a program of Punctual reads. A process refuses other names, which are typing errors: it would start
+ * with the default instead. `test/docs/settings.test.ts` compares the list with the sources.
+ */
+export const knownSettings: readonly string[] = [
+  'PUNCTUAL_BLUESKY_PLC_URL',
+  'PUNCTUAL_BLUESKY_RESOLVER_URL',
+  'PUNCTUAL_CONNECTIONS_PER_ADDRESS',
+  'PUNCTUAL_CONNECT_RETURN_URLS',
+  'PUNCTUAL_DATA',
+  'PUNCTUAL_DATABASE_POOL',
+  'PUNCTUAL_DISK_FREE_PERCENT',
+  'PUNCTUAL_EGRESS_ALLOW_DOWNLOADS',
+  'PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION',
+  'PUNCTUAL_EGRESS_ALLOW_NETWORKS',
+  'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
+  'PUNCTUAL_KEEP_DELIVERIES_DAYS',
+  'PUNCTUAL_KEEP_FINDS_DAYS',
+  'PUNCTUAL_KEEP_METRICS_DAYS',
+  'PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS',
+  'PUNCTUAL_LINKEDIN_API_URL',
+  'PUNCTUAL_LINKEDIN_AUTHORIZE_URL',
+  'PUNCTUAL_LINKEDIN_CLIENT_ID',
+  'PUNCTUAL_LINKEDIN_CLIENT_SECRET',
+  'PUNCTUAL_LINKEDIN_SCOPES',
+  'PUNCTUAL_LINKEDIN_TOKEN_URL',
+  'PUNCTUAL_LINKEDIN_VERSION',
+  'PUNCTUAL_MEDIA_DIR',
+  'PUNCTUAL_NAT64_PREFIXES',
+  'PUNCTUAL_POSTGRES_PORT',
+  'PUNCTUAL_PUBLIC_URL',
+  'PUNCTUAL_QUOTA_CHANNELS',
+  'PUNCTUAL_QUOTA_DRAFTS',
+  'PUNCTUAL_QUOTA_FILES',
+  'PUNCTUAL_QUOTA_MEDIA_BYTES',
+  'PUNCTUAL_QUOTA_SCHEDULED',
+  'PUNCTUAL_QUOTA_TEXT_BYTES',
+  'PUNCTUAL_RATE_LIMIT',
+  'PUNCTUAL_RATE_LIMIT_WRITES',
+  'PUNCTUAL_RATE_LIMIT_WRONG_KEYS',
+  'PUNCTUAL_REQUESTS_PER_KEY',
+  'PUNCTUAL_S3_BUCKET',
+  'PUNCTUAL_S3_ENDPOINT',
+  'PUNCTUAL_S3_REGION',
+  'PUNCTUAL_SANDBOX_DATA',
+  'PUNCTUAL_SANDBOX_PORT',
+  'PUNCTUAL_SANDBOX_URL',
+  'PUNCTUAL_SLOWEST_READER',
+  'PUNCTUAL_TEMPORAL_PORT',
+  'PUNCTUAL_TEMPORAL_UI_PORT',
+  'PUNCTUAL_TEMPORAL_UI_URL',
+  'PUNCTUAL_TRUST_PROXY',
+  'PUNCTUAL_X_API_URL',
+  'PUNCTUAL_X_AUTHORIZE_URL',
+  'PUNCTUAL_X_CLIENT_ID',
+  'PUNCTUAL_X_CLIENT_SECRET',
+  'PUNCTUAL_X_METRICS_EVERY_HOURS',
+  'PUNCTUAL_X_METRIC_READS_PER_MONTH',
+  'PUNCTUAL_X_PRICE_LINK_POST',
+  'PUNCTUAL_X_PRICE_POST',
+  'PUNCTUAL_X_TOKEN_URL',
+  'PUNCTUAL_YOUTUBE_API_URL',
+  'PUNCTUAL_YOUTUBE_AUTHORIZE_URL',
+  'PUNCTUAL_YOUTUBE_CLIENT_ID',
+  'PUNCTUAL_YOUTUBE_CLIENT_SECRET',
+  'PUNCTUAL_YOUTUBE_TOKEN_URL',
+];
+
+const temporalSettings: readonly string[] = [
+  'TEMPORAL_ADDRESS',
+  'TEMPORAL_API_KEY',
+  'TEMPORAL_CONFIG_FILE',
+  'TEMPORAL_NAMESPACE',
+  'TEMPORAL_PROFILE',
+  'TEMPORAL_TLS',
+  'TEMPORAL_TLS_CLIENT_CERT_DATA',
+  'TEMPORAL_TLS_CLIENT_CERT_PATH',
+  'TEMPORAL_TLS_CLIENT_KEY_DATA',
+  'TEMPORAL_TLS_CLIENT_KEY_PATH',
+  'TEMPORAL_TLS_SERVER_CA_CERT_DATA',
+  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+  'TEMPORAL_TLS_SERVER_NAME',
+];
+
+/** People write these with the prefix that they do not have. */
+const unprefixed = ['DATABASE_URL', 'HOST', 'LOG_LEVEL', 'PORT', 'SECRET_KEY'];
+
+/** The tests' own settings, and one that `egressAllow` refuses with better words. */
+const isExempt = (name: string): boolean =>
+  name.startsWith('PUNCTUAL_TEST_') ||
+  name === 'PUNCTUAL_CHROMIUM' ||
+  name === 'PUNCTUAL_EGRESS_ALLOW';
+
+/** @returns a sentence for each name that is no setting. */
+export function unknownSettings(env: Env): string[] {
+  const services = servicesIn(env);
+  const names = Object.keys(env).filter(
+    (name) => env[name]?.trim() && !services.some((service) => name.startsWith(service)),
+  );
+  return names.flatMap((name) => {
+    if (name.startsWith('PUNCTUAL_') && !knownSettings.includes(name) && !isExempt(name)) {
+      const nearest = nearestTo(name);
+      const hint = nearest
+        ? `Did you mean ${nearest}?`
+        : 'Unset it; docs/settings.md lists them all.';
+      return [`Unknown setting ${name}. ${hint}`];
+    }
+
+    // Other programs have settings of this prefix too, so that only a likely typing error is refused.
+    if (name.startsWith('TEMPORAL_') && !temporalSettings.includes(name)) {
+      const nearest = nearestOf(temporalSettings, name, 2);
+      return nearest ? [`Unknown setting ${name}. Did you mean ${nearest}?`] : [];
+    }
+
+    return [];
+  });
+}
+
+/**
+ * Kubernetes describes each service of a namespace in the environment: a service "punctual" becomes
+ * `PUNCTUAL_SERVICE_HOST`, `PUNCTUAL_PORT` and more.
+ *
+ * @returns the beginnings of such names.
+ */
+const servicesIn = (env: Env): string[] =>
+  Object.keys(env)
+    .filter((name) => name.endsWith('_SERVICE_HOST'))
+    .map((name) => name.slice(0, -'SERVICE_HOST'.length))
+    .flatMap((service) => [`${service}SERVICE_`, `${service}PORT`]);
+
+const nearestTo = (name: string): string | undefined =>
+  unprefixed.find((other) => name === `PUNCTUAL_${other}`) ??
+  nearestOf(knownSettings, name, (name.length - 'PUNCTUAL_'.length) / 3);
+
+function nearestOf(known: readonly string[], name: string, most: number): string | undefined {
+  const ranked = known
+    .map((other) => ({ other, edits: editsBetween(name, other) }))
+    .toSorted((one, another) => one.edits - another.edits);
+  return ranked[0] && ranked[0].edits <= most ? ranked[0].other : undefined;
+}
+
+/** How many characters have to be added, removed or replaced (Levenshtein's distance). */
+function editsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [done, character] of [...one].entries()) {
+    const next = [done + 1];
+    for (const [index, wanted] of [...other].entries()) {
+      const replaced = (row[index] ?? 0) + (character === wanted ? 0 : 1);
+      next.push(Math.min(replaced, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

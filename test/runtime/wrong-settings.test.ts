@@ -1,0 +1,153 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { unknownSettings } from '../../runtime/config/known-settings.ts';
+import { ConfigError } from '../../runtime/config/read-values.ts';
+import { temporalOptions } from '../../temporal/settings.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Of a person who confused many things; each is named once. */
+const wrong = {
+  DATABASE_URL: 'mysql://localhost/punctual',
+  SECRET_KEY: '0'.repeat(64),
+  PORT: 'web',
+  PUNCTUAL_S3_BUCKET: 'Media Files',
+  PUNCTUAL_X_API_URL: 'foo',
+  PUNCTUAL_X_METRICS_EVERY_HOURS: '0',
+  PUNCTUAL_TEMPORAL_UI_URL: 'nonsense',
+  PUNCTUAL_SANDBOX_URL: 'nonsense',
+  PUNCTUAL_QUOTA_SCHEDULD: '5',
+  TEMPORAL_ADDRESS: 'http://127.0.0.1:7233',
+  TEMPORAL_TLS: 'yes',
+};
+
+const commands = [
+  ['api/main.ts'],
+  ['worker/main.ts'],
+  ['cli/main.ts', 'workspace', 'list'],
+  ['scripts/start.ts'],
+];
+
+for (const command of commands) {
+  test(`${command[0]} names all wrong settings at once, in plain text, and exits with 1`, async (t) => {
+    const { NODE_OPTIONS: _, ...inherited } = process.env;
+    const start = command[0] === 'scripts/start.ts' ? { PUNCTUAL_SANDBOX_PORT: 'web' } : {};
+    const env = { ...inherited, ...wrong, ...start };
+    const child = spawn(process.execPath, command, { cwd: root, env, timeout: 150_000 });
+    const [stdout, stderr] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
+
+    t.is(child.exitCode, 1);
+    t.is(stdout, '');
+    const [title, ...lines] = stderr.trim().split('\n');
+    t.is(title, 'Correct these settings (docs/settings.md):');
+    const named = lines.map((line) => /^- (?:Unknown setting )?(?<name>[A-Z\d_]+)/v.exec(line));
+    const names = named.map((found) => found?.groups?.['name'] ?? 'another line');
+    t.deepEqual(names.toSorted(), Object.keys({ ...wrong, ...start }).toSorted());
+  });
+}
+
+test('an unknown name is refused with the nearest known one', (t) => {
+  const refused: Readonly<Record<string, string>> = {
+    PUNCTUAL_QUOTA_SCHEDULD: 'Did you mean PUNCTUAL_QUOTA_SCHEDULED?',
+    PUNCTUAL_DATABSE_POOL: 'Did you mean PUNCTUAL_DATABASE_POOL?',
+    PUNCTUAL_LOG_LEVEL: 'Did you mean LOG_LEVEL?',
+    PUNCTUAL_DATABASE_URL: 'Did you mean DATABASE_URL?',
+    TEMPORAL_ADRESS: 'Did you mean TEMPORAL_ADDRESS?',
+    PUNCTUAL_WEATHER_FORECAST: 'Unset it; docs/settings.md lists them all.',
+  };
+  for (const [name, hint] of Object.entries(refused)) {
+    t.deepEqual(unknownSettings({ [name]: 'x' }), [`Unknown setting ${name}. ${hint}`]);
+  }
+});
+
+test('names of tests, of Kubernetes, of other programs and without a value are no unknown settings', (t) => {
+  const env = {
+    PUNCTUAL_TEST_SEED: '1',
+    PUNCTUAL_CHROMIUM: '/usr/bin/chromium',
+    PUNCTUAL_OLD: ' ',
+    PUNCTUAL_SANDBOX_PORT: '4000',
+    PUNCTUAL_DATA: '.data',
+    // What a pod finds beside services named "punctual" and "punctual-api".
+    PUNCTUAL_SERVICE_HOST: '10.0.0.1',
+    PUNCTUAL_SERVICE_PORT_HTTP: '80',
+    PUNCTUAL_PORT: 'tcp://10.0.0.1:80',
+    PUNCTUAL_PORT_80_TCP_ADDR: '10.0.0.1',
+    PUNCTUAL_API_SERVICE_HOST: '10.0.0.2',
+    PUNCTUAL_API_PORT_80_TCP: 'tcp://10.0.0.2:80',
+    TEMPORAL_VERSION_CHECK_DISABLED: '1',
+    TEMPORAL_POSTGRES_PASSWORD: 'x',
+    TEMPORAL_CODEC_ENDPOINT: 'https://codec.example',
+    TEMPORAL_GRPC_META_TEAM: 'x',
+  };
+  t.deepEqual(unknownSettings(env), []);
+});
+
+const problemsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    temporalOptions(env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) {
+      throw error;
+    }
+
+    return error.problems;
+  }
+};
+
+test('settings of Temporal that cannot work are named', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = path.join(folder, 'temporal.toml');
+  await writeFile(file, '[profile.default]\naddress = "temporal.example:7233"\n');
+  const broken = path.join(folder, 'broken.toml');
+  await writeFile(broken, '[profile');
+  const empty = path.join(folder, 'empty.toml');
+  await writeFile(empty, '');
+  const missing = path.join(folder, 'missing');
+  const cases: readonly (readonly [Record<string, string>, RegExp])[] = [
+    [{ TEMPORAL_CONFIG_FILE: missing }, /^TEMPORAL_CONFIG_FILE: there is no file .*missing\./v],
+    [{ TEMPORAL_CONFIG_FILE: broken }, /^TEMPORAL_CONFIG_FILE: .* cannot be used: /v],
+    [{ TEMPORAL_CONFIG_FILE: empty }, /^TEMPORAL_CONFIG_FILE: .* cannot be used: /v],
+    [
+      { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'prod' },
+      /^TEMPORAL_PROFILE: .* has no profile "prod"\./v,
+    ],
+    [{ TEMPORAL_ADDRESS: 'https://temporal.example:7233' }, /^TEMPORAL_ADDRESS must be a host/v],
+    [{ TEMPORAL_ADDRESS: 'temporal.example:grpc' }, /^TEMPORAL_ADDRESS must be a host/v],
+    [{ TEMPORAL_TLS: 'TRUE' }, /^TEMPORAL_TLS must be true or false, not "TRUE"\./v],
+    [
+      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: missing },
+      /^TEMPORAL_TLS_SERVER_CA_CERT_PATH \(.*missing\) cannot be read as PEM: ENOENT/v,
+    ],
+    [
+      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: file },
+      /^TEMPORAL_TLS_SERVER_CA_CERT_PATH \(.*toml\) cannot be read as PEM: /v,
+    ],
+  ];
+  for (const [env, expected] of cases) {
+    const problems = problemsOf({ HOME: folder, ...env });
+    t.is(problems.length, 1, problems.join('\n'));
+    t.regex(problems[0] ?? '', expected);
+  }
+
+  const lone = problemsOf({ HOME: folder, TEMPORAL_TLS_CLIENT_CERT_PATH: missing });
+  t.is(lone.length, 2);
+  t.regex(lone[1] ?? '', /^TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong/v);
+  for (const address of ['temporal.example', '127.0.0.1:7233', '[::1]:7233', 'a.b.tmprl.cloud:7']) {
+    t.deepEqual(problemsOf({ HOME: folder, TEMPORAL_ADDRESS: address }), []);
+  }
+  t.is(
+    temporalOptions({ TEMPORAL_CONFIG_FILE: file }).connectionOptions.address,
+    'temporal.example:7233',
+  );
+});
