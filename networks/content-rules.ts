@@ -1,4 +1,5 @@
 import type { VideoOptions } from '../domain/post-view.ts';
+import type { MediaDetails } from '../domain/media-details.ts';
 import type { Json } from '../domain/json-schema.ts';
 import type { Limits } from './validation/limits.ts';
 
@@ -14,6 +15,8 @@ export type MediaFacts = {
   readonly height: number | null;
   /** Of a video or an animation, in milliseconds; null for a still image, or when it could not be told. */
   readonly durationMs: number | null;
+  /** Null or left out: not known, as of files that were uploaded before they were read. */
+  readonly details?: MediaDetails | null | undefined;
   /** What is to be seen on it, for people who do not see it; null when nobody said. */
   readonly altText: string | null;
 };

@@ -11,6 +11,7 @@ import {
 import { isOpen, isOut } from '../../db/ledger/part-states.ts';
 import { limitColumns, limitJoins, limitOf, type LimitRow } from '../../db/network-limits.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { MediaDetails } from '../../domain/media-details.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/post-status.ts';
 import type { VideoOptions } from '../../domain/post-view.ts';
 import { filesOfParts } from '../../domain/files-of-parts.ts';
@@ -37,6 +38,7 @@ type MediaRow = {
   width: number | null;
   height: number | null;
   duration_ms: number | null;
+  details: MediaDetails | null;
   alt_text: string | null;
   /** Of the thread. */
   part: number;
@@ -73,14 +75,14 @@ export type JobRow = LimitRow &
 
 /** The deleted ones too, as a post never goes out without a file that it was to have. */
 const mediaColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
-      'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
+      'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms, 'details', m.details,
       'alt_text', coalesce(pm.alt_text, m.alt_text), 'part', pm.part, 'storage_key', m.storage_key, 'deleted_at', m.deleted_at) order by pm.position)
     from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
     where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0) as media`;
 
 /** The files that options name, the defaults among them. */
 const optionFilesColumn = sql`(select json_agg(json_build_object('id', m.id, 'name', m.name, 'type', m.type,
-      'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms,
+      'size_bytes', m.size_bytes, 'width', m.width, 'height', m.height, 'duration_ms', m.duration_ms, 'details', m.details,
       'alt_text', m.alt_text, 'part', 0, 'storage_key', m.storage_key, 'deleted_at', m.deleted_at))
     from media_files m where m.workspace_id = pc.workspace_id and m.id = any(array(
       select value::uuid from jsonb_each_text(coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'))
@@ -162,6 +164,7 @@ const opened = (deps: ActivityDeps, rows: readonly MediaRow[]) =>
     width: row.width,
     height: row.height,
     durationMs: row.duration_ms,
+    details: row.details,
     altText: row.alt_text,
     part: row.part,
     open: (fromByte = 0) => openFile(deps, row, fromByte),

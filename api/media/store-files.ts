@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { MediaFile } from '../../db/entities/media-file.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
+import type { MediaDetails } from '../../domain/media-details.ts';
 import { AppError } from '../../domain/errors.ts';
 import { newLinkToken } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -24,6 +25,7 @@ export type NewMedia = {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
+  readonly details: MediaDetails;
   readonly altText: string | null;
   readonly storageKey: string;
   readonly linkToken: string;

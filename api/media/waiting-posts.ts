@@ -67,8 +67,8 @@ function newErrors(
   file: MediaFile,
   altText: string | null,
 ): readonly string[] {
-  const { name, type, sizeBytes, width, height, durationMs } = file;
-  const facts = { name, type, sizeBytes, width, height, durationMs };
+  const { name, type, sizeBytes, width, height, durationMs, details } = file;
+  const facts = { name, type, sizeBytes, width, height, durationMs, details };
   const errorsWith = (text: string | null): readonly string[] => {
     const media = [[{ ...facts, altText: text }]];
     return network.validate({ texts: ['a'], media, video: null, options: {} }, settings).errors;

@@ -12,6 +12,7 @@ import {
 } from '../../domain/json-schema.ts';
 
 const bytes = { ...nullable(count), description: 'In bytes; null: no limit is known.' };
+const side = { ...nullable(count), description: 'In pixels; null: no limit is known.' };
 const milliseconds = {
   ...nullable(count),
   description: 'Of a video or an animation, in milliseconds; null: no limit is known.',
@@ -38,9 +39,24 @@ export const fileKindSchema = record({
   min_bytes: bytes,
   max_bytes: { ...count, description: 'In bytes; never more than `POST /media` takes.' },
   max_pixels: { ...nullable(count), description: 'Width times height; null: no limit is known.' },
+  min_side: side,
+  max_longer_side: side,
+  max_shorter_side: side,
   max_aspect_ratio: {
     ...nullable({ type: 'number' }),
     description: 'The longer side by the shorter one; null: no limit is known.',
+  },
+  max_frames: {
+    ...nullable(count),
+    description: 'Of an animation; null: no limit is known.',
+  },
+  max_pixels_of_all_frames: {
+    ...nullable(count),
+    description: 'Width times height times frames of an animation; null: no limit is known.',
+  },
+  max_frame_rate: {
+    ...nullable({ type: 'number' }),
+    description: 'Frames per second of a video; null: no limit is known.',
   },
   min_duration_ms: milliseconds,
   max_duration_ms: milliseconds,

@@ -33,8 +33,8 @@ export const factsOf = (
       return [];
     }
 
-    const { name, type, sizeBytes, width, height, durationMs } = file;
-    const facts = { id, name, type, sizeBytes, width, height, durationMs };
+    const { name, type, sizeBytes, width, height, durationMs, details } = file;
+    const facts = { id, name, type, sizeBytes, width, height, durationMs, details };
     return [{ ...facts, part, altText: altText ?? file.altText }];
   });
 

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { MediaDetails } from '../../domain/media-details.ts';
 import { createdAt, id, instant } from './columns.ts';
 import { Workspace } from './workspace.ts';
 
@@ -23,6 +24,8 @@ export const MediaFileSchema = defineEntity({
     width: p.integer().strictNullable(),
     height: p.integer().strictNullable(),
     durationMs: p.integer().strictNullable(),
+    /** Null for a file that was uploaded before they were read. */
+    details: p.json<MediaDetails>().nullable(),
     /** What is to be seen on it; a post may say it otherwise. */
     altText: p.text().strictNullable(),
     /** Where the storage has it. */

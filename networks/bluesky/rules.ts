@@ -3,7 +3,7 @@ import type { Content, MediaFacts, Rules, ValidationResult } from '../content-ru
 import type { Json } from '../../domain/json-schema.ts';
 import { durationOf, sizesOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
-import { hasType, isImage, isVideo, nameOf } from '../validation/files.ts';
+import { hasType, isAnimatedWebp, isImage, isVideo, nameOf } from '../validation/files.ts';
 import type { Limits } from '../validation/limits.ts';
 import { countGraphemes } from '../validation/texts.ts';
 import { optionsSchema } from './options.ts';
@@ -85,6 +85,10 @@ const shown = hasType('image/jpeg', 'image/png', 'image/webp');
 function showsOtherwise(file: MediaFacts): string[] {
   if (file.type === 'image/gif') {
     return [`Bluesky shows a GIF as a still image, and ${nameOf(file)} is one.`];
+  }
+
+  if (isAnimatedWebp(file)) {
+    return [`Bluesky shows an animated WebP as a still image, and ${nameOf(file)} is one.`];
   }
 
   if (isImage(file) && !shown(file)) {

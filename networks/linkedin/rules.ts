@@ -27,6 +27,8 @@ const limits: Limits = {
       max: 20,
       types: ['image/jpeg', 'image/png', 'image/gif'],
       maxPixels: 36_152_319,
+      // Only GIFs have several frames here.
+      maxFrames: 250,
       maxAltText: 4086,
     },
     // LinkedIn says 75 KB and 500 MB and not which; the wider reading leaves the rest to LinkedIn.

@@ -2,7 +2,7 @@ import type { Content, MediaFacts, Rules, ValidationResult } from '../content-ru
 import type { Json } from '../../domain/json-schema.ts';
 import { numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
-import { nameOf } from '../validation/files.ts';
+import { isAnimatedWebp, nameOf } from '../validation/files.ts';
 import type { Limits, TextLimit } from '../validation/limits.ts';
 import { countGraphemes } from '../validation/texts.ts';
 import { choiceOf, choiceWarnings, optionsSchema } from './options.ts';
@@ -28,7 +28,7 @@ export const rules: Rules = {
   validate(content: Content, settings: Json): ValidationResult {
     const { spoilerText = '' } = choiceOf(content.options);
     const limits = limitsOf(mastodonSettings(settings), spoilerText);
-    const result = validateByLimits(content, limits, { fileWarnings: gifWarnings });
+    const result = validateByLimits(content, limits, { fileWarnings: imageWarnings });
     return { ...result, warnings: [...result.warnings, ...choiceWarnings(content)] };
   },
 };
@@ -91,12 +91,19 @@ function filesOf(server: MastodonSettings): Limits['files'] {
       types: types.filter((type) => type.startsWith('video/')),
       maxBytes: server.maxVideoBytes,
       maxPixels: server.maxVideoPixels,
+      maxFrameRate: server.maxVideoFrameRate,
       maxAltText: server.maxDescription,
     },
   ];
 }
 
-function gifWarnings(file: MediaFacts): string[] {
+function imageWarnings(file: MediaFacts): string[] {
+  if (isAnimatedWebp(file)) {
+    return [
+      `Mastodon shows an animated WebP as a still image, and ${nameOf(file)} is one. A GIF moves.`,
+    ];
+  }
+
   const { type, width, height } = file;
   const pixels = (width ?? 0) * (height ?? 0);
   return type === 'image/gif' && pixels > maxGifPixels

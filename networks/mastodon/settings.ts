@@ -17,6 +17,8 @@ export type MastodonSettings = {
   readonly maxVideoBytes: number;
   /** Width times height. */
   readonly maxVideoPixels: number;
+  /** Frames per second. */
+  readonly maxVideoFrameRate: number;
   /** Of an image's or a video's description, in characters. */
   readonly maxDescription: number;
 };
@@ -43,6 +45,7 @@ const defaults: MastodonSettings = {
   maxImagePixels: 7680 * 4320,
   maxVideoBytes: 99 * 1024 * 1024,
   maxVideoPixels: 3840 * 2160,
+  maxVideoFrameRate: 120,
   maxDescription: 1500,
 };
 
@@ -64,6 +67,7 @@ const schemas: Record<keyof MastodonSettings, object> = {
   maxImagePixels: positive,
   maxVideoBytes: positive,
   maxVideoPixels: positive,
+  maxVideoFrameRate: positive,
   maxDescription: positive,
 };
 
@@ -111,6 +115,7 @@ export function settingsOf({ configuration }: Instance): Partial<MastodonSetting
     maxImagePixels: media?.['image_matrix_limit'],
     maxVideoBytes: media?.['video_size_limit'],
     maxVideoPixels: media?.['video_matrix_limit'],
+    maxVideoFrameRate: media?.['video_frame_rate_limit'],
     maxDescription: media?.['description_limit'],
   };
   return Object.fromEntries(

@@ -7,6 +7,8 @@ import { validateTexts, wherePart, type TextFaults } from './texts.ts';
 type OwnRules = {
   /** Against a text that is neither blank nor too long. */
   readonly text?: TextFaults;
+  /** What it refuses in a file beyond the limits of its kind, a sentence each. */
+  readonly fileErrors?: (file: MediaFacts) => readonly string[];
   /** What it shows of a file otherwise than one may think. */
   readonly fileWarnings?: (file: MediaFacts) => readonly string[];
 };
@@ -15,14 +17,14 @@ type OwnRules = {
 export function validateByLimits(
   content: Content,
   limits: Limits,
-  { text, fileWarnings = () => [] }: OwnRules = {},
+  { text, fileErrors = () => [], fileWarnings = () => [] }: OwnRules = {},
 ): ValidationResult {
   const { texts, errors } = validateTexts(content, limits, text);
   const parts = Array.from({ length: Math.max(1, content.texts.length) }, (_, index) => {
     const media = content.media[index] ?? [];
     const where = wherePart(content.texts, index);
     const files = validateFiles(media, limits);
-    const faults = [...mixtureFaults(media, limits), ...files.errors];
+    const faults = [...mixtureFaults(media, limits), ...files.errors, ...media.flatMap(fileErrors)];
     const warnings = [...files.warnings, ...media.flatMap(fileWarnings)];
     return {
       errors: faults.map((fault) => where + fault),

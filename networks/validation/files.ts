@@ -106,6 +106,58 @@ function pixelsFault({ width, height }: MediaFacts, kind: FileKind): Fault | nul
   return pixels > maxPixels ? { is: 'has too many pixels', limit, actual } : null;
 }
 
+function sidesFault({ width, height }: MediaFacts, kind: FileKind): Fault | null {
+  const { minSide = 0, maxSides: [longest, shortest] = [Infinity, Infinity] } = kind;
+  if (width === null || height === null) {
+    return null;
+  }
+
+  const [longer, shorter] = [Math.max(width, height), Math.min(width, height)];
+  const actual = `is ${width} × ${height}`;
+  if (shorter < minSide) {
+    const limit = `${one(kind)} has ${minSide} × ${minSide} pixels or more`;
+    return { is: 'is too small', limit, actual };
+  }
+
+  const limit = `${one(kind)} may have up to ${longest} × ${shortest} pixels`;
+  return longer > longest || shorter > shortest
+    ? { is: 'has too many pixels', limit, actual }
+    : null;
+}
+
+function framesFault({ width, height, details }: MediaFacts, kind: FileKind): Fault | null {
+  const { maxFrames = Infinity, maxPixelsOfAllFrames: maxPixels = Infinity } = kind;
+  const frames = details?.frames ?? 0;
+  if (frames > maxFrames) {
+    return {
+      is: 'has too many frames',
+      limit: `${one(kind)} may have up to ${numberOf(maxFrames)}`,
+      actual: `has ${numberOf(frames)}`,
+    };
+  }
+
+  const pixels = (width ?? 0) * (height ?? 0) * frames;
+  return pixels > maxPixels
+    ? {
+        is: 'has too many pixels',
+        limit: `all frames of ${one(kind)} together may have up to ${numberOf(maxPixels)} pixels`,
+        actual: `has ${numberOf(pixels)} (${width} × ${height} × ${numberOf(frames)})`,
+      }
+    : null;
+}
+
+function frameRateFault({ details }: MediaFacts, kind: FileKind): Fault | null {
+  const { maxFrameRate = Infinity } = kind;
+  const { frameRate = 0 } = details ?? {};
+  return Math.floor(frameRate) > maxFrameRate
+    ? {
+        is: 'has too many frames per second',
+        limit: `${one(kind)} may have up to ${maxFrameRate}`,
+        actual: `has ${Math.round(frameRate * 100) / 100}`,
+      }
+    : null;
+}
+
 function aspectFault({ width, height }: MediaFacts, kind: FileKind): Fault | null {
   const { maxAspect } = kind;
   if (maxAspect === undefined) {
@@ -158,7 +210,16 @@ function altTextFault(file: MediaFacts, kind: FileKind): Fault | null {
     : null;
 }
 
-const checks = [sizeFault, pixelsFault, aspectFault, durationFault, altTextFault];
+const checks = [
+  sizeFault,
+  pixelsFault,
+  sidesFault,
+  framesFault,
+  frameRateFault,
+  aspectFault,
+  durationFault,
+  altTextFault,
+];
 
 /** `an image`, `a video`. */
 const one = ({ one: name }: FileKind): string => `${/^[aeiou]/v.test(name) ? 'an' : 'a'} ${name}`;
@@ -168,6 +229,9 @@ export const hasType =
   (...types: readonly string[]) =>
   ({ type }: MediaFacts): boolean =>
     types.includes(type);
+/** Whether a WebP has several frames. Of one that was uploaded before frames were counted, its length tells. */
+export const isAnimatedWebp = ({ type, details, durationMs }: MediaFacts): boolean =>
+  type === 'image/webp' && ((details?.frames ?? 1) > 1 || durationMs !== null);
 export const isImage = ({ type }: MediaFacts): boolean => type.startsWith('image/');
 
 /**

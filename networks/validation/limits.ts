@@ -47,6 +47,16 @@ export type FileKind = {
   readonly maxBytes?: number;
   /** Width times height. */
   readonly maxPixels?: number;
+  /** Of an animation. */
+  readonly maxFrames?: number;
+  /** Of all frames of an animation together. */
+  readonly maxPixelsOfAllFrames?: number;
+  /** Pixels that each side has at least. */
+  readonly minSide?: number;
+  /** Pixels that the longer and the shorter side have at most. */
+  readonly maxSides?: readonly [longer: number, shorter: number];
+  /** Frames per second of a video. A fraction above it counts for nothing. */
+  readonly maxFrameRate?: number;
   /** Checked only together with `maxDurationMs`. */
   readonly minDurationMs?: number;
   readonly maxDurationMs?: number;

@@ -1,8 +1,8 @@
 import twitterText from 'twitter-text';
-import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import type { Content, Rules, ValidationResult } from '../content-rules.ts';
 import { validateByLimits } from '../validation/content.ts';
-import { isVideo, nameOf } from '../validation/files.ts';
 import type { Limits } from '../validation/limits.ts';
+import { fileErrors, fileWarnings, maxFrameRate } from './file-rules.ts';
 import { optionsSchema } from './options.ts';
 import { priceWarnings, type Prices } from './prices.ts';
 import { weightedLength } from './weighted-length.ts';
@@ -30,16 +30,29 @@ const limits: Limits = {
       max: 4,
       types: ['image/jpeg', 'image/png', 'image/webp'],
       maxBytes: 5 * megabyte,
+      minSide: 4,
+      maxSides: [8192, 8192],
       maxAltText: 1000,
     },
-    { one: 'GIF', max: 1, types: ['image/gif'], maxBytes: 15 * megabyte, maxAltText: 1000 },
+    {
+      one: 'GIF',
+      max: 1,
+      types: ['image/gif'],
+      maxBytes: 15 * megabyte,
+      maxSides: [1280, 1080],
+      maxFrames: 350,
+      maxPixelsOfAllFrames: 300_000_000,
+      maxAltText: 1000,
+    },
     {
       one: 'video',
       max: 1,
       types: ['video/mp4', 'video/quicktime'],
-      maxBytes: 512 * megabyte,
+      maxBytes: 8 * 1024 * megabyte,
+      maxFrameRate,
       minDurationMs: 500,
-      maxDurationMs: 140_000,
+      // Of an account without Premium; one with it may post 125 minutes.
+      maxDurationMs: 20 * 60_000,
       maxAspect: 3,
     },
   ],
@@ -57,7 +70,11 @@ export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
   metricsEveryMs: readEveryHours * 60 * 60_000,
   limits: () => limits,
   validate(content: Content): ValidationResult {
-    const result = validateByLimits(content, limits, { text: contentFaults, fileWarnings });
+    const result = validateByLimits(content, limits, {
+      text: contentFaults,
+      fileErrors,
+      fileWarnings,
+    });
     if (result.errors.length > 0) {
       return result;
     }
@@ -76,27 +93,6 @@ function duplicateWarnings({ texts, media }: Content): string[] {
       ? [`X may refuse part ${index + 1} as a duplicate: it says the same as part ${first + 1}.`]
       : [];
   });
-}
-
-/** The longer side and the shorter one, in pixels. X's guide says 1280 × 1024, and takes 1080p from some accounts. */
-const largestVideo = [1920, 1200] as const;
-
-/** Source: https://docs.x.com/x-api/media/quickstart/best-practices, https://docs.x.com/x-api/fundamentals/data-dictionary */
-function fileWarnings(file: MediaFacts): string[] {
-  if (!isVideo(file)) {
-    return [];
-  }
-
-  const { width, height, altText } = file;
-  const [longer, shorter] = [Math.max(width ?? 0, height ?? 0), Math.min(width ?? 0, height ?? 0)];
-  return [
-    ...(longer > largestVideo[0] || shorter > largestVideo[1]
-      ? [
-          `X may refuse ${nameOf(file)}: it is made for videos of up to ${largestVideo.join(' × ')} pixels, and this has ${width} × ${height}.`,
-        ]
-      : []),
-    ...(altText ? [`X shows no alt text of videos: that of ${nameOf(file)} is left out.`] : []),
-  ];
 }
 
 /** Only for texts that are short enough to be looked through by patterns that are not ours. */

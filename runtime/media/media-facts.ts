@@ -1,3 +1,5 @@
+import type { MediaDetails } from '../../domain/media-details.ts';
+
 /** What a file shows, apart from its type. */
 export type PictureFacts = {
   /** In pixels, as displayed. */
@@ -5,6 +7,7 @@ export type PictureFacts = {
   readonly height: number | null;
   /** Of a video or an animation. */
   readonly durationMs: number | null;
+  readonly details: MediaDetails;
 };
 
 export type MediaFacts = PictureFacts & { readonly type: string };

@@ -35,7 +35,12 @@ export async function readImage(filePath: string): Promise<PictureFacts | Refusa
   }
 
   const durationMs = image.delay?.reduce((sum, delay) => sum + delay, 0) ?? 0;
-  return { width, height, durationMs: durationMs > 0 ? Math.min(durationMs, 2 ** 31 - 1) : null };
+  return {
+    width,
+    height,
+    durationMs: durationMs > 0 ? Math.min(durationMs, 2 ** 31 - 1) : null,
+    details: { frames: image.pages ?? 1 },
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { FilePathSource, Input, MP4, QTFF, WEBM } from 'mediabunny';
 import type { PictureFacts, Refusal } from './media-facts.ts';
+import { videoDetails } from './video-details.ts';
 
 /** Reads the tables of a video. Decodes nothing. */
 export async function readVideo(filePath: string): Promise<PictureFacts | Refusal> {
@@ -19,14 +20,19 @@ export async function readVideo(filePath: string): Promise<PictureFacts | Refusa
       height: Math.round(await track.getDisplayHeight()),
       durationMs: Math.round((await input.computeDuration()) * 1000),
     };
-    return isPlausible(facts) ? facts : unreadable;
+    if (!isPlausible(facts)) {
+      return unreadable;
+    }
+
+    const sound = await input.getPrimaryAudioTrack().catch(() => null);
+    return { ...facts, details: await videoDetails(track, sound) };
   } catch {
     return unreadable;
   }
 }
 
 /** Larger numbers are no video's, and fit into no column of the database. */
-const isPlausible = ({ width, height, durationMs }: PictureFacts): boolean =>
+const isPlausible = ({ width, height, durationMs }: Omit<PictureFacts, 'details'>): boolean =>
   isFrom1To(65_535, width) && isFrom1To(65_535, height) && isFrom1To(2 ** 31 - 1, durationMs ?? 1);
 
 const isFrom1To = (most: number, value: number | null): boolean =>

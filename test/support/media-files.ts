@@ -51,42 +51,82 @@ const avcDescription = Buffer.from(
   'hex',
 );
 
+/** The same of a profile that has more than 4:2:0 of 8 bits. */
+const avcFormat = ({ profile, chroma, bitDepth }: Required<VideoOptions>['pixels']): Buffer =>
+  Buffer.concat([
+    Buffer.from([1, profile]),
+    avcDescription.subarray(2),
+    Buffer.from([0xfc | chroma, 0xf8 | (bitDepth - 8), 0xf8 | (bitDepth - 8), 0]),
+  ]);
+
+type VideoOptions = {
+  readonly rotation?: 0 | 90;
+  readonly frameRate?: number;
+  /** Of H.264. */
+  readonly pixels?: {
+    readonly profile: number;
+    readonly chroma: number;
+    readonly bitDepth: number;
+  };
+  /** How wide its pixels are by their height. */
+  readonly pixelAspect?: number;
+  readonly sound?: 'aac' | 'he-aac' | 'aac-5.1' | 'mp3';
+};
+
 /** A video of 320 × 180 pixels and 2 s with the tables that a player reads; the pictures in it are noise. */
 export async function video(
   format: keyof typeof formats = 'mp4',
-  rotation: 0 | 90 = 0,
+  { rotation = 0, frameRate = 10, pixels, pixelAspect = 1, sound }: VideoOptions = {},
 ): Promise<Buffer> {
   const { make, codec } = formats[format];
   const target = new BufferTarget();
   const output = new Output({ format: make(), target });
   const source = new EncodedVideoPacketSource(codec);
-  output.addVideoTrack(source, { frameRate: 10, rotation });
+  output.addVideoTrack(source, { frameRate, rotation });
+  const hear = sound && addSound(output, sound);
   await output.start();
+  const description = pixels ? avcFormat(pixels) : avcDescription;
   const decoderConfig = {
     codec: codec === 'avc' ? 'avc1.42001f' : 'vp09.00.10.08',
     codedWidth: 320,
     codedHeight: 180,
-    ...(codec === 'avc' ? { description: avcDescription } : {}),
+    displayAspectWidth: 320 * pixelAspect,
+    displayAspectHeight: 180,
+    ...(codec === 'avc' ? { description } : {}),
   };
-  for (let count = 0; count < 20; count += 1) {
+  for (let count = 0; count < 2 * frameRate; count += 1) {
     const kind = count === 0 ? 'key' : 'delta';
-    const packet = new EncodedPacket(new Uint8Array(20).fill(count), kind, count / 10, 0.1);
+    const [at, length] = [count / frameRate, 1 / frameRate];
+    const packet = new EncodedPacket(new Uint8Array(20).fill(count), kind, at, length);
     await source.add(packet, count === 0 ? { decoderConfig } : undefined);
   }
+  await hear?.();
   await output.finalize();
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
+}
+
+/** ISO/IEC 14496-3, 1.6.2.1: profile, sample rate and channels. */
+const sounds = {
+  aac: { codec: 'mp4a.40.2', numberOfChannels: 2, description: Buffer.from('1210', 'hex') },
+  'he-aac': { codec: 'mp4a.40.5', numberOfChannels: 2, description: Buffer.from('2a1188', 'hex') },
+  'aac-5.1': { codec: 'mp4a.40.2', numberOfChannels: 6, description: Buffer.from('1230', 'hex') },
+  mp3: { codec: 'mp3', numberOfChannels: 2 },
+} as const;
+
+function addSound(output: Output, sound: keyof typeof sounds): () => Promise<void> {
+  const decoderConfig = { ...sounds[sound], sampleRate: 44_100 };
+  const source = new EncodedAudioPacketSource(sound === 'mp3' ? 'mp3' : 'aac');
+  output.addAudioTrack(source);
+  return () => source.add(new EncodedPacket(new Uint8Array(100), 'key', 0, 2), { decoderConfig });
 }
 
 /** An MP4 with sound and no picture. */
 export async function soundOnly(): Promise<Buffer> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat(), target });
-  const source = new EncodedAudioPacketSource('mp3');
-  output.addAudioTrack(source);
+  const hear = addSound(output, 'mp3');
   await output.start();
-  await source.add(new EncodedPacket(new Uint8Array(100), 'key', 0, 0.1), {
-    decoderConfig: { codec: 'mp3', sampleRate: 44_100, numberOfChannels: 2 },
-  });
+  await hear();
   await output.finalize();
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
 }

@@ -75,6 +75,17 @@ test('one image, up to 20, or one video', (t) => {
   linkedin.refuses(t, filesOf(image(), video()), `${takes} 1 image and 1 video.`);
 });
 
+test('a GIF has up to 250 frames', (t) => {
+  const gif = (frames: number) =>
+    filesOf(image({ name: 'a.gif', type: 'image/gif', details: { frames } }));
+  linkedin.takes(t, gif(250));
+  linkedin.refuses(
+    t,
+    gif(251),
+    '"a.gif" has too many frames for LinkedIn: an image may have up to 250, and this has 251.',
+  );
+});
+
 test('an image has fewer than 36,152,320 pixels', (t) => {
   linkedin.takes(t, filesOf(image({ width: 36_152_319, height: 1 })));
   linkedin.refuses(

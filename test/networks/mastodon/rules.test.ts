@@ -185,6 +185,27 @@ test('a GIF that many servers find too large comes with a warning', (t) => {
 
 // What a server says of its limits.
 
+test('an animated WebP comes with a warning that it stands still', (t) => {
+  const webp = image({ name: 'cat.webp', type: 'image/webp' });
+  mastodon.warns(t, filesOf({ ...webp, details: { frames: 1 } }));
+  mastodon.warns(
+    t,
+    filesOf({ ...webp, details: { frames: 3 } }),
+    'Mastodon shows an animated WebP as a still image, and "cat.webp" is one. A GIF moves.',
+  );
+});
+
+test('a video has as many frames per second as its server takes, 120 where it tells none', (t) => {
+  const film = (frameRate: number) => filesOf(video({ details: { frameRate } }));
+  const words = (limit: number, actual: number) =>
+    `"clip.mp4" has too many frames per second for this Mastodon server: a video may have up to ${limit}, and this has ${actual}.`;
+  mastodon.takes(t, film(120.9));
+  mastodon.refuses(t, film(240), words(120, 240));
+  const strict = against(rules, { maxVideoFrameRate: 60 });
+  strict.takes(t, film(60));
+  strict.refuses(t, film(120), words(60, 120));
+});
+
 test('a server that tells nothing of its limits has those of Mastodon', (t) => {
   for (const instance of [{}, { configuration: {} }, { configuration: { statuses: {} } }]) {
     t.deepEqual(settingsOf(instance), {});
@@ -220,6 +241,7 @@ test('every limit that a server tells is kept', (t) => {
     maxImagePixels: 5,
     maxVideoBytes: 6,
     maxVideoPixels: 8,
+    maxVideoFrameRate: 7,
     maxDescription: 9,
   });
   t.deepEqual(mastodonSettings(settings), settings);

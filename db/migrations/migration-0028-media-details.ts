@@ -1,0 +1,8 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Frames, frame rate, codecs and pixel format of files. Null for files that were uploaded before: not known. */
+export class Migration0028MediaDetails extends Migration {
+  override up(): void {
+    this.addSql(`alter table "media_files" add column "details" jsonb null`);
+  }
+}

@@ -1,0 +1,106 @@
+import type { InputAudioTrack, InputVideoTrack } from 'mediabunny';
+import type { MediaDetails } from '../../domain/media-details.ts';
+
+type Written<T> = { -readonly [Field in keyof T]: T[Field] };
+
+/**
+ * What networks limit in a video. Reads tables and decodes nothing. What cannot be read is left out: the file may play
+ * all the same.
+ */
+export async function videoDetails(
+  picture: InputVideoTrack,
+  sound: InputAudioTrack | null,
+): Promise<MediaDetails> {
+  const details: Written<MediaDetails> = {};
+  await orNothing(async () => {
+    const { bestGuessFrameRate, probedPacketCount } = await picture.computeFrameRateMetrics();
+    if (probedPacketCount > 1 && Number.isFinite(bestGuessFrameRate)) {
+      details.frameRate = bestGuessFrameRate;
+    }
+  });
+  await orNothing(async () => {
+    const { num, den } = await picture.getPixelAspectRatio();
+    details.pixelAspect = num / den;
+  });
+  await orNothing(async () => {
+    details.videoCodec = (await picture.getCodec()) ?? (await codecNameOf(picture));
+    Object.assign(details, pixelFormat(await picture.getDecoderConfig()));
+  });
+  await orNothing(async () => {
+    if (sound) {
+      details.audioCodec = (await sound.getCodec()) ?? (await codecNameOf(sound));
+      details.audioProfile = (await sound.getCodecParameterString()) ?? '';
+      details.audioChannels = await sound.getNumberOfChannels();
+    }
+  });
+  return details;
+}
+
+async function orNothing(read: () => Promise<void>): Promise<void> {
+  await read().catch(() => undefined);
+}
+
+/** As the container calls a codec that the library does not know, such as `mp4v`. */
+async function codecNameOf(track: InputAudioTrack | InputVideoTrack): Promise<string> {
+  const id = await track.getInternalCodecId();
+  return typeof id === 'string' && /^[\w .\-\/]{1,40}$/v.test(id) ? id.trim() : 'unknown';
+}
+
+const chromas = ['4:0:0', '4:2:0', '4:2:2', '4:4:4'];
+
+type PixelFormat = Pick<MediaDetails, 'chroma' | 'bitDepth'>;
+
+/** Chroma and bits per sample, by what the container says for the decoder. */
+function pixelFormat(config: VideoDecoderConfig | null): PixelFormat {
+  const { codec = '', description } = config ?? {};
+  const bytes = bytesOf(description);
+  if (/^avc[13]\./v.test(codec)) {
+    return bytes ? avcFormat(bytes) : {};
+  }
+
+  if (/^(?:hvc|hev)1\./v.test(codec)) {
+    return bytes && bytes.length > 17
+      ? formatOf((bytes[16] ?? 0) & 0b11, ((bytes[17] ?? 0) & 0b111) + 8)
+      : {};
+  }
+
+  return {};
+}
+
+function bytesOf(description: VideoDecoderConfig['description']): Uint8Array | null {
+  if (!description) {
+    return null;
+  }
+
+  return ArrayBuffer.isView(description)
+    ? new Uint8Array(description.buffer, description.byteOffset, description.byteLength)
+    : new Uint8Array(description);
+}
+
+/** Profiles that know 4:2:0 of 8 bits alone: Baseline, Main and Extended. */
+const simpleProfiles = new Set([66, 77, 88]);
+
+/** ISO/IEC 14496-15, 5.3.3.1: other profiles have four bytes behind the parameter sets. */
+function avcFormat(bytes: Uint8Array): PixelFormat {
+  if (simpleProfiles.has(bytes[1] ?? 0)) {
+    return formatOf(1, 8);
+  }
+
+  let position = 5;
+  for (const mask of [0b1_1111, 0xff]) {
+    const count = (bytes[position] ?? 0) & mask;
+    position += 1;
+    for (let index = 0; index < count; index += 1) {
+      position += 2 + (bytes[position] ?? 0) * 256 + (bytes[position + 1] ?? 0);
+    }
+  }
+
+  return position + 2 < bytes.length
+    ? formatOf((bytes[position] ?? 0) & 0b11, ((bytes[position + 1] ?? 0) & 0b111) + 8)
+    : {};
+}
+
+const formatOf = (chroma: number, bitDepth: number): PixelFormat => ({
+  chroma: chromas[chroma] ?? '4:2:0',
+  bitDepth,
+});
