@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../ports.ts';
 import { answers, startPart, untilReady, type Part, type Stage } from './part.ts';
+import { innerUiAddress, openUi } from './temporal-ui.ts';
 
 export type TemporalPlan = {
   /** The `temporal` program. */
@@ -54,7 +56,9 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
   const { program, namespace, ports, stateFile, journal = 'wal', logFile, env, rank } = plan;
   const command = [program, 'server', 'start-dev', '--ip', '127.0.0.1', '--namespace', namespace];
   command.push('--port', String(ports.grpc), '--http-port', String(ports.http));
-  command.push(...(ports.ui ? ['--ui-port', String(ports.ui)] : ['--headless']));
+  const ui = { address: innerUiAddress(), port: await freePort() };
+  const innerUi = ['--ui-ip', ui.address, '--ui-port', String(ui.port)];
+  command.push(...(ports.ui ? innerUi : ['--headless']));
   const state = ['--db-filename', stateFile ?? '', '--sqlite-pragma', `journal_mode=${journal}`];
   command.push(...(stateFile ? state : []));
   const all = [...settings, `frontend.httpAllowedHosts=["${onlyHost}"]`];
@@ -77,6 +81,11 @@ export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<P
   const nowhere = `http://127.0.0.1:${ports.http}/api/v1/namespaces/${namespace}/workflows/none`;
   await untilReady(part, () => answers(nowhere, 404, onlyHost), readyWithinMs, stage.signal);
   void part.ended.then((how) => stage.onEnd?.(part, how));
+  if (ports.ui) {
+    const front = await openUi(ports.ui, ui);
+    void part.ended.then(() => front.close());
+  }
+
   return part;
 }
 

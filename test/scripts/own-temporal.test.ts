@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { startGuard } from '../../scripts/parts/guard.ts';
@@ -66,4 +68,25 @@ test('a page of another site cannot start, signal or end a workflow of the dev s
   }
 
   t.is((await handle.describe()).status.name, 'RUNNING');
+});
+
+test("Temporal's Web UI answers to its own host name alone", async (t) => {
+  const { ports } = await ownServer(t);
+  const ask = async (host: string): Promise<{ status: number | undefined; cookies: unknown }> => {
+    const asked = get({ host: '127.0.0.1', port: ports.ui, path: workflows, headers: { host } });
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+    return { status: answer.statusCode, cookies: answer.headers['set-cookie'] };
+  };
+  const workflows = '/api/v1/namespaces/default/workflows';
+
+  t.is((await ask(`127.0.0.1:${ports.ui}`)).status, 200);
+  t.is((await ask(`localhost:${ports.ui}`)).status, 200);
+  for (const host of ['evil.example', `evil.example:${ports.ui}`, '127.0.0.1']) {
+    t.deepEqual(await ask(host), { status: 421, cookies: undefined }, host);
+  }
+
+  const page = await fetch(`http://127.0.0.1:${ports.ui}/`);
+  t.is(page.status, 200);
+  t.regex(await page.text(), /<html/v);
 });
