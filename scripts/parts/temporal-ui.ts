@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
+import { createServer, request } from 'node:http';
 
 /**
  * The address that the Web UI itself listens on. It answers to any host name, so a page whose name is rebound to the
@@ -15,7 +15,7 @@ export const innerUiAddress = (): string =>
 export async function openUi(
   port: number,
   inner: { readonly address: string; readonly port: number },
-): Promise<Server> {
+): Promise<{ close(): unknown }> {
   const hosts = new Set([`127.0.0.1:${port}`, `localhost:${port}`]);
   const server = createServer((asked, answer) => {
     if (!hosts.has(asked.headers.host ?? '')) {
