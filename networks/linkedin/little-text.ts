@@ -4,9 +4,11 @@ const reserved = /[\\|{}@[\]()<>#*_~]/g;
 /**
  * A hashtag as people write one: at the beginning of a word, of letters and digits, and not of digits alone.
  *
- * In the middle of a word or of a link (`page#part`) a # is just a #.
+ * In the middle of a word or of a link (`page#part`) a # is just a #. So is one with a mark of its own: the keycap emoji
+ * is a # with U+FE0F and U+20E3, which no tag contains.
  */
-const hashtags = /(?<![^\s([{"'“‘«„¿¡])#((?=[\p{M}\p{N}]*\p{L})[\p{L}\p{M}\p{N}]+)/gu;
+const hashtags =
+  /(?<![^\s\(\[\{"'“‘«„¿¡])#(?!\p{M})((?=[[\p{M}\p{N}]--[\uFE0F\u20E3]]*\p{L})[[\p{L}\p{M}\p{N}]--[\uFE0F\u20E3]]+)/gv;
 
 /**
  * A plain text in LinkedIn's "little text", in which posts are sent: it shows as it was written, and its hashtags are
