@@ -12,8 +12,16 @@ type Effect = {
  * - `refreshes`: it hands out refresh tokens, or may be told to.
  * - `refreshes_if_told`: it hands them out to few apps.
  * - `locks`: it makes posts of some apps private.
+ * - `charges`: it charges for requests.
+ * - `names_comments`: its versions name comments differently.
  */
-export type Trait = 'works_on_files' | 'refreshes' | 'refreshes_if_told' | 'locks';
+export type Trait =
+  | 'works_on_files'
+  | 'refreshes'
+  | 'refreshes_if_told'
+  | 'locks'
+  | 'charges'
+  | 'names_comments';
 
 /**
  * What the sandbox can be told to do to a post: by `#sandbox-<name>` in its text, or by a control call.
@@ -66,8 +74,21 @@ export const directives = {
   },
 } as const satisfies Record<string, Effect & { readonly once: boolean }>;
 
-/** What only a control call can ask for: it is about signing in, and there is no text in that. */
-export const signInDirectives = {
+/** What only a control call can ask for: it concerns requests that have no text. */
+export const controlDirectives = {
+  'no-credits': {
+    effect: 'X refuses requests with 402, as it does when the app has no credits left.',
+    needs: 'charges',
+  },
+  'spend-cap': {
+    effect:
+      'X refuses requests, and requests for tokens, with 403 SpendCapReached, as it does when the app has reached its spend cap.',
+    needs: 'charges',
+  },
+  'comment-urn': {
+    effect: 'LinkedIn names comments in its answers by $URN, as older versions of its API do.',
+    needs: 'names_comments',
+  },
   lifetime: { effect: 'New access tokens live so many `seconds`.' },
   'refresh-error': {
     effect: 'A refresh is answered with an error (500), and nothing happens.',
@@ -92,11 +113,11 @@ export const signInDirectives = {
 } as const satisfies Record<string, Effect>;
 
 export type TextDirective = keyof typeof directives;
-export type Directive = TextDirective | keyof typeof signInDirectives;
+export type Directive = TextDirective | keyof typeof controlDirectives;
 
 export const directiveNames = [
   ...Object.keys(directives),
-  ...Object.keys(signInDirectives),
+  ...Object.keys(controlDirectives),
 ] as readonly Directive[];
 
 /** Names of earlier versions. */
@@ -108,7 +129,7 @@ export function directiveNamed(name: string): Directive | undefined {
 
 /** What a network must do so that a directive has an effect there; undefined when nothing. */
 export function neededBy(directive: Directive): Trait | undefined {
-  const all: Readonly<Record<string, Effect>> = { ...directives, ...signInDirectives };
+  const all: Readonly<Record<string, Effect>> = { ...directives, ...controlDirectives };
   return all[directive]?.needs;
 }
 

@@ -30,13 +30,16 @@ export const accessWith = (
 ): Access => ({ ...openAccess(server, credentials, purpose, 'LinkedIn'), version });
 
 /**
- * One request of the versioned API. Hands back refusals as they are.
+ * One request of the API. Hands back refusals as they are.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/versioning
+ *
+ * @param isVersioned False for the older API, which has no versions.
  */
 export const call = (
   access: Access,
   { headers, ...request }: NetworkRequest,
+  { isVersioned = true } = {},
 ): Promise<EgressResponse> =>
   sendRequest(
     access.server,
@@ -44,7 +47,7 @@ export const call = (
       ...request,
       headers: {
         ...bearer(access),
-        'linkedin-version': access.version,
+        ...(isVersioned && { 'linkedin-version': access.version }),
         'x-restli-protocol-version': '2.0.0',
         ...headers,
       },

@@ -6,35 +6,41 @@ import { call, type Access } from './client.ts';
 import type { Author } from './posts.ts';
 import { mayBeOf, preparedOf } from './prepared.ts';
 import { refusal, unreadable } from './refusal.ts';
-import { commentPage, commentUrnPattern } from './urns.ts';
+import { commentPage, isCommentUrn, postPage, postUrnOf } from './urns.ts';
 
 const needs =
   'the Community Management API and its permission to comment (w_member_social_feed, for pages w_organization_social_feed)';
 
-const commentSchema = {
-  type: 'object',
-  required: ['$URN'],
-  properties: {
-    $URN: { type: 'string', pattern: commentUrnPattern },
-    actor: { type: 'string' },
-    message: { type: 'object', properties: { text: { type: 'string' } } },
-    created: { type: 'object', properties: { time: { type: 'integer' } } },
-  },
-};
-
+/** A comment in an answer. Versions of the API name it differently, and some answers do not name it at all. */
 type Comment = {
-  readonly $URN: string;
+  readonly $URN?: string;
+  readonly commentUrn?: string;
+  /** The last part of its URN. */
+  readonly id?: string | undefined;
+  /** What it is a comment on: the first part of its URN. */
+  readonly object?: string;
   readonly actor?: string;
   readonly message?: { readonly text?: string };
   readonly created?: { readonly time?: number };
 };
 
-const readComment = answerReader<Comment>(commentSchema);
+const readComment = answerReader<Comment>({
+  type: 'object',
+  properties: {
+    $URN: { type: 'string' },
+    commentUrn: { type: 'string' },
+    id: { type: 'string' },
+    object: { type: 'string' },
+    actor: { type: 'string' },
+    message: { type: 'object', properties: { text: { type: 'string' } } },
+    created: { type: 'object', properties: { time: { type: 'integer' } } },
+  },
+});
 
-const readComments = answerReader<{ readonly elements: readonly Comment[] }>({
+const readComments = answerReader<{ readonly elements: readonly unknown[] }>({
   type: 'object',
   required: ['elements'],
-  properties: { elements: { type: 'array', items: commentSchema } },
+  properties: { elements: { type: 'array' } },
 });
 
 /**
@@ -62,11 +68,9 @@ export async function createComment(
     throw refusal(response, { ...access, purpose: 'create', needs });
   }
 
-  const comment = readComment(jsonOf(response));
-  if (!comment) {
-    throw unreadable('create');
-  }
-  return sentPartOf(author, post, comment);
+  // The comment is there, whatever the answer says about it: LinkedIn would take a second one.
+  const comment = readComment(jsonOf(response)) ?? {};
+  return sentPartOf(author, post, { id: response.headers['x-restli-id'], ...comment });
 }
 
 const pageSize = 100;
@@ -102,6 +106,7 @@ export async function findComments(
   }
   const prepared = preparedOf(part.data);
   return comments.elements
+    .flatMap((element) => readComment(element) ?? [])
     .filter(
       ({ actor, message, created }) =>
         actor === author.urn &&
@@ -113,7 +118,7 @@ export async function findComments(
 
 /**
  * The versioned API of comments is for apps of the Community Management API alone, whatever the token may do; the older
- * one still takes those of some others.
+ * one, which has no versions, still takes those of some others.
  *
  * @param request Its path begins behind that of a post's comments.
  */
@@ -128,11 +133,20 @@ async function ask(
     return response;
   }
 
-  const older = await call(access, { ...request, path: `/v2${path}` });
+  const older = await call(access, { ...request, path: `/v2${path}` }, { isVersioned: false });
   return older.status === 404 ? response : older;
 }
 
-const sentPartOf = ({ webUrl }: Author, post: SentPart, { $URN }: Comment): SentPart => ({
-  remoteId: $URN,
-  url: commentPage(webUrl, post.remoteId, $URN),
-});
+function sentPartOf({ webUrl }: Author, post: SentPart, comment: Comment): SentPart {
+  const urn = urnOf(comment, post);
+  return urn === null
+    ? { remoteId: `${post.remoteId}#comment`, url: postPage(webUrl, post.remoteId) }
+    : { remoteId: urn, url: commentPage(webUrl, post.remoteId, urn) };
+}
+
+function urnOf({ $URN, commentUrn, id, object }: Comment, post: SentPart): string | null {
+  const built = `urn:li:comment:(${postUrnOf(object) ?? post.remoteId},${id})`;
+  return (
+    [$URN, commentUrn, id, built].find((urn) => urn !== undefined && isCommentUrn(urn)) ?? null
+  );
+}

@@ -21,8 +21,10 @@ export const postUrnIn = (words: string): string | null =>
 export const idTimeMs = (urn: string): number =>
   Number(BigInt(urn.split(':').at(-1) ?? '0') >> 22n);
 
-/** A comment as LinkedIn names it: the post's activity, and its own id. */
-export const commentUrnPattern = String.raw`^urn:li:comment:\(${post},[0-9]{1,20}\)$`;
+const comment = new RegExp(String.raw`^urn:li:comment:\(${post},[0-9]{1,20}\)$`, 'v');
+
+/** Whether this names a comment as LinkedIn does: by the post's activity, and its own id. */
+export const isCommentUrn = (value: string): boolean => comment.test(value);
 
 /** The page of a post. @param webUrl Where people read posts, without a trailing slash. */
 export const postPage = (webUrl: string, urn: string): string => `${webUrl}/feed/update/${urn}/`;

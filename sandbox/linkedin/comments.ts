@@ -99,15 +99,18 @@ function findPost({ store }: LinkedinDeps, urn: string): LinkedinPost {
   return post;
 }
 
-/** A comment as LinkedIn gives it. */
-export function presentComment({ id: urn, author, text, createdAt }: LinkedinPost) {
+/** A comment as LinkedIn gives it. An order makes it name the comment as older versions of the API do. */
+export function presentComment(
+  { script }: LinkedinDeps,
+  { id: urn, author, text, createdAt }: LinkedinPost,
+) {
   const [, object = '', id = ''] = /^urn:li:comment:\((.*),(.*)\)$/v.exec(urn) ?? [];
   const at = { actor: author, time: Date.parse(createdAt) };
   return {
     actor: author,
     created: at,
     id,
-    $URN: urn,
+    ...(script.takeOrder('linkedin', 'comment-urn') ? { $URN: urn } : { commentUrn: urn }),
     lastModified: at,
     message: { attributes: [], text },
     object,

@@ -13,7 +13,7 @@ const tagPath = (tag: string): string =>
 export const linkedin = defineNetwork<LinkedinPost>({
   id: 'linkedin',
   label: 'LinkedIn',
-  traits: ['works_on_files', 'refreshes', 'refreshes_if_told'],
+  traits: ['works_on_files', 'refreshes', 'refreshes_if_told', 'names_comments'],
   accounts: identities,
   signIn: (origin) => ({
     Server: `${origin}/linkedin`,

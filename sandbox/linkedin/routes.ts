@@ -142,7 +142,7 @@ function addCommentRoutes(
       } else if (answer === 'error') {
         throw new LinkedinRefusal(500, 'Internal Server Error', { code: 'INTERNAL_SERVER_ERROR' });
       } else {
-        const comment = presentComment(post);
+        const comment = presentComment(deps, post);
         ctx.status = 201;
         ctx.set('x-restli-id', comment.id);
         ctx.body = comment;
@@ -153,7 +153,10 @@ function addCommentRoutes(
       assertQuery(ctx.URL.searchParams, 'start', 'count');
       const comments = commentsOn(deps, ctx.params['urn'] ?? '');
       const shown = pageOf(comments, ctx.URL.searchParams);
-      ctx.body = { paging: { links: [] }, elements: shown.map(presentComment) };
+      ctx.body = {
+        paging: { links: [] },
+        elements: shown.map((comment) => presentComment(deps, comment)),
+      };
     });
   }
 }

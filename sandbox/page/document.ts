@@ -1,4 +1,4 @@
-import { directives, signInDirectives } from '../directives.ts';
+import { directives, controlDirectives } from '../directives.ts';
 import { html, type Html } from '../../runtime/html.ts';
 import { networks } from '../registry.ts';
 
@@ -61,7 +61,7 @@ function asideView(origin: string): Html {
       html`<dt><code>#sandbox-${name}</code></dt>
         <dd>${effect}</dd>`,
   );
-  const signInFailures = Object.entries(signInDirectives).map(
+  const controlFailures = Object.entries(controlDirectives).map(
     ([name, { effect }]) =>
       html`<dt><code>${name}</code></dt>
         <dd>${effect}</dd>`,
@@ -76,8 +76,8 @@ function asideView(origin: string): Html {
         <code>{"platform": "${networks[0]?.id ?? ''}", "directive": "lost", "count": 1}</code>.
         <code>GET</code> shows what is set, <code>DELETE</code> takes it back.
       </p>
-      <p>Only by such a call, for accounts that signed in:</p>
-      <dl>${signInFailures}</dl>
+      <p>Only by such a call:</p>
+      <dl>${controlFailures}</dl>
     </section>
     <section class="box">
       <h2>Sign in</h2>

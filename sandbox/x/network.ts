@@ -10,7 +10,7 @@ const profile = `/x/${account.username}`;
 export const x = defineNetwork<XPost>({
   id: 'x',
   label: 'X',
-  traits: ['works_on_files', 'refreshes'],
+  traits: ['works_on_files', 'refreshes', 'charges'],
   accounts: identities,
   signIn: (origin) => ({
     Server: `${origin}/x`,

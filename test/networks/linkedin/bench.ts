@@ -62,7 +62,7 @@ export type Listed = {
   };
 };
 
-type Comment = { readonly $URN: string; readonly message: { readonly text: string } };
+type Comment = { readonly commentUrn: string; readonly message: { readonly text: string } };
 
 /** What another client is told, newest first. */
 async function list<T>({ baseUrl }: Account, path: string): Promise<T[]> {
@@ -89,8 +89,8 @@ async function postsOf(account: Account): Promise<LivePost[]> {
   for (const { id, commentary } of await listed(account)) {
     posts.push({ remoteId: id, text: plain(commentary), parentId: null });
     const path = `/socialActions/${encodeURIComponent(id)}/comments?count=100`;
-    for (const { $URN, message } of await list<Comment>(account, path)) {
-      posts.push({ remoteId: $URN, text: message.text, parentId: id });
+    for (const { commentUrn, message } of await list<Comment>(account, path)) {
+      posts.push({ remoteId: commentUrn, text: message.text, parentId: id });
     }
   }
   return posts;
