@@ -79,7 +79,7 @@ export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
       return result;
     }
 
-    const more = [...duplicateWarnings(content), ...priceWarnings(content.texts, prices)];
+    const more = [...duplicateWarnings(content), ...priceWarnings(content, prices)];
     return { ...result, warnings: [...result.warnings, ...more] };
   },
 });

@@ -232,6 +232,28 @@ test('a post of a picture alone costs as one', (t) => {
   priced.warns(t, contentOf({ media: [image()] }), `${costs} this post about $0.015.`);
 });
 
+test('alt texts of images cost too, and those of videos do not go out', (t) => {
+  const described = image({ altText: 'A fox' });
+  const two = contentOf({ texts: ['See example.com'], media: [described, described] });
+  priced.warns(
+    t,
+    two,
+    `${costs} this post about $0.21: it has a link, and 2 alt texts are charged too.`,
+  );
+  priced.warns(
+    t,
+    contentOf({ media: [described, image()] }),
+    `${costs} this post about $0.02: 1 alt text is charged too.`,
+  );
+  const thread = contentOf({ texts: ['1', '2', '3'], later: [[described], []] });
+  priced.warns(t, thread, `${costs} these 3 posts about $0.05: 1 alt text is charged too.`);
+  const film = contentOf({ media: [video({ altText: 'A film' })] });
+  const [, ...warnings] = openNetworks({}).rules.x.validate(film, {}).warnings;
+  t.deepEqual(warnings, [`${costs} this post about $0.015.`]);
+  const free = openNetworks({ PUNCTUAL_X_PRICE_POST: '0', PUNCTUAL_X_PRICE_LINK_POST: '0' });
+  against(free.rules.x).warns(t, two);
+});
+
 test('prices are settings, 0 is not said, and what is no price is refused', (t) => {
   const rulesOf = (post: string, linkPost: string) =>
     against(
