@@ -119,7 +119,9 @@ async function reconcile(connection: Connection, step: Step): Promise<Finding> {
     .filter(({ id, conversation_id: thread, attachments }) => {
       // A post that continues none begins a conversation.
       const inPlace = thread === (step.sent[0]?.remoteId ?? id);
-      return inPlace && (attachments?.media_keys?.length ?? 0) === (prepared?.mediaCount ?? 0);
+      // X's document lets it name none of a post's files: then only the text can tell.
+      const files = attachments?.media_keys;
+      return inPlace && (files === null || (files?.length ?? 0) === (prepared?.mediaCount ?? 0));
     })
     .filter((post) => isSameText(post, part.text))
     .map(({ id }): SentPart[] => [{ remoteId: id, url: postUrl(connection.settings, id) }]);

@@ -12,7 +12,14 @@ import type { OwnPost } from './wire.ts';
  * text without letters, digits and links is compared whole.
  */
 export function isSameText(post: OwnPost, text: string): boolean {
-  const [shown, sent] = [shownOf(post), sentOf(text)];
+  const keys = post.attachments?.media_keys;
+  // Null says nothing about files: the post may have some.
+  const guesses = keys === null ? [false, true] : [(keys ?? []).length > 0];
+  const sent = sentOf(text);
+  return guesses.some((hasFiles) => isSame(shownOf(post, hasFiles), sent));
+}
+
+function isSame(shown: Pieces, sent: Pieces): boolean {
   const isPlain = sent.links.length === 0 && lettersOf(sent.rest) === '';
   return (
     lettersOf(shown.rest) === lettersOf(sent.rest) &&
@@ -47,10 +54,9 @@ const ownLinks = /https?:\/\/t\.co\/[A-Za-z0-9]+/gv;
 /** What X puts behind the text of a post with files. */
 const fileAddress = /^https:\/\/(?:x|twitter)\.com\/[^\/]+\/status\/\d+\/(?:photo|video)\/\d$/v;
 
-function shownOf({ text, entities, attachments }: OwnPost): Pieces {
+function shownOf({ text, entities }: OwnPost, hasFiles: boolean): Pieces {
   const urls = entities?.urls ?? [];
   const found = text.match(ownLinks) ?? [];
-  const hasFiles = (attachments?.media_keys ?? []).length > 0;
   const links = found.flatMap((link, index): readonly (string | null)[] => {
     const known = urls.find(({ url }) => url === link);
     const address = known?.expanded_url;

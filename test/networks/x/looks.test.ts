@@ -1,7 +1,8 @@
 import test from 'ava';
 import { idBefore } from '../../../networks/x/own-posts.ts';
 import { NetworkError } from '../../../networks/network.ts';
-import { nextStep, partsOf, publish, sendStep, throughDatabase } from '../publish.ts';
+import { pictureFile } from '../files.ts';
+import { nextStep, partsOf, partsWith, publish, sendStep, throughDatabase } from '../publish.ts';
 import { x } from './bench.ts';
 import { onBrokenLine, order } from './broken-line.ts';
 
@@ -58,6 +59,23 @@ test('nothing is read before a post, and a look asks for one page', async (t) =>
   await x.reconcile(connection, nextStep(x, prepared, []));
   t.is(proxy.seen.length, 2);
   t.true(proxy.seen[1]?.path.includes('since_id='));
+});
+
+test('a lost post with a file is found though X names none of its files', async (t) => {
+  const { proxy, account, connection } = await onBrokenLine(t);
+  const parts = partsWith([await pictureFile()], 'With a picture');
+  const { prepared, sent } = await publish(x, connection, parts);
+  const since = '?post.fields=attachments,conversation_id,entities';
+  const answer = await fetch(`${account.baseUrl}/2/users/${account.remoteId}/tweets${since}`, {
+    headers: { authorization: 'Bearer demo' },
+  });
+  const body = (await answer.text()).replace(/"media_keys":\[[^\]]*\]/v, '"media_keys":null');
+  t.true(body.includes('"media_keys":null'));
+  proxy.plan(timeline, { kind: 'overruled', answer: { status: 200, body } });
+  t.like(await x.reconcile(connection, nextStep(x, prepared, [])), {
+    kind: 'found',
+    candidates: [sent],
+  });
 });
 
 test('ids tell the time as those of X do', (t) => {

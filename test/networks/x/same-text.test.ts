@@ -46,6 +46,18 @@ for (const text of texts) {
   });
 }
 
+test('where X does not say whether a post has files, its text decides', (t) => {
+  for (const text of ['Hello', 'See https://example.com', 'https://example.com/a?b']) {
+    for (const files of [[], [file]]) {
+      const shown = shownAs(text, files);
+      const unknown = { ...shown, attachments: { media_keys: null } };
+      t.true(isSameText(unknown, text), text);
+      t.true(isSameText({ ...unknown, entities: { urls: null } }, text), `${text}, bare`);
+      t.false(isSameText(unknown, 'Another'), text);
+    }
+  }
+});
+
 test('a text that has a link of X’s own is found, wherever X says that it leads', (t) => {
   const sent = 'Read https://t.co/AbCdEf1234 and https://example.com/a';
   const leadsTo = (
