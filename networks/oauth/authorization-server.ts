@@ -1,3 +1,5 @@
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import type { NetworkError } from '../network.ts';
 import type { OauthApp } from '../oauth.ts';
 
 /** Where an authorization server takes browsers and requests. */
@@ -24,6 +26,15 @@ export type AuthorizationServer = Endpoints & {
   readonly denials?: readonly string[];
   /** Whether a refusal of a refresh says that the grant is over, beside `invalid_grant`. */
   readonly endsGrant?: (refused: Refused) => boolean;
+  /**
+   * Reads an answer of the token endpoint in the shape of the network's API: that the app has reached its spend cap.
+   *
+   * @returns null for an answer of an authorization server.
+   */
+  readonly refusalOf?: (
+    response: EgressResponse,
+    secrets: readonly string[],
+  ) => NetworkError | null;
 };
 
 /** What a token endpoint says against a request (RFC 6749, section 5.2). Both are the server's words, as they came. */

@@ -28,7 +28,8 @@ type Exchange = {
  * Buys tokens with an authorization code.
  *
  * @throws TokenRefusal for an answer without tokens.
- * @throws NetworkError `network_unavailable` when no answer came, or one that does not read.
+ * @throws NetworkError `network_unavailable` when no answer came, or one that does not read; what `refusalOf` of the server
+ *   returns.
  */
 export async function redeemCode(exchange: Exchange, code: Code): Promise<Tokens> {
   const { as, client, authentication, options } = requestOf(exchange);
@@ -67,7 +68,7 @@ function requestOf(exchange: Exchange) {
   };
 }
 
-/** `fetch` for the library: one request by egress. @throws TokenRefusal for any answer but 200. */
+/** `fetch` for the library: one request by egress. @throws TokenRefusal, or what the network has instead, for any answer but 200. */
 const fetchThrough =
   ({ server, context, secrets }: Exchange) =>
   async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
@@ -85,7 +86,10 @@ const fetchThrough =
       server.name,
     );
     if (response.status !== 200) {
-      throw new TokenRefusal(response, [...appSecrets(server), ...secrets], now().getTime());
+      const hidden = [...appSecrets(server), ...secrets];
+      throw (
+        server.refusalOf?.(response, hidden) ?? new TokenRefusal(response, hidden, now().getTime())
+      );
     }
 
     return Response.json(conforming(jsonOf(response)));

@@ -4,6 +4,7 @@ import type { ConfiguredApp } from '../oauth/app-settings.ts';
 import type { Endpoints, Refused } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
 import { connectX } from './connect.ts';
+import { moneyRefusal } from './refusal.ts';
 
 /** What the operator set, and where the sandbox plays X. */
 export type XOauthSettings = {
@@ -31,6 +32,7 @@ export const xOauth = ({ app, endpoints, apiUrl }: XOauthSettings): Oauth =>
       usesPkce: true,
       scopes,
       endsGrant: isDeadToken,
+      refusalOf: (response, secrets) => moneyRefusal(response, 'prepare', secrets),
     }),
     accountsOf: async ({ http, sandboxUrl }, { accessToken }) => {
       const place =

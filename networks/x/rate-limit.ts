@@ -5,8 +5,10 @@ import { retryAtMs } from '../answer.ts';
 /** X's windows: 15 minutes of the account, and a day of the account or of the app. */
 const windows = ['x-rate-limit', 'x-user-limit-24hour', 'x-app-limit-24hour'] as const;
 
-/** How long an app without credits is left alone, in milliseconds: nobody says when they are topped up. */
-const creditsWaitMs = 15 * 60_000;
+/** How long X is left alone when the app has no money left, in milliseconds: nobody says when there is some again. */
+export const moneyWaitMs = 15 * 60_000;
+/** The same for an account that has met its limit of a day, where X does not say when that is over. */
+export const accountDayWaitMs = 60 * 60_000;
 
 /**
  * Where a limit was met, until when, and for whom it holds. Every answer names every window, so that the one that was
@@ -18,11 +20,7 @@ export function limitOf(
   response: EgressResponse,
   nowMs: number,
 ): { readonly retryAtMs: number | undefined; readonly limit: LimitScope } {
-  const { headers, status } = response;
-  if (status === 402) {
-    return { retryAtMs: nowMs + creditsWaitMs, limit: 'network' };
-  }
-
+  const { headers } = response;
   const used = windows.filter((name) => headers[`${name}-remaining`] === '0');
   const resets = (used.length > 0 ? used : windows.slice(0, 1)).map((name) =>
     retryAtMs(

@@ -3,7 +3,7 @@ import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, takesNoMore } from '../answer.ts';
 import { NetworkError } from '../network.ts';
 import { takenAfter, type Purpose } from '../send-request.ts';
-import { limitOf } from './rate-limit.ts';
+import { accountDayWaitMs, limitOf, moneyWaitMs } from './rate-limit.ts';
 
 type Problem = {
   readonly title?: string;
@@ -13,6 +13,8 @@ type Problem = {
   /** Of an app that is not set up for the API: `client-not-enrolled`. */
   readonly reason?: string;
   readonly errors?: readonly { readonly message?: string; readonly detail?: string }[];
+  /** Of a spend cap: the day on which it is reset. */
+  readonly reset_date?: unknown;
 };
 
 const words = { type: 'string' };
@@ -43,6 +45,11 @@ type RefusedRequest = {
 /** Casts an answer that is not a success to what it means for the post. */
 export function refusal(response: EgressResponse, refused: RefusedRequest): NetworkError {
   const { status } = response;
+  const outOfMoney = moneyRefusal(response, refused.purpose, [refused.accessToken]);
+  if (outOfMoney) {
+    return outOfMoney;
+  }
+
   const problem = readProblem(jsonOf(response)) ?? {};
   const met = limitMet(response, problem);
   const { code, saying } = meaning(status, problem, refused, takesNoMore[met.limit]);
@@ -56,6 +63,60 @@ export function refusal(response: EgressResponse, refused: RefusedRequest): Netw
   });
 }
 
+/**
+ * Casts an answer that says that the app has no money left for requests: X takes none for any account until it has.
+ *
+ * @param secrets Not to be repeated in the message.
+ * @returns null for an answer that says something else.
+ */
+export function moneyRefusal(
+  response: EgressResponse,
+  purpose: Purpose,
+  secrets: readonly string[],
+): NetworkError | null {
+  const { status } = response;
+  const problem = readProblem(jsonOf(response)) ?? {};
+  const saying = moneyMeaning(status, problem);
+  if (saying === null) {
+    return null;
+  }
+
+  const said = quote(wordsOf(problem), secrets);
+  return new NetworkError('rate_limited', `X ${saying} (HTTP ${status})${said && `: ${said}`}.`, {
+    taken: takenAfter(purpose, true),
+    retryAtMs: Date.now() + moneyWaitMs,
+    limit: 'network',
+    server: 'answered',
+  });
+}
+
+/**
+ * Credits that are spent are a 402. A spend cap is a 403, as so much else: its title and its words tell.
+ *
+ * Source: https://docs.x.com/x-api/getting-started/pricing
+ */
+function moneyMeaning(status: number, problem: Problem): string | null {
+  if (status < 400 || status > 499) {
+    return null;
+  }
+
+  const { title = '', detail = '', type = '', reason = '', errors = [] } = problem;
+  const all = [title, detail, reason, ...errors.flatMap((error) => [error.message, error.detail])];
+  const saysCap =
+    [title, reason].includes('SpendCapReached') ||
+    all.some((text) => /spend(?:ing)? (?:cap|limit)/iv.test(text ?? ''));
+  if (status === 402 && !saysCap) {
+    return 'takes no more requests until the app that publishes has credits again';
+  }
+  if (!saysCap && !type.endsWith('credits')) {
+    return null;
+  }
+
+  const [day] = /^\d{4}-\d{2}-\d{2}/v.exec(String(problem.reset_date)) ?? [];
+  const until = day === undefined ? 'for now' : `until ${day}`;
+  return `takes no more requests ${until}, because the app that publishes has reached its spend cap`;
+}
+
 /** The most exact of what X says. */
 const wordsOf = ({ errors = [], detail, title }: Problem): string | undefined =>
   errors[0]?.message ?? errors[0]?.detail ?? detail ?? title;
@@ -64,11 +125,21 @@ const wordsOf = ({ errors = [], detail, title }: Problem): string | undefined =>
 const kindOf = ({ type = '', reason = '' }: Problem): string =>
   reason || (type.split('/').at(-1) ?? '');
 
-/** A usage cap is the app's, whatever window the answer names. */
+/** A usage cap is the app's, whatever window the answer names. No header tells when an account's day is over. */
 function limitMet(response: EgressResponse, problem: Problem) {
-  const met = limitOf(response, Date.now());
-  return kindOf(problem) === 'usage-capped' ? { ...met, limit: 'network' as const } : met;
+  const nowMs = Date.now();
+  const met = limitOf(response, nowMs);
+  if (kindOf(problem) === 'usage-capped') {
+    return { ...met, limit: 'network' as const };
+  }
+
+  const retryAtMs = response.status === 403 ? nowMs + accountDayWaitMs : undefined;
+  return { ...met, retryAtMs: met.retryAtMs ?? retryAtMs };
 }
+
+/** `User is over daily status update limit.` Limits of the text are about characters. */
+const isDailyLimit = (said: string): boolean =>
+  /\b(?:daily|over)\b.*\blimit/iv.test(said) && !/\b(?:characters?|text|length)\b/iv.test(said);
 
 /** What an app or a token lacks. Sources: https://docs.x.com/x-api/fundamentals/response-codes-and-errors, X's answers. */
 const missingPermission: ReadonlySet<string> = new Set([
@@ -87,15 +158,11 @@ function meaning(status: number, problem: Problem, refused: RefusedRequest, busy
   if (status === 401 || kind === 'unsupported-authentication') {
     return { code: 'access_lost', saying: 'does not accept the access token' };
   }
-  if (status === 402) {
-    const saying = 'takes no more requests until the app that publishes has credits again';
-    return { code: 'rate_limited', saying };
-  }
   if (status === 429 || kind === 'usage-capped') {
     return { code: 'rate_limited', saying: busy };
   }
   if (status === 403) {
-    return forbidden(problem, refused);
+    return forbidden(problem, refused, busy);
   }
   if (purpose === 'create' && isAboutContent(status, refused)) {
     return { code: 'content_refused', saying: 'refused the post' };
@@ -109,9 +176,15 @@ function meaning(status: number, problem: Problem, refused: RefusedRequest, busy
 }
 
 /** X answers 403 to almost anything that it does not want, so that its words tell more than the status. */
-function forbidden(problem: Problem, { purpose, isReply }: RefusedRequest): Meaning {
+function forbidden(problem: Problem, { purpose, isReply }: RefusedRequest, busy: string): Meaning {
   const said = wordsOf(problem) ?? '';
-  if (purpose !== 'create' || missingPermission.has(kindOf(problem))) {
+  if (missingPermission.has(kindOf(problem))) {
+    return { code: 'permission_missing', saying: 'does not permit this' };
+  }
+  if (isDailyLimit(said)) {
+    return { code: 'rate_limited', saying: busy };
+  }
+  if (purpose !== 'create') {
     return { code: 'permission_missing', saying: 'does not permit this' };
   }
   if (/duplicate/iv.test(said)) {
@@ -122,7 +195,7 @@ function forbidden(problem: Problem, { purpose, isReply }: RefusedRequest): Mean
     return { code: 'content_refused', saying };
   }
 
-  return /permi|scope|suspended|locked/iv.test(said)
+  return /permi|scope|suspended|\blocked\b/iv.test(said)
     ? { code: 'permission_missing', saying: 'does not permit this' }
     : { code: 'content_refused', saying: 'refused the post' };
 }

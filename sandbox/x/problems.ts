@@ -1,3 +1,4 @@
+import type { SandboxDeps } from '../deps.ts';
 import { Refusal } from '../refusal.ts';
 import type { Fate } from '../script.ts';
 
@@ -12,14 +13,59 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
+/** A refusal with members of its own in place of the usual ones. */
+class XRefusal extends Refusal {
+  readonly members: object;
+
+  constructor(status: number, message: string, code: string, members: object) {
+    super(status, message, { code });
+    this.members = members;
+  }
+}
+
 /** An error as X writes it. Source: https://docs.x.com/x-api/fundamentals/response-codes-and-errors */
-export function problemOf({ status, code, message }: Refusal) {
+export function problemOf(refusal: Refusal) {
+  const { status, code, message } = refusal;
   return {
     title: titles[status] ?? 'Internal Server Error',
     detail: message,
     type: code === 'about:blank' ? code : `https://api.x.com/2/problems/${code}`,
     status,
+    ...(refusal instanceof XRefusal && refusal.members),
   };
+}
+
+/** What X says to an app whose credits are spent. */
+const creditsDepleted = (): Refusal =>
+  new XRefusal(402, 'Your account does not have any credits to fulfill this request.', 'credits', {
+    title: 'CreditsDepleted',
+  });
+
+/** What X says to an app whose owner's spend cap is reached, until the next month. */
+const spendCapReached = (nowMs: number): Refusal => {
+  const now = new Date(nowMs);
+  const reset = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
+  return new XRefusal(403, 'Your monthly spend cap has been reached.', 'credits', {
+    title: 'SpendCapReached',
+    reset_date: reset.toISOString().slice(0, 10),
+  });
+};
+
+type Orders = Pick<SandboxDeps, 'script' | 'now'>;
+
+/** @throws Refusal when a control call took the app's money. */
+export function assertMoney(deps: Orders): void {
+  if (deps.script.takeOrder('x', 'no-credits')) {
+    throw creditsDepleted();
+  }
+  assertBelowCap(deps);
+}
+
+/** Tokens cost nothing, and a cap ends them as well. @throws Refusal */
+export function assertBelowCap({ script, now }: Orders): void {
+  if (script.takeOrder('x', 'spend-cap')) {
+    throw spendCapReached(now());
+  }
 }
 
 export const invalid = (detail: string): Refusal =>

@@ -12,6 +12,8 @@ import { createIds } from './ids.ts';
 import { isXPost } from './post.ts';
 import { xOauthRoutes } from './oauth.ts';
 import {
+  assertBelowCap,
+  assertMoney,
   brokeDown,
   forbidden,
   invalid,
@@ -35,6 +37,10 @@ export function xRoutes(shared: SandboxDeps): Router {
   const router = new Router({ prefix: '/x/2' });
   router.use(answerErrors);
   router.use(requireToken(shared));
+  router.use((_, next) => {
+    assertMoney(shared);
+    return next();
+  });
   addReadRoutes(router, deps);
   router.use('/media', requireScope('media.write'));
   addUploadRoutes(router, deps);
@@ -57,6 +63,10 @@ export function xRoutes(shared: SandboxDeps): Router {
     throw notFound('what is at this address');
   });
   const all = new Router();
+  all.post('/x/2/oauth2/token', answerErrors, (_, next) => {
+    assertBelowCap(shared);
+    return next();
+  });
   all.use(xOauthRoutes(shared).routes());
   all.use(router.routes());
   return all;

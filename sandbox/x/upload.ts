@@ -74,9 +74,6 @@ export function presentUpload(upload: Upload, state: WorkState, nowMs: number): 
   const work = {
     state: states[state],
     ...(state === 'processing' && { check_after_secs: checkAfterSecs }),
-    ...(state === 'failed' && {
-      error: { code: 1, name: 'InvalidMedia', message: 'The sandbox fails it.' },
-    }),
   };
   return {
     data: {

@@ -131,3 +131,32 @@ test('segments make a file only when all are there, and a post only when X is do
   }
   t.truthy((await post()).data?.id);
 });
+
+test('an app without money is refused as X does, for as many requests as ordered', async (t) => {
+  const sandbox = await openSandbox(t);
+  const post = () =>
+    fetch(`${sandbox.url}/x/2/tweets`, {
+      ...asJson({ text: 'Hi' }),
+      headers: { 'content-type': 'application/json', authorization: 'Bearer demo' },
+    });
+  await fetch(`${sandbox.url}/control`, asJson({ platform: 'x', directive: 'no-credits' }));
+  const broke = await post();
+  t.is(broke.status, 402);
+  t.like(await broke.json(), { title: 'CreditsDepleted', status: 402 });
+
+  await fetch(
+    `${sandbox.url}/control`,
+    asJson({ platform: 'x', directive: 'spend-cap', count: 2 }),
+  );
+  const capped = await post();
+  t.is(capped.status, 403);
+  const said = (await capped.json()) as { reset_date?: string };
+  t.like(said, { title: 'SpendCapReached', status: 403 });
+  t.regex(said.reset_date ?? '', /^\d{4}-\d{2}-01$/v);
+  const token = await fetch(`${sandbox.url}/x/2/oauth2/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'any' }),
+  });
+  t.is(token.status, 403);
+  t.is((await post()).status, 201);
+});

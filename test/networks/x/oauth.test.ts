@@ -115,6 +115,18 @@ test('any other refusal of X leaves the access as it is', async (t) => {
   t.like(error, { name: 'NetworkError', code: 'network_unavailable' });
 });
 
+test('at the spend cap of the app a refresh waits, and says so', async (t) => {
+  const detail = 'Your monthly spend cap has been reached.';
+  for (const json of [
+    { title: 'SpendCapReached', detail, reset_date: '2026-12-01' },
+    { title: 'Forbidden', reason: 'SpendCapReached', detail, reset_date: '2026-12-01' },
+  ]) {
+    const error = await t.throwsAsync(refresh(t, { status: 403, json }));
+    t.like(error, { name: 'NetworkError', code: 'rate_limited', taken: 'no' });
+    t.regex(error?.message ?? '', /until 2026-12-01, because .* spend cap \(HTTP 403\): "Your/v);
+  }
+});
+
 test('a code that X no longer takes is told as one that came too late', async (t) => {
   const words = 'Value passed for the authorization code was invalid.';
   const { oauth, context } = await opened(t, () => ({

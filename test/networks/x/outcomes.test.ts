@@ -146,7 +146,18 @@ const cases: readonly (readonly [status: number, body: string, code: string, tak
     'no',
   ],
   [403, problem({ detail: 'Your account is suspended' }), 'permission_missing', 'no'],
+  [403, problem({ detail: 'Your account is temporarily locked.' }), 'permission_missing', 'no'],
+  [403, problem({ detail: 'You have been blocked from replying.' }), 'content_refused', 'no'],
   [403, problem({ detail: 'Your Tweet text is too long.' }), 'content_refused', 'no'],
+  [403, problem({ detail: 'Over the limit of characters.' }), 'content_refused', 'no'],
+  [403, problem({ detail: 'User is over daily status update limit.' }), 'rate_limited', 'no'],
+  [403, problem({ detail: 'You have reached your daily limit for posts.' }), 'rate_limited', 'no'],
+  [403, problem({ title: 'SpendCapReached', reason: 'other' }), 'rate_limited', 'no'],
+  [403, problem({ reason: 'SpendCapReached' }), 'rate_limited', 'no'],
+  [403, kind('credits'), 'rate_limited', 'no'],
+  [400, problem({ detail: 'The spending limit is reached.' }), 'rate_limited', 'no'],
+  [401, problem({ errors: [{ message: 'Spend cap reached' }] }), 'rate_limited', 'no'],
+  [500, problem({ detail: 'The spending limit is reached.' }), 'network_unavailable', 'unknown'],
   [404, '', 'network_unavailable', 'no'],
   [429, problem({}), 'rate_limited', 'no'],
   [403, kind('usage-capped'), 'rate_limited', 'no'],
@@ -208,6 +219,55 @@ test('an app without credits, or at its usage cap, keeps every account waiting',
   t.is(broke.limit, 'network');
   t.true((broke.retryAtMs ?? 0) >= beforeMs + 15 * 60_000);
   t.is((await failureAfter(t, { status: 429, body: kind('usage-capped') })).limit, 'network');
+});
+
+const monthCap = {
+  title: 'SpendCapReached',
+  detail: 'Your account has been blocked: it reached its billing cycle spend cap.',
+  type: 'https://api.x.com/2/problems/credits',
+  reset_date: '2026-12-01',
+};
+
+test('at the spend cap of the app every account waits, for posts, parts, files and looks alike', async (t) => {
+  const capped = { status: 403, body: JSON.stringify(monthCap) };
+  const beforeMs = Date.now();
+  const before = { remoteId: '1', url: 'https://x.com/i/web/status/1' };
+  for (const sent of [[], [before]]) {
+    const error = await failureAfter(t, capped, sent);
+    t.like(error, { code: 'rate_limited', limit: 'network', taken: 'no', server: 'answered' });
+    const waitMs = (error.retryAtMs ?? 0) - beforeMs;
+    t.true(waitMs >= 15 * 60_000 && waitMs < 17 * 60_000, `${waitMs}`);
+    t.is(
+      error.message,
+      `X takes no more requests until 2026-12-01, because the app that publishes has reached its spend cap (HTTP 403): "${monthCap.detail}".`,
+    );
+  }
+
+  const { sandbox, connection, posts } = await onBrokenLine(t);
+  const parts = partsWith([await pictureFile()], 'Picture');
+  const step = nextStep(x, await x.prepare(connection, parts, Date.now()), []);
+  const waits = { code: 'rate_limited', limit: 'network' } as const;
+  await order(sandbox, 'spend-cap');
+  const uploading = await t.throwsAsync(sendStep(x, connection, step));
+  t.like(uploading, { ...waits, taken: 'no' });
+  t.regex(uploading?.message ?? '', /until \d{4}-\d{2}-01, .*spend cap/v);
+  await order(sandbox, 'spend-cap');
+  t.like(await t.throwsAsync(x.reconcile(connection, step)), { ...waits, taken: 'unknown' });
+  await order(sandbox, 'no-credits');
+  const broke = await t.throwsAsync(sendStep(x, connection, step));
+  t.like(broke, { ...waits, taken: 'no' });
+  t.regex(broke?.message ?? '', /HTTP 402/v);
+  await sendStep(x, connection, step);
+  t.is((await posts()).length, 1);
+});
+
+test('an account that is over its posts of a day waits an hour, and no other does', async (t) => {
+  const beforeMs = Date.now();
+  const body = problem({ detail: 'User is over daily status update limit.' });
+  const error = await failureAfter(t, { status: 403, body });
+  t.like(error, { code: 'rate_limited', limit: 'channel', taken: 'no' });
+  const waitMs = (error.retryAtMs ?? 0) - beforeMs;
+  t.true(waitMs >= 60 * 60_000 && waitMs < 62 * 60_000, `${waitMs}`);
 });
 
 test('a token that X repeats in its answer stays out of the message', async (t) => {

@@ -132,13 +132,23 @@ test('a video that X works on longer than a try may take is waited for by the ne
   t.is((await posts()).length, 1);
 });
 
-test('a video that X cannot work with is refused with its name and the reason, and nothing is posted', async (t) => {
+test('a video that X cannot work with is refused with its name, and nothing is posted', async (t) => {
   const { sandbox, posts, sendOnce } = await sending(t, await filmOf(1));
   await order(sandbox, 'broken');
   const error = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
   t.like(error, { code: 'media_refused', taken: 'no' });
-  t.is(error.message, 'X could not process the file "clip.mp4": "The sandbox fails it.".');
+  t.is(error.message, 'X could not process the file "clip.mp4".');
   t.deepEqual(await posts(), []);
+});
+
+test('X names the reason why it cannot work with a video beside what its document has', async (t) => {
+  const { proxy, sendOnce } = await sending(t, await filmOf(1));
+  const info = { state: 'failed', error: { name: 'InvalidMedia', message: 'No video in it.' } };
+  const body = JSON.stringify({ data: { id: '1', processing_info: info } });
+  proxy.plan(finalize, { kind: 'overruled', answer: { status: 200, body } });
+  const error = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
+  t.like(error, { code: 'media_refused', taken: 'no' });
+  t.is(error.message, 'X could not process the file "clip.mp4": "No video in it.".');
 });
 
 test('a file that is none of its kind is refused with its name and the words of X', async (t) => {
