@@ -1,6 +1,6 @@
 import { untilRefreshed } from '../accounts/current-grant.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
-import { migrate } from '../db/migrate.ts';
+import { migrate, OtherSchemaError } from '../db/migrate.ts';
 import {
   assertSealedBy,
   installationId,
@@ -55,10 +55,12 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
 
   // Serves at once; until the database has its schema and the key is known to be its own, calls that need it answer 503.
   const stopServing = serve(adapt(deps), config);
-  const fatal = fatalAt(log, OtherSecretKeyError, OtherDatabaseError);
+  const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError, OtherDatabaseError);
   const { orm, sealer, gate } = deps;
   const prepare = async (): Promise<void> => {
-    await migrate(orm);
+    await migrate(config.databaseUrl, (migration) => log.info({ migration }, 'migrating')).catch(
+      fatal,
+    );
     await assertSealedBy(orm, sealer.keyId).catch(fatal);
     await clock.measure();
     gate.open();

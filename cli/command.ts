@@ -54,7 +54,7 @@ export type Command = {
         values: Readonly<Record<string, string>>,
       ) => Promise<CommandAnswer>;
     }
-  /** Needs neither the database nor its settings. */
+  /** Gets nothing: it needs no database, or one of whatever schema. */
   | { readonly runAlone: (values: Readonly<Record<string, string>>) => Promise<CommandAnswer> }
 );
 

@@ -4,6 +4,7 @@ import type { Command } from './command.ts';
 import { listChannels, removeChannel } from './connected-channels.ts';
 import { addSandboxChannel, channelCommands, makeConnectLink } from './channels.ts';
 import { createDemo } from './create-demo.ts';
+import { migrateDatabase } from './migrate-database.ts';
 import { postCommands } from './posts/commands.ts';
 import { refreshAnalytics } from './posts/refresh-analytics.ts';
 import { setQuota, showQuotas } from './quotas.ts';
@@ -59,6 +60,13 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: ['KEY_ID'],
     options: {},
     run: revokeKey,
+  },
+  migrate: {
+    summary:
+      "Brings the database to this version's schema. The API and workers do so at their start too.",
+    positionals: [],
+    options: {},
+    runAlone: migrateDatabase,
   },
   'secret-key adopt': {
     summary:

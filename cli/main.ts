@@ -1,4 +1,4 @@
-import { migrate } from '../db/migrate.ts';
+import { assertSchema, OtherSchemaError } from '../db/migrate.ts';
 import { connectionRefusal } from '../db/connection-refusal.ts';
 import { isDatabaseAway } from '../db/is-away.ts';
 import { createOrm } from '../db/orm.ts';
@@ -53,7 +53,7 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
     nat64: parseNat64Prefixes(nat64),
   });
   try {
-    await migrate(orm);
+    await assertSchema(orm);
     const sealer = createSealer(config.secretKey);
     if (!command.takesAnyKey) {
       await assertSealedBy(orm, sealer.keyId);
@@ -89,6 +89,7 @@ function fail(thrown: unknown, json: boolean): number {
   const known =
     error instanceof UsageError ||
     error instanceof ConfigError ||
+    error instanceof OtherSchemaError ||
     error instanceof OtherSecretKeyError ||
     error instanceof AppError ||
     error instanceof NetworkError;

@@ -13,12 +13,18 @@ export type Em = Orm['em'];
 
 type Pool = Parameters<typeof limitSessions>[0] & Parameters<typeof releaseBrokenConnections>[0];
 
+type OrmOptions = {
+  readonly poolSize?: number;
+  readonly connectTimeoutMs?: number;
+  /** After how long a statement is given up; null is never. */
+  readonly queryTimeoutMs?: number | null;
+};
+
+const keptAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+
 /** Connects lazily: the first query opens the pool, so a process starts and recovers without its database. */
-export function createOrm(
-  databaseUrl: string,
-  options: { poolSize?: number; connectTimeoutMs?: number; queryTimeoutMs?: number } = {},
-): Orm {
-  const queryTimeoutMs = options.queryTimeoutMs ?? 20_000;
+export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
+  const { queryTimeoutMs = 20_000 } = options;
   const connection = databaseConnection(databaseUrl);
   const settings: Options = {
     driver: BindingDriver,
@@ -31,9 +37,13 @@ export function createOrm(
     driverOptions: {
       ...connection,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
-      query_timeout: queryTimeoutMs,
+      // Without a limit on statements, TCP's keepalive notices a server that is gone.
+      ...(queryTimeoutMs === null ? keptAlive : { query_timeout: queryTimeoutMs }),
       onPoolCreated: (pool: Pool) => {
-        limitSessions(pool, queryTimeoutMs);
+        if (queryTimeoutMs !== null) {
+          limitSessions(pool, queryTimeoutMs);
+        }
+
         releaseBrokenConnections(pool);
         if (mayPrepare(databaseUrl)) {
           prepareStatements(pool);

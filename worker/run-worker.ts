@@ -8,7 +8,7 @@ import {
   keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
-import { migrate } from '../db/migrate.ts';
+import { migrate, OtherSchemaError } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { type Config, readConfig } from '../runtime/config.ts';
@@ -65,7 +65,7 @@ export async function runWorker(
   const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now: clock.now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
-  const installation = await prepareDatabase({ orm, clock, keyId: sealer.keyId, log });
+  const installation = await prepareDatabase({ config, orm, clock, keyId: sealer.keyId, log });
   const stopMeasuring = clock.keep();
   const stopLooking = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
   const { connectionOptions, namespace } = reach;
@@ -114,6 +114,7 @@ function openEgress({ egressAllow, publicUrl: ownUrl }: Config) {
 }
 
 type Database = {
+  readonly config: Config;
   readonly orm: Orm;
   readonly clock: DatabaseClock;
   /** Of the key under which its secrets must be sealed. */
@@ -122,10 +123,13 @@ type Database = {
 };
 
 /** Waits until the database is there and has its schema. @returns which database it is. */
-async function prepareDatabase({ orm, clock, keyId, log }: Database): Promise<string> {
+async function prepareDatabase({ config, orm, clock, keyId, log }: Database): Promise<string> {
+  const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError);
   const prepare = async (): Promise<string> => {
-    await migrate(orm);
-    await assertSealedBy(orm, keyId).catch(fatalAt(log, OtherSecretKeyError));
+    await migrate(config.databaseUrl, (migration) => log.info({ migration }, 'migrating')).catch(
+      fatal,
+    );
+    await assertSealedBy(orm, keyId).catch(fatal);
     await clock.measure();
     return installationId(orm);
   };

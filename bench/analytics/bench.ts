@@ -36,11 +36,9 @@ export const bench: Bench<Plan, World> = {
     return { posts: count(posts), rounds: count(rounds) };
   },
   prepare: async ({ folder, stage, options }) => {
-    const orm = createOrm(await startDatabase(folder, stage, { shared_buffers: memory }), {
-      poolSize: 2,
-      queryTimeoutMs: 600_000,
-    });
-    await migrate(orm);
+    const databaseUrl = await startDatabase(folder, stage, { shared_buffers: memory });
+    await migrate(databaseUrl);
+    const orm = createOrm(databaseUrl, { poolSize: 2, queryTimeoutMs: 600_000 });
     const sealer = createSealer(randomBytes(32).toString('hex'));
     return { orm, workspaceId: await seed(orm, sealer, options.posts) };
   },

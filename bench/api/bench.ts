@@ -18,7 +18,7 @@ export const bench: Bench<object, World> = {
     const secretKey = randomBytes(32).toString('hex');
     const sealer = createSealer(secretKey);
     const orm = createOrm(databaseUrl, { poolSize: 2, queryTimeoutMs: 120_000 });
-    await migrate(orm);
+    await migrate(databaseUrl);
     const small = await seed(orm, sealer, 1000);
     const listed = await seed(orm, sealer, 10_000);
     const analysed = await seed(orm, sealer, 100_000);

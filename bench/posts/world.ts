@@ -79,7 +79,7 @@ export async function makeWorld({ folder, stage, options }: Run<Options>): Promi
   const temporal = await findServer(stage);
   const databaseUrl = await startDatabase(folder, stage);
   const orm = createOrm(databaseUrl, { queryTimeoutMs: 120_000 });
-  await migrate(orm);
+  await migrate(databaseUrl);
   const ports = [];
   const sandboxes = [];
   const accounts = [];

@@ -180,7 +180,7 @@ export async function startWhole(
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: networkPorts.map((port) => `127.0.0.1/32:${port}`).join(','),
   };
   const orm = createOrm(databaseUrl, { poolSize: 10, queryTimeoutMs: 120_000 });
-  await migrate(orm);
+  await migrate(databaseUrl);
   const logFile = path.join(folder, 'worker.log');
   const main = 'worker/main.ts';
   const settings = { ...withoutTemporal(process.env), ...env };

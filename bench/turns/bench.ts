@@ -26,7 +26,7 @@ export const bench: Bench<Plan, World> = {
   prepare: async ({ folder, stage }) => {
     const databaseUrl = await startDatabase(folder, stage);
     const orm = createOrm(databaseUrl, { poolSize: 2, queryTimeoutMs: 120_000 });
-    await migrate(orm);
+    await migrate(databaseUrl);
     return { orm };
   },
   measure,

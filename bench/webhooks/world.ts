@@ -28,7 +28,7 @@ export async function makeWorld(
   const temporal = await findServer(stage);
   const databaseUrl = await startDatabase(folder, stage);
   const orm = createOrm(databaseUrl, { queryTimeoutMs: 120_000 });
-  await migrate(orm);
+  await migrate(databaseUrl);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const { pid } = await startReceiver(folder, stage, { port, url });

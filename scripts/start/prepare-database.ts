@@ -18,6 +18,7 @@ export async function prepareDatabase(
   env: NodeJS.ProcessEnv,
   { say, signal }: Stage,
 ): Promise<Demo> {
+  await runOwnCommand(root, ['migrate'], env, signal);
   if (settings.adoptsSecretKey) {
     const answer = await runOwnCommand(root, ['secret-key', 'adopt'], env, signal);
     const name = `SECRET_KEY (${String(answer['secret_key'])})`;

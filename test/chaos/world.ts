@@ -87,7 +87,7 @@ export async function startWorld(setting: Setting): Promise<World> {
   const secretKey = randomBytes(32).toString('hex');
   const orm = createOrm(database.directUrl, { poolSize: 4 });
   t.teardown(() => orm.close());
-  await migrate(orm);
+  await migrate(database.directUrl);
   const workspaceId = await createWorkspace(orm.em.fork(), 'Chaos');
   const key = await createApiKey(orm.em.fork(), workspaceId);
   const place = { orm, secretKey, workspaceId, servers, lines };

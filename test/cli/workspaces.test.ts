@@ -20,6 +20,11 @@ const call = (...words: readonly string[]) => adminOf(api.punctual).call(...word
 test('on an empty database a workspace is made with a key, and listed', async (t) => {
   const url = await emptyDatabase(t);
   const settings = { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
+  const early = await runAdmin(['workspace', 'list'], settings);
+  t.is(early.code, 1);
+  t.regex(early.stderr, /^The database lacks migrations .* Run "npm run admin -- migrate"\.\n$/v);
+  t.regex((await runAdmin(['migrate'], settings)).stdout, /^\d+ migrations were applied\.\n$/v);
+  t.is((await runAdmin(['migrate'], settings)).stdout, 'The schema is up to date.\n');
   t.regex((await runAdmin(['workspace', 'list'], settings)).stdout, /no workspace yet/v);
 
   const made = await runAdmin(['workspace', 'create', 'Acme & Söhne'], settings);

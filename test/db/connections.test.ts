@@ -282,13 +282,12 @@ test('a migrated database is exactly what the entities say', async (t) => {
 
 test('five processes that start at once migrate an empty database once', async (t) => {
   const url = await emptyDatabase(t);
-  const orms = Array.from({ length: 5 }, () => createOrm(url, { poolSize: 3, ...patience }));
-  t.teardown(() => Promise.all(orms.map((orm) => orm.close())));
 
-  await t.notThrowsAsync(Promise.all(orms.map(migrate)));
+  await t.notThrowsAsync(Promise.all(Array.from({ length: 5 }, () => migrate(url))));
 
-  const [first] = orms;
-  const applied = await first?.em.execute('select name from migrations order by id');
+  const applied = await newPool(t, patience, url).em.execute(
+    'select name from migrations order by id',
+  );
   t.deepEqual(
     applied,
     migrations.map(({ name }) => ({ name })),

@@ -31,7 +31,7 @@ test('a database of an earlier version is taken over by a role that is no superu
     { guard, say: () => undefined, signal },
   );
   const before = createOrm(superuserUrl, patience);
-  await migrate(before);
+  await migrate(superuserUrl);
   await before.em.execute(
     `insert into workspaces (id, name, created_at) values (gen_random_uuid(), 'Kept', now())`,
   );
@@ -41,9 +41,10 @@ test('a database of an earlier version is taken over by a role that is no superu
   await ensureRole(superuserUrl, rolePassword);
   await ensureRole(superuserUrl, rolePassword); // As each start does.
 
-  const orm = createOrm(roleUrl(address, rolePassword), patience);
+  const url = roleUrl(address, rolePassword);
+  const orm = createOrm(url, patience);
   t.teardown(() => orm.close());
-  await migrate(orm);
+  await migrate(url);
   const run = (sql: string) => orm.em.fork().execute(sql);
   t.deepEqual(await run('select name from workspaces'), [{ name: 'Kept' }]);
   t.deepEqual(await run('select rolsuper from pg_roles where rolname = current_user'), [

@@ -54,8 +54,6 @@ async function makeTemplate(server: string): Promise<string> {
   await onServer.close();
   const url = new URL(server);
   url.pathname = `/${name}`;
-  const orm = createOrm(url.href, { poolSize: 3 });
-  await migrate(orm);
-  await orm.close();
+  await migrate(url.href);
   return name;
 }

@@ -1,0 +1,86 @@
+import { Migration } from '@mikro-orm/migrations';
+import { migrate } from '../../db/migrate.ts';
+import { migrations } from '../../db/migrations/index.ts';
+import { createOrm } from '../../db/orm.ts';
+import { adminOf } from '../cli/admin.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import { emptyDatabase, freshDatabase, patience } from '../support/database.ts';
+import { needs } from '../support/needs.ts';
+import { startApi } from '../support/punctual.ts';
+import { rawCall } from '../support/raw-call.ts';
+import { ended, spawnWorker } from '../support/worker-process.ts';
+
+const test = needs('temporal');
+
+/** Longer than a statement of the product may take. */
+class SlowMigration extends Migration {
+  override up(): void {
+    this.addSql('create table slow (id int)');
+    this.addSql('select pg_sleep(21)');
+  }
+}
+
+test.serial(
+  'a migration may take longer than any other statement, and so may another process wait for it',
+  async (t) => {
+    const url = await emptyDatabase(t);
+    migrations.push({ name: 'migration-9999-slow', class: SlowMigration });
+    const names: string[] = [];
+    try {
+      const both = [migrate(url, (name) => names.push(name)), migrate(url, (name) => names.push(name))]; // prettier-ignore
+      await t.notThrowsAsync(Promise.all(both));
+    } finally {
+      migrations.pop();
+    }
+
+    t.deepEqual(names, [...migrations.map(({ name }) => name), 'migration-9999-slow']);
+    await t.throwsAsync(migrate(url), {
+      name: 'OtherSchemaError',
+      message: /migration-9999-slow/v,
+    });
+  },
+);
+
+test.serial('a migration that fails leaves the schema as it was', async (t) => {
+  const { url, orm } = await freshDatabase(t);
+  class Broken extends Migration {
+    override up(): void {
+      this.addSql('create table half (id int)');
+      this.addSql('select 1 / 0');
+    }
+  }
+  migrations.push({ name: 'migration-9999-broken', class: Broken });
+  await t.throwsAsync(migrate(url), { message: /division by zero/v });
+  migrations.pop();
+  await t.notThrowsAsync(migrate(url));
+  t.deepEqual(await orm.em.fork().execute(`select to_regclass('half') as half`), [{ half: null }]);
+});
+
+test('no process of an older version starts on a newer schema, and each names the migrations and the next step', async (t) => {
+  const punctual = await startApi(t);
+  const orm = createOrm(punctual.databaseUrl, patience);
+  await orm.em.execute(
+    `insert into migrations (name, executed_at) values ('migration-9998-of-tomorrow', now())`,
+  );
+  await orm.close();
+  const newer = /migrations that this version of Punctual does not know: migration-9998-of-tomorrow\. .*Start that version or a later one/v; // prettier-ignore
+
+  const api = await startApiProcess(t, {
+    ...punctual.temporalEnv,
+    DATABASE_URL: punctual.databaseUrl,
+    SECRET_KEY: punctual.secretKey,
+  });
+  const ready = await rawCall(`${api.url}/readyz`).catch(() => null); // It may have ended.
+  t.not(ready?.status, 200);
+  const worker = spawnWorker(t, punctual, []);
+  await Promise.all([ended(api.child), ended(worker.child)]);
+  t.deepEqual([api.child.exitCode, worker.child.exitCode], [1, 1]);
+  t.regex(api.log(), newer);
+  t.notRegex(api.log(), /the database is ready/v);
+  t.regex(worker.output(), newer);
+  for (const words of [['migrate'], ['workspace', 'list']]) {
+    const admin = await adminOf(punctual).run(...words);
+    t.is(admin.code, 1);
+    t.regex(admin.stderr, new RegExp(`^The database has ${newer.source}`, 'v'));
+  }
+});
