@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -12,9 +13,10 @@ import type { CreatePostBody } from './schemas.ts';
  * @throws AppError `invalid_request` when both are given and differ, or when it is empty, too long or no text.
  */
 export function idempotencyKey(
-  fromHeader: string | undefined,
+  header: string | undefined,
   fromBody: string | undefined,
 ): string | undefined {
+  const fromHeader = header === undefined ? undefined : headerText(header);
   if (fromHeader !== undefined && fromBody !== undefined && fromHeader !== fromBody) {
     throw new AppError(
       'invalid_request',
@@ -24,13 +26,23 @@ export function idempotencyKey(
 
   const key = fromHeader ?? fromBody;
   if (key !== undefined && (key === '' || key.length > 255 || !isText(key))) {
-    const message = 'must have 1 to 255 characters, and none that is no text';
+    const message =
+      'must have 1 to 255 characters, without NUL and without half of a surrogate pair';
     const details = [{ path: '/idempotency_key', message }];
     const where = fromHeader === undefined ? { details } : {};
     throw new AppError('invalid_request', `An idempotency key ${message}.`, where);
   }
 
   return key;
+}
+
+/**
+ * Node reads the bytes of a header as Latin-1, and clients send UTF-8: the same key must not differ by where it is sent.
+ * Bytes that are no UTF-8 stay as Node read them.
+ */
+function headerText(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : value;
 }
 
 /** The same for equal requests, in whatever order their fields stand and wherever the key was sent. */

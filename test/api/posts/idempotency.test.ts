@@ -55,6 +55,23 @@ test('the same request with the same key answers with the first post, however it
   t.like(await rows(), { posts: 1, post_channels: 1, idempotency_keys: 1 });
 });
 
+test('a key beyond ASCII is the same in the header, as UTF-8, and in the body', async (t) => {
+  const { client, rows } = await workspace();
+  for (const [n, key] of ['Grüße', 'заказ-1', '注文 🎉'].entries()) {
+    const asHeader = Buffer.from(key).toString('latin1'); // `fetch` and Node write a byte for each character.
+    const first = await withKey(client, asHeader, { body: 'Once' });
+    const inBody = await client.post('/posts', { idempotency_key: key, body: 'Once' });
+    mustReplay(t, first, inBody, key);
+    const inBoth = await withKey(client, asHeader, { idempotency_key: key, body: 'Once' });
+    mustReplay(t, first, inBoth, `${key} in both`);
+    t.is((await rows()).posts, n + 1);
+  }
+
+  // A client that sends Latin-1 has the same post again as well.
+  const latin = await withKey(client, 'caf\u00e9', { body: 'Once' });
+  mustReplay(t, latin, await withKey(client, 'caf\u00e9', { body: 'Once' }), 'Latin-1');
+});
+
 test('a repeated request shows the post as it stands now', async (t) => {
   const { client, channel } = await workspace();
   const post = { body: 'x', channel_ids: [channel] };
