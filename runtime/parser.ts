@@ -1,11 +1,18 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
-import { AppError, type ErrorDetail } from '../domain/errors.ts';
+import { AppError } from '../domain/errors.ts';
 import type { Value } from '../domain/json-schema.ts';
+import { describeFault, listFaults } from './schema-faults.ts';
 
 /** Strict: an unknown field, keyword or format is an error. */
 function checker(allErrors: boolean): Ajv {
-  const ajv = new Ajv({ strict: true, allErrors, allowUnionTypes: true, ownProperties: true });
+  const ajv = new Ajv({
+    strict: true,
+    allErrors,
+    allowUnionTypes: true,
+    ownProperties: true,
+    verbose: true,
+  });
   formats.default(ajv, ['uuid', 'date', 'date-time', 'uri']);
   return ajv;
 }
@@ -44,9 +51,9 @@ export function parser<const S extends object>(
       validate(value);
     }
 
-    const details = (validate.errors ?? []).map(toDetail);
-    const list = details.map(({ path, message }) => `${path || 'it'} ${message}`);
-    throw new AppError('invalid_request', `${what} does not fit: ${list.join('; ')}.`, { details });
+    const details = (validate.errors ?? []).map(describeFault);
+    const message = `${what} does not fit: ${listFaults(details)}.`;
+    throw new AppError('invalid_request', message, { details });
   };
 }
 
@@ -64,25 +71,3 @@ function holdsFew(value: unknown): boolean {
 
   return true;
 }
-
-function toDetail(error: ErrorObject): ErrorDetail {
-  const { instancePath, keyword, params, message } = error;
-  if (keyword === 'additionalProperties') {
-    const field = String(params['additionalProperty']);
-    return { path: `${instancePath}/${pointerToken(field)}`, message: 'is not a known field' };
-  }
-
-  if (keyword === 'required') {
-    const field = String(params['missingProperty']);
-    return { path: `${instancePath}/${pointerToken(field)}`, message: 'is missing' };
-  }
-
-  if (keyword === 'enum') {
-    return { path: instancePath, message: `must be one of ${params['allowedValues'].join(', ')}` };
-  }
-
-  return { path: instancePath, message: message ?? 'does not fit' };
-}
-
-/** RFC 6901. */
-const pointerToken = (field: string): string => field.replaceAll('~', '~0').replaceAll('/', '~1');

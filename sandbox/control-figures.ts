@@ -1,6 +1,6 @@
 import { Router } from '@koa/router';
 import { Ajv } from 'ajv';
-import { answerControl } from './control.ts';
+import { answerControl, unfit } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { figureNames, type FigureChange } from './figures.ts';
 import { Refusal } from './refusal.ts';
@@ -16,7 +16,7 @@ type Call = {
 };
 
 const count = { type: ['integer', 'null'], minimum: 0, maximum: 1_000_000_000 };
-const ajv = new Ajv({ allowUnionTypes: true });
+const ajv = new Ajv({ allowUnionTypes: true, verbose: true });
 const isCall = ajv.compile<Call>({
   type: 'object',
   additionalProperties: false,
@@ -44,7 +44,7 @@ export function figureRoutes({ store, figures }: Pick<SandboxDeps, 'store' | 'fi
   router.post('/control/figures', async (ctx) => {
     await answerControl(ctx, async (call) => {
       if (!isCall(call)) {
-        throw new Refusal(400, `The call ${ajv.errorsText(isCall.errors, { dataVar: 'body' })}.`);
+        throw unfit(isCall.errors);
       }
       const { platform, id, gone = false, followers } = call;
       if (followers !== undefined) {

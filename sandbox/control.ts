@@ -1,6 +1,7 @@
 import { Router } from '@koa/router';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import type { Context } from 'koa';
+import { describeFault, listFaults } from '../runtime/schema-faults.ts';
 import { readBody } from './body.ts';
 import { accountNames, type AccountName } from './account-name.ts';
 import { directiveNamed, directiveNames, neededBy } from './directives.ts';
@@ -17,7 +18,7 @@ type Call = {
   readonly account?: AccountName;
 };
 
-const ajv = new Ajv();
+const ajv = new Ajv({ verbose: true });
 const isCall = ajv.compile<Call>({
   type: 'object',
   additionalProperties: false,
@@ -87,10 +88,14 @@ export async function answerControl(
   }
 }
 
+/** A refusal that names the fields of a call that do not fit. */
+export const unfit = (errors: ValidateFunction['errors']): Refusal =>
+  new Refusal(400, `The call does not fit: ${listFaults((errors ?? []).map(describeFault))}.`);
+
 /** @throws Refusal 400 that says what is wrong. */
 function orderOf(call: unknown) {
   if (!isCall(call)) {
-    throw new Refusal(400, `The call ${ajv.errorsText(isCall.errors, { dataVar: 'body' })}.`);
+    throw unfit(isCall.errors);
   }
   const { platform: network, count = 1, reason, seconds, account } = call;
   const directive = directiveNamed(call.directive);

@@ -1,6 +1,17 @@
 import test from 'ava';
 import { AppError } from '../../domain/errors.ts';
+import { editChannelSchema } from '../../api/channels/schemas.ts';
+import { editMediaSchema } from '../../api/media/schemas.ts';
+import {
+  createPostSchema,
+  editPostSchema,
+  settleSchema,
+  validatePostSchema,
+} from '../../api/posts/schemas.ts';
+import { createEndpointSchema, editEndpointSchema } from '../../api/webhooks/schemas.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import { parser } from '../../runtime/parser.ts';
+import { faultSentences } from '../../runtime/schema-faults.ts';
 
 const schema = {
   type: 'object',
@@ -40,29 +51,70 @@ test('everything that is wrong is named, each with a pointer to its place', (t) 
     error.details?.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
     [
       { path: '/a~1b~0c', message: 'is not a known field' },
-      { path: '/by/x~1y', message: 'must be string' },
+      { path: '/by/x~1y', message: 'must be a string, not 2' },
       { path: '/colour', message: 'must be one of red, blue' },
       { path: '/name', message: 'is missing' },
-      { path: '/parts/1', message: 'must be integer' },
+      { path: '/parts/1', message: 'must be a whole number, not a string' },
     ],
   );
-  for (const words of ['The letter does not fit', '/name is missing', '/parts/1 must be integer']) {
+  for (const words of ['The letter does not fit', '/name is missing', '/parts/1 must be a whole']) {
     t.true(error.message.includes(words), error.message);
   }
 });
 
 test('a value of another kind is called "it"', (t) => {
-  for (const value of [null, undefined, 1, 'x', []]) {
+  const values = { null: null, undefined, '1': 1, 'a string': 'x', 'an array': [] };
+  for (const [called, value] of Object.entries(values)) {
     const error = refusal(value);
-    t.is(error.message, 'The letter does not fit: it must be object.');
-    t.deepEqual(error.details, [{ path: '', message: 'must be object' }]);
+    t.is(error.message, `The letter does not fit: it must be an object, not ${called}.`);
+    t.deepEqual(error.details, [{ path: '', message: `must be an object, not ${called}` }]);
   }
 });
 
 test('limits are named with their number', (t) => {
-  t.regex(refusal({ name: '' }).message, /\/name .*1 character/v);
-  t.regex(refusal({ name: 'x'.repeat(6) }).message, /\/name .*5 characters/v);
-  t.regex(refusal({ name: 'a', parts: [] }).message, /\/parts .*1 item/v);
+  t.regex(refusal({ name: '' }).message, /\/name must not be empty/v);
+  t.regex(refusal({ name: 'x'.repeat(6) }).message, /\/name must have at most 5 characters/v);
+  t.regex(refusal({ name: 'a', parts: [] }).message, /\/parts must not be empty/v);
+});
+
+test('a number beyond all numbers is called so', (t) => {
+  const error = refusal({ name: 'a', parts: JSON.parse('[1e400]') });
+  t.is(error.details?.[0]?.message, 'must be a whole number, not a number that is too large');
+});
+
+test('every keyword that a request can break has a sentence', (t) => {
+  const known = new Set([
+    ...Object.keys(faultSentences),
+    'properties',
+    'items',
+    'description',
+    'examples',
+  ]);
+  const unknown: string[] = [];
+  const walk = (one: object): void => {
+    for (const [keyword, part] of Object.entries(one)) {
+      if (!known.has(keyword)) {
+        unknown.push(keyword);
+      }
+      const inside = keyword === 'properties' ? Object.values(part) : [part];
+      if (['properties', 'items', 'additionalProperties'].includes(keyword)) {
+        inside.filter((each) => typeof each === 'object').forEach(walk);
+      }
+    }
+  };
+  const schemas = [
+    createPostSchema,
+    editPostSchema,
+    validatePostSchema,
+    settleSchema,
+    editChannelSchema,
+    editMediaSchema,
+    createEndpointSchema,
+    editEndpointSchema,
+    ...Object.values(openNetworks({}).rules).map(({ options }) => options),
+  ];
+  schemas.forEach(walk);
+  t.deepEqual(unknown, []);
 });
 
 test('a length is counted in characters, so that an emoji is one', (t) => {

@@ -102,7 +102,7 @@ test('a text is as long as any network takes, and no longer: the body, a part of
     const reply = await client.post('/posts', body);
     t.is(reply.status, 400, path);
     t.deepEqual(reply.body.details, [
-      { path, message: `must NOT have more than ${longestText} characters` },
+      { path, message: `must have at most ${longestText} characters` },
     ]);
   }
 });

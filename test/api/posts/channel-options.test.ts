@@ -91,11 +91,16 @@ const refused: readonly Refused[] = [
   ['an unknown option', { visibilty: 'public' }, '/visibilty', /mastodon has visibility, spoiler/v],
   ['a name of every object', { toString: 'x' }, '/toString', /is not a known field; mastodon has/v],
   ['a value that is none', { visibility: 'secret' }, '/visibility', /one of public, unlisted/v],
-  ['a value of another type', { sensitive: 'yes' }, '/sensitive', /must be boolean/v],
+  [
+    'a value of another type',
+    { sensitive: 'yes' },
+    '/sensitive',
+    /must be true or false, not a string/v,
+  ],
   ['a value that is too long', { spoiler_text: 'x'.repeat(5001) }, '/spoiler_text', /5000 char/v],
   ['a NUL', { spoiler_text: 'a\0' }, '/spoiler_text', /must be text/v],
   ['half a surrogate pair', { spoiler_text: '\ud83c' }, '/spoiler_text', /must be text/v],
-  ['null', { language: null }, '/language', /must be string/v],
+  ['null', { language: null }, '/language', /must be a string, not null/v],
   ['more than any network has', { x: 'x'.repeat(50_001) }, '', /50000 characters of JSON/v],
 ];
 for (const [title, options, path, message] of refused) {
