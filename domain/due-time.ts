@@ -54,6 +54,15 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   return ahead < 0 ? now : due;
 }
 
+/** For the post's `warning`, where a request has two times; null where it has one or none. */
+export const timeWarning = ({
+  scheduled_at: at,
+  schedule_in_minutes: inMinutes,
+}: DueTimeRequest): string | null =>
+  typeof at === 'string' && inMinutes !== undefined
+    ? 'The request had both scheduled_at and schedule_in_minutes: schedule_in_minutes decided, and scheduled_at was ignored. Send one of them.'
+    : null;
+
 function invalid(field: string, message: string): AppError {
   return new AppError('invalid_scheduled_at', `${field} ${message}.`, {
     details: [{ path: `/${field}`, message }],

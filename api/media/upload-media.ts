@@ -76,6 +76,10 @@ type Said = Pick<Sent, 'name' | 'altText'>;
 /** @throws AppError `invalid_media` when there is no file, `invalid_request` for what should not be there. */
 function saidIn({ fields, files }: Multipart): Said {
   const { name, alt_text: altText, ...others } = fields;
+  if (Object.hasOwn(others, 'file')) {
+    throw misplaced('file', 'must be a file, and is text. With curl, write `-F file=@cat.jpg`');
+  }
+
   const unknown = [
     ...Object.keys(others),
     ...files.map(({ field }) => field).filter((field) => field !== 'file'),

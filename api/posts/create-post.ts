@@ -1,5 +1,5 @@
 import { newId } from '../../db/new-id.ts';
-import { dueTime } from '../../domain/due-time.ts';
+import { dueTime, timeWarning } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -86,7 +86,8 @@ async function makePost(
     assertPublishable(validateContent(deps.rules, channels, content, []));
   }
 
-  const post = { id: newId(), dueAt, content, media, optionFiles, key, print };
+  const note = timeWarning(request);
+  const post = { id: newId(), dueAt, content, media, optionFiles, note, key, print };
   const downloaded = await downloadMedia(deps, caller, mediaUrls, signal);
   try {
     if (!(await storePost(deps, caller, channels, post, downloaded))) {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Post } from '../../db/entities/post.ts';
 import type { Em } from '../../db/orm.ts';
 import { stopChannels, stopFinishing } from '../../db/post-channels.ts';
-import { dueTime } from '../../domain/due-time.ts';
+import { dueTime, timeWarning } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { assertHasPlan, type Quotas } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../temporal/sync-post.ts';
@@ -119,7 +119,7 @@ async function applyEdit(
   const ownBytes = await writeChannels(em, post, channels, own);
   const use = useChange(post, status, content, ownBytes + media.textBytes);
   await takeQuota(em, { workspaceId, quotas }, postId, use, recounts);
-  const warning = [missing, warningFor(validations)].filter(Boolean).join(' ') || null;
+  const warning = warningFor(validations, timeWarning(request), missing);
   const timeChanged = changePost(post, { content, dueAt, status, warning }, deps.now());
   const networks = channels.open.map(({ platform }) => platform);
   await endWithout(em, post, channels, { ...deps, now: deps.now() });

@@ -83,18 +83,29 @@ async function assertMediaComplete(em: Em, scope: PostScope): Promise<void> {
 }
 
 async function whyNone(em: Em, { workspaceId, postId }: PostScope): Promise<AppError> {
-  const gone = await query(
+  type Left = Pick<Channel, 'id' | 'platform' | 'handle'> & { readonly is_unconfirmed: boolean };
+  const left = await query(
     em,
-    sql<Pick<Channel, 'id' | 'platform' | 'handle'>>`
-      select c.id, c.platform, c.handle
+    sql<Left>`
+      select c.id, c.platform, c.handle, pc.status = 'unconfirmed' as is_unconfirmed
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
-        and c.disconnected_at is not null order by pc.position`,
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
+        and (pc.status = 'unconfirmed' or (pc.status = 'failed' and c.disconnected_at is not null))
+      order by pc.position`,
   );
+  const [unconfirmed, gone] = [true, false].map((is) =>
+    left.filter(({ is_unconfirmed: isUnconfirmed }) => isUnconfirmed === is).map(nameOfChannel),
+  );
+  if (gone?.length) {
+    return nothingToRetry(
+      `The account was disconnected: ${gone.join(', ')}. Connect it again, then retry the post.`,
+    );
+  }
+
   return nothingToRetry(
-    gone.length === 0
-      ? 'No channel of this post has failed.'
-      : `The account was disconnected: ${gone.map(nameOfChannel).join(', ')}. Connect it again, then retry the post.`,
+    unconfirmed?.length
+      ? `Unconfirmed: ${unconfirmed.join(', ')}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).`
+      : 'No channel of this post has failed.',
   );
 }
 

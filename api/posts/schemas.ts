@@ -115,7 +115,8 @@ const postFields = {
   },
   schedule_in_minutes: {
     type: 'number',
-    description: 'Publish this many minutes from now; wins over `scheduled_at`.',
+    description:
+      'Publish this many minutes from now. Where `scheduled_at` is sent too, the minutes decide, and the `warning` of the post says so.',
   },
   media_ids: {
     ...mediaIds,

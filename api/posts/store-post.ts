@@ -42,6 +42,8 @@ export type NewPost = {
   readonly media: readonly GivenFiles[];
   /** Files that options name. */
   readonly optionFiles: readonly NamedIds[];
+  /** What is to be said of the request as a whole; null when there is nothing to say. */
+  readonly note: string | null;
   /** The idempotency key, if one was sent, and the request's fingerprint. */
   readonly key: string | undefined;
   readonly print: string;
@@ -164,7 +166,7 @@ const firstRevision = 1;
 
 /** By way of entities it would take five times as long. No row when the share is too short. */
 const postRow = (
-  { id, dueAt, content }: NewPost,
+  { id, dueAt, content, note }: NewPost,
   validations: readonly ChannelValidation[],
   now: Date,
 ) => sql`
@@ -172,7 +174,7 @@ const postRow = (
     (id, workspace_id, body, thread, scheduled_at, status, synced_revision, video, warning, created_at, updated_at)
   select ${id}::uuid, workspace_id, ${content.body}::text, ${json(content.thread)}::jsonb, ${dueAt}::timestamptz,
     ${dueAt ? 'scheduled' : 'draft'}::text, ${dueAt ? 0 : firstRevision}::int, ${json(content.video)}::jsonb,
-    ${warningFor(validations)}::text, ${now}::timestamptz, ${now}::timestamptz
+    ${warningFor(validations, note)}::text, ${now}::timestamptz, ${now}::timestamptz
   from share
   returning id, workspace_id, status`;
 

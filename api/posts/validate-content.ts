@@ -77,12 +77,19 @@ export function assertPublishable(validations: readonly ChannelValidation[]): vo
   }
 }
 
-/** What a post is stored in spite of, for its `warning`; null when there is nothing to say. */
-export function warningFor(validations: readonly ChannelValidation[]): string | null {
+/**
+ * What a post is stored in spite of, for its `warning`; null when there is nothing to say.
+ *
+ * @param notes What there is to say beside that.
+ */
+export function warningFor(
+  validations: readonly ChannelValidation[],
+  ...notes: readonly (string | null)[]
+): string | null {
   const lost = validations
     .filter(({ channel }) => channel.state === 'needs_reconnect')
     .map(({ channel }) => `${nameOfChannel(channel)} needs reconnecting.`);
-  return [...faultsOf(validations), ...lost].join(' ') || null;
+  return [...notes, ...faultsOf(validations), ...lost].filter(Boolean).join(' ') || null;
 }
 
 /** For the channel's own `warning`. */

@@ -160,6 +160,7 @@ export async function storeUnsynced(
     content,
     media: [],
     optionFiles: [],
+    note: null,
     key: undefined,
     print: '',
   };

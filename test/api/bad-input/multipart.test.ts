@@ -113,6 +113,13 @@ for (const [name, [text, code, path]] of Object.entries(wrong)) {
   });
 }
 
+test('a file that was sent as text, as by curl without @, is refused with the form that curl wants', async (t) => {
+  const { punctual, client } = await library();
+  const type = { 'content-type': 'multipart/form-data; boundary=b' };
+  const reply = await post(punctual, client, body(`${field('file')}cat.jpg`), type);
+  t.regex(reply.body.error, /"file" must be a file, and is text.*-F file=@cat\.jpg/v);
+});
+
 for (const encoding of ['7bit', '8bit', 'binary', '8BIT']) {
   test(`an upload whose part says that it is ${encoding} is taken as it is`, async (t) => {
     const { punctual, client } = await library();

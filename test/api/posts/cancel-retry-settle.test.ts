@@ -152,20 +152,21 @@ test('a retry of a post that failed everywhere sends to all of its channels', as
 
 test('a post that has not ended, or of which nothing failed, has nothing to retry', async (t) => {
   const { client, make } = await workspace();
-  const states: [PostStatus, ChannelStatus[]][] = [
-    ['draft', ['draft', 'draft', 'draft']],
-    ['scheduled', ['scheduled', 'scheduled', 'scheduled']],
-    ['publishing', ['failed', 'publishing', 'published']],
-    ['publishing', ['failed', 'retrying', 'published']],
-    ['published', ['published', 'published', 'published']],
-    ['failed', ['published', 'unconfirmed', 'unconfirmed']],
+  const states: [PostStatus, ChannelStatus[], RegExp][] = [
+    ['draft', ['draft', 'draft', 'draft'], /is a draft; only one that has ended/v],
+    ['scheduled', ['scheduled', 'scheduled', 'scheduled'], /is scheduled/v],
+    ['publishing', ['failed', 'publishing', 'published'], /is publishing/v],
+    ['publishing', ['failed', 'retrying', 'published'], /is publishing/v],
+    ['published', ['published', 'published', 'published'], /^No channel of this post has failed/v],
+    ['failed', ['published', 'unconfirmed', 'unconfirmed'], /^Unconfirmed: .* settle the channel/v],
   ];
-  for (const [status, channels] of states) {
+  for (const [status, channels, words] of states) {
     const id = await make(status, channels);
     const before = (await client.get(`/posts/${id}`)).body;
     const reply = await client.post(`/posts/${id}/retry`);
     t.is(reply.status, 409, channels.join());
     t.is(reply.body.code, 'nothing_to_retry', channels.join());
+    t.regex(reply.body.error, words, channels.join());
     t.deepEqual((await client.get(`/posts/${id}`)).body, before);
   }
 });

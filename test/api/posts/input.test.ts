@@ -208,6 +208,8 @@ test('minutes win over a time, whatever that says', async (t) => {
     const reply = await schedule({ scheduled_at: time, schedule_in_minutes: 0 });
     t.is(reply.status, 201, String(time));
     t.is(dueMs(reply), nowMs, String(time));
+    const { warning } = reply.body.post;
+    t.is(warning?.includes('schedule_in_minutes decided') ?? false, time !== null, String(time));
   }
 });
 
