@@ -8,7 +8,8 @@ import { runBounded } from './run-bounded.ts';
 /** Looks at files that strangers sent. */
 export type Inspector = {
   /**
-   * Looks at the bytes of a local file: never at its name. No picture is decoded.
+   * Looks at the bytes of a local file: never at its name. Decodes a picture, of an
+   * animation the first frame. Adds the end marker that a JPEG lacks.
    *
    * @param workspaceId Whose file it is: of those who wait, each workspace has its turn.
    * @param signal Aborts when the client is gone; then its slot is free.

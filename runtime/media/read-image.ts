@@ -1,9 +1,10 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import sharp from 'sharp';
+import { hasMoreFrames } from './count-frames.ts';
+import { decoding } from './decoding.ts';
 import type { PictureFacts, Refusal } from './media-facts.ts';
 
-/** Of one frame. No network takes a third of it; decoded, it would be 400 MB. */
-const maxPixels = 100_000_000;
+const maxPixels = decoding.limitInputPixels;
 
 /** The library reads the headers of a WebP's frames in quadratic time: these take 0.2 s, ten times as many 17 s. */
 const maxFrames = 10_000;
@@ -14,7 +15,10 @@ sharp.unblock({
   operation: ['Jpeg', 'Png', 'Nsgif', 'Webp'].map((format) => `VipsForeignLoad${format}`),
 });
 
-/** Reads the header of an image, and the delays between the frames of an animation. Decodes nothing. */
+/**
+ * Reads the header of an image and the delays between the frames of an animation, and decodes its first frame. Adds the
+ * end marker that a JPEG lacks.
+ */
 export async function readImage(filePath: string): Promise<PictureFacts | Refusal> {
   if (hasMoreFrames(filePath, maxFrames)) {
     return { refusal: `The animation has more than ${maxFrames} frames.` };
@@ -34,6 +38,11 @@ export async function readImage(filePath: string): Promise<PictureFacts | Refusa
     };
   }
 
+  const refusal = await refusalByDecoding(filePath, image.format);
+  if (refusal !== null) {
+    return { refusal };
+  }
+
   const durationMs = image.delay?.reduce((sum, delay) => sum + delay, 0) ?? 0;
   return {
     width,
@@ -43,100 +52,42 @@ export async function readImage(filePath: string): Promise<PictureFacts | Refusa
   };
 }
 
-/**
- * Whether a WebP or a GIF has more frames than so many. Goes from one block to the next by their lengths and unpacks
- * nothing; a file that breaks off is for others to refuse. Blocks the process, which has nothing else to do.
- */
-function hasMoreFrames(filePath: string, most: number): boolean {
-  const file = openSync(filePath, 'r');
-  try {
-    const reader = createReader(file);
-    const beginning = Buffer.from(reader.at(0, 13)); // The reader's own bytes change.
-    const frames = beginning.toString('latin1', 0, 4) === 'RIFF' ? webpFrames : gifFrames;
-    if (frames === gifFrames && beginning.toString('latin1', 0, 3) !== 'GIF') {
-      return false;
-    }
+/** Some programs leave it out; no viewer misses it, and networks do. */
+const endOfJpeg = Buffer.from([0xff, 0xd9]);
 
-    const found = frames(reader, beginning);
-    for (let count = 0; count <= most; count += 1) {
-      if (found.next().done) {
-        return false;
-      }
-    }
-
-    return true;
-  } finally {
-    closeSync(file);
+async function refusalByDecoding(
+  filePath: string,
+  format: string | undefined,
+): Promise<string | null> {
+  let found = await decode(filePath, decoding.failOn);
+  if (found === 'damaged' && format === 'jpeg') {
+    // With the marker a JPEG that breaks off is worth only a warning to the library, so warnings count here.
+    appendFileSync(filePath, endOfJpeg);
+    found = await decode(filePath, 'warning');
   }
+
+  return found === 'whole' ? null : refusals[found];
 }
 
-type Reader = {
-  /** As many bytes from there as were asked for, a few at most; fewer at the end of the file. */
-  at(position: number, length: number): Buffer;
+const refusals = {
+  damaged:
+    'The image breaks off before its end or is damaged. Save it anew in an image editor, or send another file.',
+  'too large': 'The image takes too much memory to be decoded. Make it smaller.',
 };
 
-/** Reads large pieces, as the blocks are small. */
-function createReader(file: number): Reader {
-  const piece = Buffer.alloc(256 * 1024);
-  let [start, filled] = [0, 0];
-  return {
-    at(position, length) {
-      if (position < start || position + length > start + filled) {
-        start = position;
-        filled = readSync(file, piece, 0, piece.length, position);
-      }
-
-      return piece.subarray(position - start, Math.min(position - start + length, filled));
-    },
-  };
-}
-
-/** Chunks of RIFF: a name, a length, and as many bytes, one more where that is odd. */
-function* webpFrames(reader: Reader): Generator<void> {
-  for (let position = 12; ;) {
-    const chunk = reader.at(position, 8);
-    if (chunk.length < 8) {
-      return;
-    }
-
-    if (chunk.toString('latin1', 0, 4) === 'ANMF') {
-      yield;
-    }
-
-    const length = chunk.readUInt32LE(4);
-    position += 8 + length + (length % 2);
-  }
-}
-
-const [extension, image] = [0x21, 0x2c];
-
-/** GIF89a, appendix B: after the header and its table of colours come extensions and images, both in sub-blocks. */
-function* gifFrames(reader: Reader, beginning: Buffer): Generator<void> {
-  for (let position = 13 + coloursOf(beginning[10]); ;) {
-    const [kind] = reader.at(position, 1);
-    if (kind === extension) {
-      position += 2;
-    } else if (kind === image) {
-      yield;
-      const [flags] = reader.at(position + 9, 1);
-      position += 10 + coloursOf(flags) + 1; // And how wide its codes are.
-    } else {
-      return;
-    }
-
-    position = afterSubBlocks(reader, position);
-  }
-}
-
-/** The length of a table of colours, by the flags before it. */
-const coloursOf = (flags = 0): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
-
-function afterSubBlocks(reader: Reader, start: number): number {
-  for (let position = start; ;) {
-    const [length = 0] = reader.at(position, 1);
-    position += 1 + length;
-    if (length === 0) {
-      return position;
-    }
+/**
+ * Decodes the first frame to its last line. It is made small on the way: that takes little memory, and for a JPEG little
+ * time.
+ */
+async function decode(
+  filePath: string,
+  failOn: 'error' | 'warning',
+): Promise<'whole' | keyof typeof refusals> {
+  try {
+    const image = sharp(filePath, { ...decoding, failOn });
+    await image.resize(64, 64, { fit: 'fill' }).raw().toBuffer();
+    return 'whole';
+  } catch (error) {
+    return /memory/iv.test(String(error)) ? 'too large' : 'damaged';
   }
 }

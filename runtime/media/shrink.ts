@@ -1,5 +1,6 @@
 import { writeFileSync, writeSync } from 'node:fs';
 import sharp from 'sharp';
+import { decoding } from './decoding.ts';
 import { liveAsChild } from './live-as-child.ts';
 import type { SmallerImage } from './shrink-image.ts';
 
@@ -14,9 +15,6 @@ sharp.unblock({
   operation: ['Jpeg', 'Png', 'Nsgif', 'Webp'].map((format) => `VipsForeignLoad${format}`),
 });
 sharp.cache(false);
-
-/** As many pixels as the media library takes of one frame. */
-const limitInputPixels = 100_000_000;
 
 /** The longer side in pixels, and the quality. As much as possible is kept: the first that is small enough counts. */
 const attempts = [
@@ -37,7 +35,7 @@ async function shrink(
   { maxBytes, maxSide }: { readonly maxBytes: number; readonly maxSide: number },
 ): Promise<SmallerImage | null> {
   // The first frame of an animation; without a file's metadata, which may say where it was taken.
-  const image = sharp(from, { limitInputPixels, sequentialRead: true }).autoOrient();
+  const image = sharp(from, decoding).autoOrient();
   const { hasAlpha } = await image.metadata();
   for (const [longest, quality] of attempts) {
     const side = Math.min(longest, maxSide);

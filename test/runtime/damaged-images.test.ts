@@ -1,0 +1,101 @@
+import test, { type ExecutionContext } from 'ava';
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import sharp from 'sharp';
+import { createInspector } from '../../runtime/media/inspector.ts';
+import { shrinkImage } from '../../runtime/media/shrink-image.ts';
+import { inputFile } from '../support/input-file.ts';
+import { picture } from '../support/media-files.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
+
+async function inspect(t: ExecutionContext, bytes: Uint8Array) {
+  const file = path.join(await temporaryFolder(t), 'file');
+  await writeFile(file, bytes);
+  return { facts: await inspector.inspect(file, 'a workspace'), stored: await readFile(file) };
+}
+
+/** A JPEG of noise, so that it has as many bytes as a photo. */
+const photo = (width = 600, height = 400): Promise<Buffer> =>
+  sharp(randomBytes(width * height * 3), { raw: { width, height, channels: 3 } })
+    .jpeg({ quality: 92 })
+    .toBuffer();
+
+/** The scan parameters of some Samsung phones: Ss, Se and AhAl are 0, 63, 0 in a sequential JPEG. */
+function withBadScan(jpeg: Buffer): Buffer {
+  const scan = jpeg.lastIndexOf(Buffer.from([0xff, 0xda]));
+  const spectral = scan + 5 + 2 * (jpeg[scan + 4] ?? 0);
+  return Buffer.from(jpeg).fill(0, spectral, spectral + 3);
+}
+
+/** Two bytes too many between two segments. */
+function withExtraBytes(jpeg: Buffer): Buffer {
+  const table = jpeg.indexOf(Buffer.from([0xff, 0xc4]));
+  return Buffer.concat([jpeg.subarray(0, table), Buffer.from([1, 2]), jpeg.subarray(table)]);
+}
+
+const harmless: Readonly<Record<string, (jpeg: Buffer) => Buffer>> = {
+  'bad scan parameters': withBadScan,
+  'bytes between segments': withExtraBytes,
+  'no end marker': (jpeg) => jpeg.subarray(0, -2),
+};
+for (const [what, spoil] of Object.entries(harmless)) {
+  test(`a JPEG with ${what} is taken, and can be made smaller`, async (t) => {
+    const { facts, stored } = await inspect(t, spoil(await photo()));
+    t.like(facts, { type: 'image/jpeg', width: 600, height: 400 });
+
+    const { signal } = new AbortController();
+    const smaller = await shrinkImage(Readable.from([stored]), { maxBytes: 100_000 }, signal);
+    t.true((smaller?.bytes.length ?? Infinity) <= 100_000);
+  });
+}
+
+test('the JPEG of a bug report is taken', async (t) => {
+  const bytes = inputFile('jpeg-bad-sos.jpg');
+  const { facts, stored } = await inspect(t, bytes);
+
+  t.like(facts, { type: 'image/jpeg' });
+  t.deepEqual(stored, bytes);
+});
+
+const half = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length / 2);
+const noise = async (format: 'png' | 'webp' | 'gif') =>
+  sharp(await photo())
+    .toFormat(format)
+    .toBuffer();
+
+const broken: Readonly<Record<string, () => Promise<Buffer> | Buffer>> = {
+  'half a JPEG of a bug report': () => inputFile('jpeg-half.jpg'),
+  'half a JPEG': async () => half(await photo()),
+  'half a progressive JPEG': async () =>
+    half(
+      await sharp(await photo())
+        .jpeg({ progressive: true })
+        .toBuffer(),
+    ),
+  'half a PNG': async () => half(await noise('png')),
+  'half a GIF': async () => half(await noise('gif')),
+  'half a WebP': async () => half(await noise('webp')),
+  'a PNG without its last bytes of pixels': async () => (await noise('png')).subarray(0, -30),
+  'a PNG with a wrong byte': async () => {
+    const bytes = await noise('png');
+    return bytes.fill(bytes[5000] === 0 ? 1 : 0, 5000, 5001);
+  },
+};
+for (const [what, make] of Object.entries(broken)) {
+  test(`${what} is refused`, async (t) => {
+    const { facts } = await inspect(t, await make());
+
+    t.regex('refusal' in facts ? facts.refusal : JSON.stringify(facts), /^The (?:image|file) /v);
+  });
+}
+
+test('a picture is stored as it came', async (t) => {
+  for (const format of ['png', 'jpeg', 'webp', 'gif'] as const) {
+    const bytes = await picture(format);
+    t.deepEqual((await inspect(t, bytes)).stored, bytes, format);
+  }
+});
