@@ -8,6 +8,12 @@ const minute = 60 * second;
  */
 export const slotsPerServer = { answering: 60, silent: 20 } as const;
 
+/**
+ * How many tries of one workspace may be under way on one network, over all its servers: a worker makes a hundred at a
+ * time, and a workspace that connects many slow servers leaves room for others.
+ */
+export const mostPerWorkspace = 60;
+
 /** For so long after an answer a server counts as answering, in milliseconds. */
 export const answeringMs = 2 * second;
 

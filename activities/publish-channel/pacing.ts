@@ -96,7 +96,7 @@ function waitForServer({ server, baseUrl }: PublishJob, lateMs: number, nowMs: n
     return { atMs, code: 'network_unavailable', message };
   }
 
-  const message = `Nothing was sent: as many posts are on their way to ${baseUrl} as this service sends there at a time. This counts as no try.`;
+  const message = `Nothing was sent: as many posts are on their way to ${baseUrl}, or of this workspace to the network, as this service sends at a time. This counts as no try.`;
   return { atMs, code: 'rate_limited', message };
 }
 

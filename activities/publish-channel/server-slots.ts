@@ -5,6 +5,7 @@ import { query } from '../../db/query.ts';
 import {
   answeringMs,
   failuresToPause,
+  mostPerWorkspace,
   pauses,
   slotsPerServer,
 } from '../../domain/server-health.ts';
@@ -24,9 +25,17 @@ const share = sql.lit(3);
 
 const toPause = sql.lit(failuresToPause);
 
+/**
+ * The server of the channel `c`: its base URL without a path, as one host can answer under any number of paths. The same
+ * in SQL and here.
+ */
+const serverOfChannel = sql`coalesce(substring(c.base_url from '^[^/]+//[^/]+'), c.base_url)`;
+const serverOf = ({ baseUrl }: Pick<PublishJob, 'baseUrl'>): string =>
+  /^[^\/]+\/\/[^\/]+/v.exec(baseUrl)?.[0] ?? baseUrl;
+
 /** Rows of a table that are of the server of the channel `c`. */
 const ofServer = (alias: string) =>
-  sql`${sql.ref(`${alias}.platform`)} = c.platform and ${sql.ref(`${alias}.base_url`)} = c.base_url`;
+  sql`${sql.ref(`${alias}.platform`)} = c.platform and ${sql.ref(`${alias}.base_url`)} = ${serverOfChannel}`;
 const isHeld = (alias: string) => sql`${sql.ref(`${alias}.taken_until`)} > clock_timestamp()`;
 
 /**
@@ -36,7 +45,7 @@ const isHeld = (alias: string) => sql`${sql.ref(`${alias}.taken_until`)} > clock
  */
 export const takeSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Date) => sql`
   room as materialized (
-    select c.platform, c.base_url,
+    select c.platform, ${serverOfChannel} as base_url,
       case when circuit.failures >= ${toPause}
         then case when circuit.open_until <= clock_timestamp() then 1 else 0 end
         when exists (select 1 from server_places a
@@ -44,7 +53,10 @@ export const takeSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Da
         then ${sql.lit(slotsPerServer.answering)} else ${sql.lit(slotsPerServer.silent)} end as slots,
       (select count(*) from server_places own
         where ${ofServer('own')} and own.workspace_id = ${workspaceId}
-          and own.post_channel_id <> ${postChannelId} and ${isHeld('own')}) as own
+          and own.post_channel_id <> ${postChannelId} and ${isHeld('own')}) as own,
+      (select count(*) from server_places every
+        where every.platform = c.platform and every.workspace_id = ${workspaceId}
+          and every.post_channel_id <> ${postChannelId} and ${isHeld('every')}) as everywhere
     from post_channels pc
     join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
     left join server_circuits circuit on ${ofServer('circuit')}
@@ -55,6 +67,7 @@ export const takeSlot = ({ workspaceId, postChannelId }: PublishRequest, now: Da
     select s.platform, s.base_url, s.place
     from room join server_places s on s.platform = room.platform and s.base_url = room.base_url
     where s.place < room.slots and 4 * room.own < ${share} * room.slots
+      and room.everywhere < ${sql.lit(mostPerWorkspace)}
       and (s.taken_until is null or not ${isHeld('s')} or s.post_channel_id = ${postChannelId})
     order by s.post_channel_id = ${postChannelId} desc nulls last, s.place limit 1 for update of s skip locked),
   slot as (
@@ -101,7 +114,7 @@ export async function makeSlots(
   await query(
     deps.orm.em.fork(),
     sql`insert into server_places (platform, base_url, place)
-      select c.platform, c.base_url, place
+      select c.platform, ${serverOfChannel}, place
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id,
         generate_series(0, ${slotsPerServer.answering}::int - 1) as place
       where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} on conflict do nothing`,
@@ -115,20 +128,20 @@ export async function makeSlots(
  * @param answered Whether the server answered the try.
  */
 export const giveSlotBack = (
-  { platform, baseUrl, server, postChannelId }: PublishJob,
+  { platform, server, postChannelId, ...job }: PublishJob,
   answered: boolean,
 ): RawBuilder<unknown> => sql`update server_places s
   set taken_until = null, post_channel_id = null,
     answered_at = ${answered ? sql`clock_timestamp()` : sql`s.answered_at`}
   from (select platform, base_url, place from server_places
-    where platform = ${platform} and base_url = ${baseUrl} and place = ${server.slot}::int
+    where platform = ${platform} and base_url = ${serverOf(job)} and place = ${server.slot}::int
       and post_channel_id = ${postChannelId}::uuid for update skip locked) mine
   where s.platform = mine.platform and s.base_url = mine.base_url and s.place = mine.place`;
 
 /** Part of a statement: the server answered, whatever it said. Of a server that is well there is no row to write. */
-export const closeCircuit = ({ platform, baseUrl }: PublishJob): RawBuilder<unknown> =>
+export const closeCircuit = ({ platform, ...job }: PublishJob): RawBuilder<unknown> =>
   sql`update server_circuits set failures = 0, pauses = 0, open_until = null
-    where platform = ${platform} and base_url = ${baseUrl} and failures > 0`;
+    where platform = ${platform} and base_url = ${serverOf(job)} and failures > 0`;
 
 const failures = sql`circuit.failures + 1`;
 /** Tries that began before a pause and fail in it say nothing new, so many of them make one pause. */
@@ -136,9 +149,9 @@ const begins = sql`${failures} >= ${toPause} and coalesce(circuit.open_until <= 
 const pauseMs = sql`least(${sql.lit(pauses.firstMs)} * power(2, least(circuit.pauses, 30)), ${sql.lit(pauses.longestMs)})`;
 
 /** Part of a statement: the server did not answer. As many times in a row as it takes, a pause begins; then each time. */
-const countFailure = ({ platform, baseUrl }: PublishJob): RawBuilder<unknown> =>
+const countFailure = ({ platform, ...job }: PublishJob): RawBuilder<unknown> =>
   sql`insert into server_circuits as circuit (platform, base_url, failures, pauses)
-    values (${platform}, ${baseUrl}, 1, 0)
+    values (${platform}, ${serverOf(job)}, 1, 0)
     on conflict (platform, base_url) do update set failures = ${failures},
       pauses = circuit.pauses + (${begins})::int,
       open_until = case when ${begins} then clock_timestamp() + ${pauseMs} * interval '1 millisecond'
@@ -187,12 +200,12 @@ async function endAt(
 /** Another may have the slot by now, if this worker was silent for long. */
 async function keepSlot(
   deps: ActivityDeps,
-  { platform, baseUrl, server, postChannelId }: PublishJob,
+  { platform, server, postChannelId, ...job }: PublishJob,
 ): Promise<void> {
   await query(
     deps.orm.em.fork(),
     sql`update server_places set taken_until = clock_timestamp() + ${heldFor}
-      where platform = ${platform} and base_url = ${baseUrl} and place = ${server.slot}::int
+      where platform = ${platform} and base_url = ${serverOf(job)} and place = ${server.slot}::int
         and post_channel_id = ${postChannelId}::uuid`,
   );
 }

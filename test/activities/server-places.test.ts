@@ -73,7 +73,7 @@ test('a try that finds no place sends nothing, is not counted, says why and look
   t.like(row, { status: 'retrying', errorCode: 'rate_limited', tries: 0 });
   t.regex(
     row?.error ?? '',
-    /^Nothing was sent: as many posts are on their way to https:\/\/fake\.example as this service sends there at a time\. This counts as no try\. It is tried again by itself at /v,
+    /^Nothing was sent: as many posts are on their way to https:\/\/fake\.example, or of this workspace to the network, as this service sends at a time\. This counts as no try\. It is tried again by itself at /v,
   );
   network.answer();
   await Promise.all(hanging);
@@ -141,4 +141,42 @@ test('the place of a worker that died is free after a while', async (t) => {
   t.like(await waiting.attempt(), { code: 'rate_limited' });
   channel.pass(6 * second);
   t.like(await waiting.attempt(), { status: 'published' });
+});
+
+test('paths of one host are one server', async (t) => {
+  const network = hangingNetwork('https://fake.example/s1');
+  const channel = await newChannel(t, network);
+  const first = await neighbour(t, network, 'https://fake.example/s1');
+  const another = await neighbour(t, network, 'https://fake.example/s2');
+  const crowd = await beginEach(network, [
+    ...(await postsOf(first, 15)),
+    ...(await postsOf(await neighbour(t, network, 'https://fake.example/s1'), 5)),
+  ]);
+  t.like(await (await another.newPost(['Another path'])).attempt(), { kind: 'again' });
+  network.answer();
+  t.is(countOf(await Promise.all(crowd), 'done'), 20);
+  t.like(await (await channel.newPost(['The host'])).attempt(), { status: 'published' });
+});
+
+test('a workspace with many slow servers leaves tries of the network to others', async (t) => {
+  const network = newNetwork();
+  const channel = await newChannel(t, network);
+  const other = await neighbour(t, network);
+  t.like(await (await channel.newPost(['First'])).attempt(), { status: 'published' });
+  const held = (count: number) =>
+    channel.deps.orm.em.fork().execute(
+      `insert into server_places (platform, base_url, place, workspace_id, post_channel_id, taken_at, taken_until)
+        select ?, 'https://slow' || number || '.example', 0, ?, gen_random_uuid(), clock_timestamp(),
+          clock_timestamp() + interval '15 seconds' from generate_series(1, ?) number
+        on conflict do nothing`,
+      [network.id, channel.workspaceId, count],
+    );
+  await held(59);
+  t.like(await (await channel.newPost(['Below the bound'])).attempt(), { status: 'published' });
+  await held(60);
+  t.like(await (await channel.newPost(['Beyond'])).attempt(), {
+    kind: 'again',
+    code: 'rate_limited',
+  });
+  t.like(await (await other.newPost(['Of another'])).attempt(), { status: 'published' });
 });
