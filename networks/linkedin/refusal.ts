@@ -138,25 +138,36 @@ function meaning(status: number, refused: Refused, request: RefusedRequest): Mea
   return aboutContent(status, refused, request) ?? unavailable(status);
 }
 
-export const isDuplicate = (status: number, { code, errorDetails }: Refused): boolean =>
-  (status === 422 || status === 409) &&
-  [code, ...(errorDetails?.inputErrors ?? []).map((error) => error.code)].includes(
-    'DUPLICATE_POST',
+export const isDuplicate = (status: number, refused: Refused): boolean =>
+  (status === 422 || status === 409) && codesOf(refused).includes('DUPLICATE_POST');
+
+const codesOf = ({ code, errorDetails }: Refused): readonly string[] =>
+  [code, ...(errorDetails?.inputErrors ?? []).map((error) => error.code)].filter(
+    (one) => one !== undefined,
   );
+
+/** Whether a file of the post is not ready yet. */
+const saysLater = (codes: readonly string[], message = ''): boolean =>
+  codes.includes('MEDIA_ASSET_WAITING_UPLOAD') ||
+  /still (?:being )?process|waiting.?upload/iv.test(message);
 
 function aboutContent(
   status: number,
-  { code = '' }: Refused,
+  refused: Refused,
   { purpose, fileName }: RefusedRequest,
 ): Meaning | null {
   const isContent = status >= 400 && status < 500 && ![401, 404, 405, 408, 410].includes(status);
-  if (purpose === 'create' && code.startsWith('MEDIA_ASSET_')) {
+  const codes = codesOf(refused);
+  if (purpose === 'create' && codes.includes('MEDIA_ASSET_PROCESSING_FAILED')) {
     return { code: 'media_refused', saying: 'cannot use a file of the post' };
+  }
+  if (purpose === 'create' && isContent && saysLater(codes, refused.message)) {
+    return { code: 'network_unavailable', saying: 'still processes a file of the post' };
   }
   if (purpose === 'create' && isContent) {
     return { code: 'content_refused', saying: 'refused the post' };
   }
-  return purpose === 'upload' && isContent && code !== 'EXPIRED_UPLOAD_URL'
+  return purpose === 'upload' && isContent && !codes.includes('EXPIRED_UPLOAD_URL')
     ? { code: 'media_refused', saying: `refused the file "${fileName}"` }
     : null;
 }

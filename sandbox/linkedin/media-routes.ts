@@ -48,18 +48,22 @@ const readFinal = bodyReader<{
 );
 
 /** Files come before their posts, at addresses that the sandbox names. */
-export function addMediaRoutes(router: Router, deps: LinkedinDeps, { versioned }: Guards): void {
+export function addMediaRoutes(
+  router: Router,
+  deps: LinkedinDeps,
+  { versioned, partner }: Guards,
+): void {
   addBeginnings(router, deps, versioned);
   const { uploads } = deps;
   for (const kind of ['images', 'videos']) {
-    router.get(`/rest/${kind}/:urn`, versioned, (ctx) => {
+    router.get(`/rest/${kind}/:urn`, versioned, partner(`${kind}.GET`), (ctx) => {
       assertQuery(ctx.URL.searchParams);
       const upload = uploads.find(ctx.params['urn'] ?? '');
       if (upload === undefined || `${upload.urn.split(':')[2]}s` !== kind) {
         throw notFound(ctx.params['urn'] ?? '');
       }
-      const { urn: id, owner: ownerUrn } = upload;
-      ctx.body = { id, owner: ownerUrn, status: uploads.poll(upload) };
+      const { urn: id, owner: ownerUrn, status } = upload;
+      ctx.body = { id, owner: ownerUrn, status };
     });
   }
 

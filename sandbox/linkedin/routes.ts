@@ -20,7 +20,7 @@ import { createUploads } from './uploads.ts';
 /** As much of LinkedIn's API as it takes to publish, and to look at what was published. */
 export function linkedinRoutes(shared: SandboxDeps): Router {
   const { files, script, now } = shared;
-  const deps = { ...shared, uploads: createUploads(files, script), nextId: createIds(now) };
+  const deps = { ...shared, uploads: createUploads(files, script, now), nextId: createIds(now) };
   const router = new Router({ prefix: '/linkedin' });
   const guards = guardsOf(shared);
   router.use(answerErrors);

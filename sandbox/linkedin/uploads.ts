@@ -5,6 +5,8 @@ import { invalid, notFound } from './refusals.ts';
 
 /** LinkedIn wants videos in ranges of this size. */
 export const rangeBytes = 4 * 1024 * 1024;
+/** LinkedIn works by the clock, however often it is asked: in milliseconds for each look that `slow` takes elsewhere. */
+const slowMsPerPoll = 1000;
 /** How many files are kept at one time. The oldest are forgotten. */
 const maxUploads = 200;
 
@@ -20,8 +22,8 @@ export type Upload = {
   readonly ranges: (Buffer | null)[];
   readonly sizeBytes: number | null;
   status: Status;
-  /** How often it is still to be said to be in processing, and how that ends. */
-  pending: { polls: number; end: Status };
+  /** When work on it ends, in milliseconds since 1970, and how. */
+  pending: { untilMs: number; end: Status };
   /** Once it is there. */
   stored: { readonly cid: string; readonly type: string } | null;
 };
@@ -34,12 +36,10 @@ export type Uploads = {
   put(secret: string, index: number, bytes: Buffer): Promise<string>;
   /** Puts the ranges together. @throws LinkedinRefusal 400 when they are not those that came. */
   finalize(urn: string, uploadToken: string, partIds: readonly string[]): Promise<void>;
-  /** What a look at a file says; looking is what makes work on it go on. */
-  poll(upload: Upload): Status;
 };
 
 /** Files that were uploaded. A restart forgets them; posts keep theirs. */
-export function createUploads(files: Files, script: Script): Uploads {
+export function createUploads(files: Files, script: Script, now: () => number): Uploads {
   const uploads = new Map<string, Upload>();
   const complete = async (upload: Upload): Promise<void> => {
     const stored = await files.put(Buffer.concat(upload.ranges.map((range) => range ?? empty)));
@@ -49,7 +49,8 @@ export function createUploads(files: Files, script: Script): Uploads {
       key: upload.urn,
     });
     upload.stored = stored;
-    upload.pending = { polls, end: fails || stored === null ? 'PROCESSING_FAILED' : 'AVAILABLE' };
+    const end = fails || stored === null ? 'PROCESSING_FAILED' : 'AVAILABLE';
+    upload.pending = { untilMs: now() + polls * slowMsPerPoll, end };
     upload.status = 'PROCESSING';
   };
 
@@ -65,7 +66,13 @@ export function createUploads(files: Files, script: Script): Uploads {
       }
       return upload;
     },
-    find: (urn) => uploads.get(urn),
+    find(urn) {
+      const upload = uploads.get(urn);
+      if (upload?.status === 'PROCESSING' && upload.pending.untilMs <= now()) {
+        upload.status = upload.pending.end;
+      }
+      return upload;
+    },
     async put(secret, index, bytes) {
       const upload = [...uploads.values()].find((one) => one.secret === secret);
       if (upload === undefined || index >= upload.ranges.length) {
@@ -88,13 +95,6 @@ export function createUploads(files: Files, script: Script): Uploads {
       }
       await complete(upload);
     },
-    poll(upload) {
-      if (upload.status === 'PROCESSING') {
-        upload.pending.polls -= 1;
-        upload.status = upload.pending.polls < 0 ? upload.pending.end : 'PROCESSING';
-      }
-      return upload.status;
-    },
   };
 }
 
@@ -109,7 +109,7 @@ function announced(owner: string, sizeBytes: number | null): Upload {
     ranges: Array.from({ length: count }, () => null),
     sizeBytes,
     status: 'WAITING_UPLOAD',
-    pending: { polls: 0, end: 'AVAILABLE' },
+    pending: { untilMs: 0, end: 'AVAILABLE' },
     stored: null,
   };
 }

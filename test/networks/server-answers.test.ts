@@ -48,7 +48,23 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { status: 422, body: duplicate, code: 'duplicate' },
     { status: 422, body: { message: 'ERROR :: /commentary' }, code: 'content_refused' },
     { status: 400, body: { code: 'FIELD_LENGTH_TOO_LONG' }, code: 'content_refused' },
-    { status: 400, body: { code: 'MEDIA_ASSET_WAITING_UPLOAD' }, code: 'media_refused' },
+    { status: 400, body: { code: 'MEDIA_ASSET_WAITING_UPLOAD' }, code: 'network_unavailable' },
+    {
+      status: 422,
+      body: { message: 'ERROR :: urn:li:video:1 is still processing' },
+      code: 'network_unavailable',
+    },
+    {
+      status: 422,
+      body: { message: 'The asset is still being processed' },
+      code: 'network_unavailable',
+    },
+    {
+      status: 400,
+      body: { errorDetails: { inputErrors: [{ code: 'MEDIA_ASSET_WAITING_UPLOAD' }] } },
+      code: 'network_unavailable',
+    },
+    { status: 400, body: { code: 'MEDIA_ASSET_PROCESSING_FAILED' }, code: 'media_refused' },
     { status: 400, purpose: 'upload', body: {}, code: 'media_refused', says: '"a.png"' },
     { status: 413, purpose: 'upload', body: '<html>', code: 'media_refused' },
     {

@@ -147,6 +147,14 @@ test('a self-serve app posts, and may neither read nor comment', async (t) => {
   const denied = { status: 403, said: { code: 'ACCESS_DENIED' } };
   const list = { method: 'GET', path: `/rest/posts?q=author&author=${author}`, headers };
   t.like(await call(list), denied);
+  const begin = { initializeUploadRequest: { owner: post.author } };
+  const { said } = await call({
+    path: '/rest/images?action=initializeUpload',
+    body: begin,
+    headers,
+  });
+  const { image } = said['value'] as { image: string };
+  t.like(await call({ method: 'GET', path: `/rest/images/${image}`, headers }), denied);
   for (const api of ['rest', 'v2']) {
     const path = `/${api}/socialActions/${encodeURIComponent(urn)}/comments`;
     const body = { actor: post.author, object: urn, message: { text: 'Hi' } };

@@ -49,6 +49,7 @@ export async function statusOf(
 /**
  * Waits until a post may use a file. Before that LinkedIn refuses the post, or takes it and never shows it.
  *
+ * @returns whether LinkedIn showed the file's status.
  * @throws NetworkError `media_refused` when LinkedIn could not process it; `network_unavailable` when it still does after
  *   `timeoutMs`, or the try's time is up: the next try goes on waiting.
  */
@@ -58,12 +59,12 @@ export async function untilAvailable(
   urn: string,
   file: PartMedia,
   timeoutMs: number,
-): Promise<void> {
+): Promise<boolean> {
   const giveUpAtMs = Date.now() + timeoutMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     const status = await statusOf(access, resource, urn, file);
     if (status === 'AVAILABLE' || status === 'UNTOLD') {
-      return;
+      return status === 'AVAILABLE';
     }
     if (status === 'PROCESSING_FAILED') {
       const message = `LinkedIn could not process the file "${file.name}".`;
@@ -77,6 +78,23 @@ export async function untilAvailable(
       throw stillProcessing(file);
     });
   }
+}
+
+/** What a video takes at least, and for each million bytes, in milliseconds; and the longest wait for that. */
+const blindWait = { leastMs: 10_000, perMegabyteMs: 1000, mostMs: 120_000 };
+
+/**
+ * Waits after the upload of a video whose status LinkedIn does not show to this app. Should that be too short, LinkedIn
+ * refuses the post for now, and the next try names the same video.
+ *
+ * @throws NetworkError `network_unavailable` when the try's time is up before.
+ */
+export async function untilProbablyAvailable(access: Access, file: PartMedia): Promise<void> {
+  const { leastMs, perMegabyteMs, mostMs } = blindWait;
+  const waitMs = Math.min(leastMs + (file.sizeBytes / 1_000_000) * perMegabyteMs, mostMs);
+  await sleep(waitMs, undefined, { signal: access.server.signal }).catch(() => {
+    throw stillProcessing(file);
+  });
 }
 
 const stillProcessing = ({ name }: PartMedia): NetworkError =>

@@ -5,7 +5,7 @@ import { fileBytes } from '../../file-bytes.ts';
 import type { PartMedia } from '../../network.ts';
 import { addressSchema, answerAs, call, putBytes, type Access } from '../client.ts';
 import type { Keeper, KeptFile, Range, VideoUpload } from './kept-files.ts';
-import { statusOf, untilAvailable } from './media-status.ts';
+import { statusOf, untilAvailable, untilProbablyAvailable } from './media-status.ts';
 import { hasExpired, putRefusal, refusal, unreadable } from '../refusal.ts';
 
 /** Of one try. A long video takes minutes: the next tries go on waiting. */
@@ -66,8 +66,13 @@ export async function uploadVideo(
   file: PartMedia,
   keeper: Keeper,
 ): Promise<string> {
-  const urn = (await keptUrn(access, file, keeper)) ?? (await bring(access, owner, file, keeper));
-  await untilAvailable(access, 'videos', urn, file, processingTimeoutMs);
+  const kept = await keptUrn(access, file, keeper);
+  const urn = kept ?? (await bring(access, owner, file, keeper));
+  const isShown = await untilAvailable(access, 'videos', urn, file, processingTimeoutMs);
+  if (!isShown && kept === null) {
+    await untilProbablyAvailable(access, file);
+  }
+
   return urn;
 }
 

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Json } from '../../../domain/json-schema.ts';
 import type { Connection, Part } from '../../../networks/network.ts';
@@ -8,7 +9,7 @@ import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import { fileOf, pictureFile, videoFile, type TestPartMedia } from '../files.ts';
 import { nextStep, partsWith, publish, sendStep } from '../publish.ts';
-import { articleOf, bench, connected, linkedin, requests } from './bench.ts';
+import { articleOf, bench, connected, linkedin, requests, selfServe } from './bench.ts';
 
 /** A video of three ranges: the free space behind the film is part of the format. */
 async function longVideo(): Promise<TestPartMedia> {
@@ -36,8 +37,8 @@ function ledger() {
   } satisfies Partial<Connection>;
 }
 
-async function posting(t: ExecutionContext, files: readonly TestPartMedia[]) {
-  const world = await connected(t);
+async function posting(t: ExecutionContext, files: readonly TestPartMedia[], token = 'demo') {
+  const world = await connected(t, { token });
   const proxy = await lossyProxy(t, world.account.baseUrl);
   const uploads = ledger();
   const attempt = (differently: Partial<Connection> = {}) =>
@@ -117,6 +118,48 @@ test('a post waits for LinkedIn to work on its video', async (t) => {
   const asked = proxy.seen.map(({ method, path }) => `${method} ${path}`);
   t.true(asked.filter((line) => /^GET .*\/videos\//.test(line)).length > 1);
   t.regex(asked.at(-1) ?? '', /^POST .*\/posts$/);
+});
+
+test('an image whose status LinkedIn does not show is posted by a later try when it is not ready yet', async (t) => {
+  const { control, proxy, attempt, step, posts } = await posting(
+    t,
+    [await pictureFile()],
+    selfServe,
+  );
+  await control('slow');
+  const early = await t.throwsAsync(sendStep(linkedin, attempt(), step));
+  t.like(early, { code: 'network_unavailable', taken: 'no' });
+  t.regex(early?.message ?? '', /still processes a file of the post \(HTTP 400\)/v);
+  t.deepEqual(await posts(), []);
+
+  await sleep(4000);
+  await sendStep(linkedin, attempt(), step);
+  t.is(sizes(proxy).length, 1, 'the image is not uploaded again');
+  t.is((await posts()).length, 1);
+});
+
+test('a post waits some seconds for a video whose status LinkedIn does not show, once', async (t) => {
+  const { control, proxy, attempt, step, posts } = await posting(t, [await videoFile()], selfServe);
+  await control('slow');
+  await sendStep(linkedin, attempt(), step);
+  t.is((await posts()).length, 1);
+  t.true(proxy.seen.some(({ method, path }) => method === 'GET' && /\/videos\//.test(path)));
+
+  const beforeMs = performance.now();
+  const again = sendStep(linkedin, attempt(), step);
+  t.like(await t.throwsAsync(again), { code: 'duplicate' });
+  t.true(performance.now() - beforeMs < 9000, 'a later try does not wait');
+  t.is(proxy.seen.filter(({ path }) => /videos\?action=initialize/.test(path)).length, 1);
+});
+
+test('a try that ends while it waits for such a video leaves it to the next one', async (t) => {
+  const { attempt, step, posts } = await posting(t, [await videoFile()], selfServe);
+  const over = new AbortController();
+  const ended = sendStep(linkedin, attempt({ signal: over.signal }), step);
+  setTimeout(() => over.abort(new Error('The time of the try is over.')), 3000);
+  t.like(await t.throwsAsync(ended), { code: 'network_unavailable', taken: 'no' });
+  await sendStep(linkedin, attempt(), step);
+  t.is((await posts()).length, 1);
 });
 
 test('a try that ends while LinkedIn works on a video leaves it to the next one', async (t) => {
