@@ -67,6 +67,7 @@ export function openConnection(
             and sealed_credentials = ${account.sealedCredentials}`,
       );
     },
+    workspaceId,
     http: deps.egress,
     downloads: deps.downloads,
     ...means,

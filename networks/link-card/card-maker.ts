@@ -30,14 +30,19 @@ const allWithinMs = 45_000;
 const maxPictureBytes = 15 * 1024 * 1024;
 
 /** What a network takes as the picture of a card. */
-type PictureBounds = { readonly maxBytes: number; readonly maxSide: number };
+type PictureBounds = {
+  readonly maxBytes: number;
+  readonly maxSide: number;
+  readonly workspaceId?: string | undefined;
+};
 
 /**
  * Makes cards of links, each link once. Any failure costs the card or its picture and gives a warning: no post waits for
  * the page that it links to.
  */
-export function cardMaker(connection: Connection, bounds: PictureBounds): CardMaker {
-  const { downloads } = connection;
+export function cardMaker(connection: Connection, wanted: PictureBounds): CardMaker {
+  const { downloads, workspaceId } = connection;
+  const bounds = { ...wanted, workspaceId };
   const made = new Map<string, Promise<MadeCard>>();
   const late = AbortSignal.timeout(allWithinMs);
   return async (link) => {

@@ -1,11 +1,11 @@
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { createKeyedSemaphore } from '../keyed-semaphore.ts';
+import { createFairQueue } from './fair-queue.ts';
 import { runBounded } from './run-bounded.ts';
 
 export type SmallerImage = {
@@ -15,8 +15,18 @@ export type SmallerImage = {
   readonly height: number;
 };
 
-/** One after the other: each takes a processor, and up to a gigabyte. */
-const enter = createKeyedSemaphore(1);
+/**
+ * Each takes a processor, and up to a gigabyte. Workspaces take turns, with one image of each at a time: a crowd of one
+ * holds up the image of another by one turn.
+ */
+const enter = createFairQueue({ all: availableParallelism() > 3 ? 2 : 1, each: 1 });
+
+type Wanted = {
+  readonly maxBytes: number;
+  readonly maxSide?: number;
+  /** Whose image it is. */
+  readonly workspaceId?: string | undefined;
+};
 
 const program = fileURLToPath(new URL('shrink.ts', import.meta.url));
 const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
@@ -33,11 +43,11 @@ const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
  */
 export async function shrinkImage(
   image: Readable,
-  { maxBytes, maxSide = 4000 }: { readonly maxBytes: number; readonly maxSide?: number },
+  { maxBytes, maxSide = 4000, workspaceId = '' }: Wanted,
   signal: AbortSignal,
 ): Promise<(SmallerImage & { readonly bytes: Buffer }) | null> {
   image.on('error', () => undefined); // It may break before it is read.
-  const leave = await enter('', signal).catch((error: unknown) => {
+  const leave = await enter(workspaceId, signal).catch((error: unknown) => {
     image.destroy();
     throw error;
   });

@@ -7,6 +7,7 @@ import { nameOf } from '../../validation/files.ts';
 import type { Blob } from '../prepared-post.ts';
 import { blobOfBytes } from './blob-of.ts';
 import { heldBytes, holdBytes } from './held-bytes.ts';
+import { keptImage } from './kept-images.ts';
 
 /** An image that was encoded anew, as the record has it. */
 export type FittedImage = {
@@ -59,17 +60,19 @@ export async function fittedBytes(
   return bytes;
 }
 
-async function encode({ signal }: Connection, file: PartMedia, maxBytes: number) {
-  const made = await shrinkImage(Readable.from(fileBytes(file)), { maxBytes }, signal).catch(
-    (error: unknown) => {
-      if (error instanceof NetworkError) {
-        throw error;
-      }
+async function encode({ signal, workspaceId }: Connection, file: PartMedia, maxBytes: number) {
+  // What is kept of a file that was deleted must not go out.
+  (await file.open()).destroy();
+  const made = await keptImage(`${file.id} ${maxBytes}`, signal, (shared) =>
+    shrinkImage(Readable.from(fileBytes(file)), { maxBytes, workspaceId }, shared),
+  ).catch((error: unknown) => {
+    if (error instanceof NetworkError) {
+      throw error;
+    }
 
-      const message = `The file ${nameOf(file)} could not be made smaller just now.`;
-      throw new NetworkError('internal', message, { taken: 'no', cause: error });
-    },
-  );
+    const message = `The file ${nameOf(file)} could not be made smaller just now.`;
+    throw new NetworkError('internal', message, { taken: 'no', cause: error });
+  });
   if (!made) {
     const message = `The file ${nameOf(file)} is larger than Bluesky takes, and could not be made smaller.`;
     throw new NetworkError('media_refused', message, { taken: 'no' });

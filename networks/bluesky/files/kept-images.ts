@@ -1,0 +1,88 @@
+import type { SmallerImage } from '../../../runtime/media/shrink-image.ts';
+
+type Made = SmallerImage & { readonly bytes: Buffer };
+
+/** Of all images that are kept in this process, in bytes. */
+const most = 64 * 1024 * 1024;
+
+/** The one that was used longest ago is the first. */
+const kept = new Map<string, Made>();
+
+type UnderWay = {
+  readonly made: Promise<Made | null>;
+  readonly end: AbortController;
+  waiting: number;
+};
+const underWay = new Map<string, UnderWay>();
+
+/**
+ * An image that was encoded anew, once for all posts, parts and tries of this process that need it: encoding a large one
+ * takes a processor for up to a minute. The newest are kept.
+ *
+ * @param key Names the file and what it was encoded for.
+ * @param make Encodes it. Its signal aborts when nobody waits for the image any more.
+ * @throws what `make` throws; the signal's reason.
+ */
+export async function keptImage(
+  key: string,
+  signal: AbortSignal,
+  make: (signal: AbortSignal) => Promise<Made | null>,
+): Promise<Made | null> {
+  const known = kept.get(key);
+  if (known) {
+    keep(key, known);
+    return known;
+  }
+
+  const one = underWay.get(key) ?? begin(key, make);
+  one.waiting += 1;
+  const { promise: gone, reject } = Promise.withResolvers<never>();
+  const leave = (): void => reject(signal.reason);
+  signal.addEventListener('abort', leave);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([one.made, gone]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+    one.waiting -= 1;
+    if (one.waiting === 0) {
+      end(key, one);
+    }
+  }
+}
+
+function begin(key: string, make: (signal: AbortSignal) => Promise<Made | null>): UnderWay {
+  const controller = new AbortController();
+  const made = make(controller.signal).then((image) => {
+    if (image) {
+      keep(key, image);
+    }
+
+    return image;
+  });
+  made.catch(() => undefined); // Those who wait hear of it.
+  const one = { made, end: controller, waiting: 0 };
+  underWay.set(key, one);
+  return one;
+}
+
+function end(key: string, one: UnderWay): void {
+  one.end.abort(); // Changes nothing where it is made.
+  if (underWay.get(key) === one) {
+    underWay.delete(key);
+  }
+}
+
+function keep(key: string, image: Made): void {
+  kept.delete(key);
+  kept.set(key, image);
+  let bytes = [...kept.values()].reduce((sum, one) => sum + one.bytes.length, 0);
+  for (const [oldest, { bytes: its }] of kept) {
+    if (bytes <= most) {
+      return;
+    }
+
+    kept.delete(oldest);
+    bytes -= its.length;
+  }
+}
