@@ -2,9 +2,11 @@ import { sql } from 'kysely';
 import type { Em } from '../db/orm.ts';
 import { db, query } from '../db/query.ts';
 import { claimRestMs } from '../domain/pacing.ts';
+import { loadPostView, type PostPresentation } from '../db/post-view.ts';
 import { channelStatuses, isFinal, type ChannelStatus } from '../domain/post-status.ts';
 import type { ActivityDeps } from './deps.ts';
 import { endOpenChannels } from './finalize-post/end-open-channels.ts';
+import { endOfPost } from './finalize-post/finalized.ts';
 
 export type ClaimRequest = {
   readonly workspaceId: string;
@@ -35,8 +37,8 @@ type Found =
     }
   /** It was moved, and the message about it has not arrived. */
   | { readonly kind: 'not_due'; readonly revision: number; readonly dueAt: string }
-  /** It is a draft, finished, or deleted. */
-  | { readonly kind: 'gone' };
+  /** It is a draft, finished, or deleted. `end` says how it finished; claims in older histories do not. */
+  | { readonly kind: 'gone'; readonly end?: ReturnType<typeof endOfPost> };
 
 export type Claim = Found & {
   /** So long the workflow waits before its next claim, in milliseconds. Claims in older histories do not say. */
@@ -71,7 +73,7 @@ async function claim(deps: ActivityDeps, request: ClaimRequest): Promise<Found> 
 
   const revision = await claimAgain(em, scope, new Date(nowMs), deps.now());
   return revision === null
-    ? whyNot(em, scope)
+    ? whyNot(em, scope, deps)
     : { kind: 'go', targets: await openTargets(em, scope), revision };
 }
 
@@ -142,7 +144,7 @@ const openAmong = (channels: readonly ChannelRow[]): ClaimTarget[] =>
     .map((row) => ({ postChannelId: row.id, channelId: row.channel_id, network: row.platform }));
 
 /** What the post is that could not be claimed. If it became due in this moment, the workflow comes back at once. */
-async function whyNot(em: Em, scope: Scope): Promise<Found> {
+async function whyNot(em: Em, scope: Scope, shownBy: PostPresentation): Promise<Found> {
   const [post] = await query(
     em,
     db
@@ -159,7 +161,8 @@ async function whyNot(em: Em, scope: Scope): Promise<Found> {
   }
 
   if (post?.status !== 'scheduled' && post?.status !== 'publishing') {
-    return { kind: 'gone' };
+    const view = post && (await loadPostView(em, scope.workspaceId, scope.postId, shownBy));
+    return view ? { kind: 'gone', end: endOfPost(view) } : { kind: 'gone' };
   }
 
   if (post.status === 'scheduled') {

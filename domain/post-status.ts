@@ -68,3 +68,22 @@ export function finalEventType(channels: readonly ChannelStatus[]): EventType | 
 
   return published > 0 ? 'post.partial' : 'post.failed';
 }
+
+export type EndedOutcome = 'published' | 'partial' | 'failed' | 'unconfirmed';
+
+/**
+ * How a post ended, for people who watch workflows. `unconfirmed` comes first: as long as one channel is in doubt, a
+ * person has to look at the account before anything else can be done.
+ */
+export function endedOutcome(channels: readonly ChannelStatus[]): EndedOutcome {
+  const { published, failed } = summarize(channels);
+  if (channels.includes('unconfirmed')) {
+    return 'unconfirmed';
+  }
+
+  if (failed === 0) {
+    return 'published';
+  }
+
+  return published > 0 ? 'partial' : 'failed';
+}

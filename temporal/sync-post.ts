@@ -16,7 +16,7 @@ import {
   reschedule,
   type PublishPostInput,
 } from '../workflows/messages.ts';
-import { ofWorkspace } from '../workflows/search-attributes.ts';
+import { ofPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './search-attributes.ts';
 
@@ -30,6 +30,8 @@ export type PostToSync = {
   readonly dueAt: string | null;
   /** Of a draft: a channel was being sent when it was cancelled, and is to be finished. */
   readonly isUnfinished?: boolean;
+  /** Of a post that has ended: somebody settled one of its channels since, so that its workflow shows another end. */
+  readonly isSettled?: boolean;
   /** Where it is to go, for people who search for it in Temporal; left out by callers that do not know. */
   readonly networks?: readonly string[];
 };
@@ -143,7 +145,7 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
       revision === 1
         ? startOr(client, { ...options, ...searchable }, () => signal(searchable))
         : signal(searchable);
-    await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
+    await startSearchable(client, ofPost(workspaceId, networks), start, log);
   } else if (post.status === 'draft' && post.isUnfinished) {
     // To be finished at once, by its workflow, which may sleep until another time, or by one that is started now.
     const options = startOptions({ workspaceId, postId, revision, dueAt: longAgo });
@@ -154,10 +156,25 @@ async function notify(client: Client, post: PostToSync, log?: Logger): Promise<v
         signal: cancel,
         signalArgs: [{ revision, unfinished: true }],
       });
-    await startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
+    await startSearchable(client, ofPost(workspaceId, networks), start, log);
   } else if (post.status === 'draft') {
     await notifyOfCancel(client, post);
+  } else if (post.isSettled) {
+    await showEnd(client, post, log);
   }
+}
+
+/** Starts a workflow that finds the post ended, and ends as the post has: for people who watch it in Temporal. */
+async function showEnd(client: Client, post: PostToSync, log?: Logger): Promise<void> {
+  const { workspaceId, postId, revision, networks } = post;
+  const start = (searchable: object): Promise<unknown> =>
+    client.workflow.signalWithStart('publishPost', {
+      ...startOptions({ workspaceId, postId, revision, dueAt: longAgo }),
+      ...searchable,
+      signal: reschedule,
+      signalArgs: [{ revision, dueAt: longAgo }],
+    });
+  await startSearchable(client, ofPost(workspaceId, networks), start, log);
 }
 
 async function notifyOfCancel(client: Client, { postId, revision }: PostToSync): Promise<void> {

@@ -46,6 +46,7 @@ type PostRow = {
   revision: number;
   due_at: Date | null;
   is_unfinished: boolean;
+  is_settled: boolean;
   networks: string[];
 };
 
@@ -104,6 +105,9 @@ const inOrder = ({ table, waits, order }: Candidates): Expression =>
 const isUnfinished = sql`status = 'draft' and exists (select 1 from post_channels pc where pc.post_id = posts.id
   and pc.workspace_id = posts.workspace_id and pc.status in ('publishing', 'retrying'))`;
 
+const isSettled = sql`status in ('published', 'failed') and exists (select 1 from post_channels pc where pc.post_id = posts.id
+  and pc.workspace_id = posts.workspace_id and pc.settled_at is not null)`;
+
 const now = sql`clock_timestamp()`;
 
 /** So many posts that have a time are claimed for each draft, while there are both. */
@@ -133,7 +137,7 @@ const posts: Outbox = {
     const grace = sql`${portion.graceMs}::int * interval '1 millisecond'`;
     const source: Source = {
       columns: sql`id, workspace_id, status, revision, ${dueAt()} as due_at, ${networksOfPost} as networks,
-        ${isUnfinished} as is_unfinished`,
+        ${isUnfinished} as is_unfinished, ${isSettled} as is_settled`,
       table: sql.table('posts'),
       unsynced: sql`synced_revision < revision and not (updated_at between ${now} - ${grace} and ${now})`,
       order: sql`${dueAt()} nulls last`,
@@ -153,6 +157,7 @@ const postToSync = (row: PostRow) => ({
   status: row.status,
   revision: row.revision,
   isUnfinished: row.is_unfinished,
+  isSettled: row.is_settled,
   dueAt: row.due_at?.toISOString() ?? null,
   networks: row.networks,
 });

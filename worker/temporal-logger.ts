@@ -1,5 +1,6 @@
 import { DefaultLogger, type Logger as TemporalLogger } from '@temporalio/worker';
 import type { Logger } from '../runtime/logger.ts';
+import { isMeant } from '../workflows/failures.ts';
 
 const levels = {
   TRACE: 'trace',
@@ -21,6 +22,11 @@ export function temporalLogger(log: Logger): TemporalLogger {
 
     const { error, ...rest } = meta ?? {};
     const name = error instanceof Error ? error.name : undefined;
+    if (message === 'Workflow failed' && error instanceof Error && isMeant(error.message)) {
+      log.info({ workflow: rest['workflowId'] }, error.message); // Ids and codes, and no fault of this worker.
+      return;
+    }
+
     log[levels[level]]({ temporal: { ...rest, error: name } }, message);
   });
 }

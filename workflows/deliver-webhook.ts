@@ -9,12 +9,13 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { deliveryFailure } from './failures.ts';
 import { readReplay, replay, webhooksQueue, type DeliverWebhookInput } from './messages.ts';
 import { errorCodesKey, upsertIfSearchable } from './search-attributes.ts';
 
 const { attemptDelivery } = proxyActivities<Activities>({
   taskQueue: webhooksQueue,
-  summary: 'POST to the endpoint',
+  summary: 'Send the event to the endpoint',
   // A request may take 10 s; the rest is for our own database, which may stall while the result is stored.
   startToCloseTimeout: '90 seconds',
   // A request under way finishes; a wait for the next attempt ends at once.
@@ -30,7 +31,8 @@ const { attemptDelivery } = proxyActivities<Activities>({
 type Outcome = 'delivered' | 'failed' | 'gone';
 
 /**
- * Delivers one event to one endpoint: one activity with six attempts, which costs 11 events of history. A replay
+ * Delivers one event to one endpoint: one activity with six attempts, which costs 11 events of history. When it is given
+ * up the workflow ends as Failed; a result `failed` is only in older histories. A replay
  * comes by `signalWithStart`, so it reaches a workflow that is about to end as surely as one that never was.
  *
  * A replay ends the wait for an attempt, and the activity looks at the row. As a rule there is no such wait, since only
@@ -65,7 +67,7 @@ export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcom
     const current = latest;
     attempts = new CancellationScope();
     setCurrentDetails(
-      `Being delivered (round ${current}). Which attempt it is, why the last one failed and when the next one is stands at the pending activity.\n\nWorkspace \`${workspaceId}\`.`,
+      `Being delivered (round ${current}). The pending activity shows the attempt, why the last one failed, and when the next one is.\n\nWorkspace \`${workspaceId}\`.`,
     );
     const status = await endOf(attempts, () => attemptDelivery({ workspaceId, deliveryId }));
     if (status !== null) {
@@ -78,6 +80,10 @@ export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcom
       upsertIfSearchable(
         status === 'failed' ? [{ key: errorCodesKey, value: ['webhook_failed'] }] : [],
       );
+      if (status === 'failed' && patched('given-up-fails')) {
+        throw deliveryFailure(deliveryId, current);
+      }
+
       return status;
     }
   }

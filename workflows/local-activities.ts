@@ -13,10 +13,10 @@ const local = {
 
 export const { claimPost } = proxyLocalActivities<Activities>({
   ...local,
-  summary: 'does the database say that it goes out now, and where to',
+  summary: 'Check that the post is due, and where it goes',
 });
 
 export const { finalizePost } = proxyLocalActivities<Activities>({
   ...local,
-  summary: 'write down how the post ended, and its event',
+  summary: 'Record how the post ended, and its event',
 });

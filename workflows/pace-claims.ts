@@ -22,7 +22,7 @@ export async function untilMayClaim({ notBeforeMs }: Pace): Promise<boolean> {
     return false;
   }
 
-  await sleep(restMs, { summary: 'until the database is asked again' });
+  await sleep(restMs, { summary: 'Wait before the post is checked again' });
   return true;
 }
 

@@ -5,7 +5,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { ChannelState } from './details.ts';
+import { networkName, type ChannelState } from './details.ts';
 import { publishQueue, type PublishPostInput } from './messages.ts';
 import { startDeliveries } from './start-deliveries.ts';
 
@@ -74,7 +74,7 @@ async function publishTo(
 const activitiesFor = (network: string, channelId: string) =>
   proxyActivities<Activities>({
     taskQueue: publishQueue(network),
-    summary: `${network} channel ${channelId}`,
+    summary: `Publish to ${networkName(network)}, channel ${channelId}`,
     // A channel that is being sent finishes in spite of a cancel; the post's end waits for its result.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     // Above the time that one try may take in all, so that a try ends by its own clock.

@@ -5,7 +5,9 @@ import {
   setCurrentDetails,
 } from '@temporalio/workflow';
 import type { FinalizeRequest } from '../activities/finalize-post/finalized.ts';
+import type { EndedOutcome } from '../domain/post-status.ts';
 import { ended, publishing, stopped, type ChannelState } from './details.ts';
+import { postFailure } from './failures.ts';
 import { finalizePost } from './local-activities.ts';
 import type { PublishPostInput } from './messages.ts';
 import { adoptClaim, paceClaim, untilMayClaim, type Pace } from './pace-claims.ts';
@@ -20,23 +22,34 @@ type PublishPostResult = 'published' | 'failed' | 'draft' | 'gone' | 'canceled';
 type End = {
   readonly result: PublishPostResult;
   readonly channels?: readonly ChannelState[];
+  /** Left out when the post did not end, and by older histories. */
+  readonly outcome?: EndedOutcome | undefined;
   /** A cancel lets some of them finish. */
   readonly isUnfinished?: boolean;
 };
 
-/** Waits until a post is due, publishes it on each of its channels, and hands its final event to the webhooks. */
+/**
+ * Waits until a post is due, publishes it on each of its channels, and hands its final event to the webhooks.
+ *
+ * @throws ApplicationFailure when a channel did not get the post, so that the workflow ends as Failed. A result `failed`
+ *   is only in older histories.
+ */
 export async function publishPost(input: PublishPostInput): Promise<PublishPostResult> {
   const schedule = followMessages(input);
   try {
-    const { result, channels = [] } = await followSchedule(input, schedule);
-    markEnd(channels);
+    const { result, outcome, channels = [] } = await followSchedule(input, schedule);
+    markEnd(outcome ?? 'cancelled', channels);
+    if (outcome && outcome !== 'published') {
+      throw postFailure(outcome, channels);
+    }
+
     return result;
   } catch (error) {
     if (isCancellation(error)) {
       // Cancelled in the Temporal UI: the row must say so as well.
       await CancellationScope.nonCancellable(async () => {
         const end = await finalize(input, schedule, true);
-        markEnd(end?.channels ?? []);
+        markEnd(end?.outcome ?? 'cancelled', end?.channels ?? []);
       });
     }
 
@@ -69,6 +82,13 @@ async function followSchedule(input: PublishPostInput, schedule: Schedule): Prom
     const claim = await paceClaim(input, pace);
     if (claim.kind === 'gone' && (schedule.revision !== revisionBefore || schedule.doubted)) {
       continue; // A signal came during the claim, whose answer may be older.
+    }
+
+    if (claim.kind === 'gone' && claim.end) {
+      // It has ended already: an operator reset this workflow, or somebody settled the post.
+      const { outcome, channels } = claim.end;
+      setCurrentDetails(ended(input, outcome, channels, 0));
+      return { result: outcome === 'published' ? 'published' : 'failed', outcome, channels };
     }
 
     if (claim.kind === 'gone') {
@@ -178,8 +198,9 @@ async function finalize(
     canceled,
     ...known,
   };
-  // Results in older histories have no channels.
-  const { status, deliveryIds, channels = [], unfinished = false } = await finalizePost(request);
+  // Results in older histories have neither channels nor an outcome.
+  const finalized = await finalizePost(request);
+  const { status, outcome, deliveryIds, channels = [], unfinished = false } = finalized;
   if (status === 'publishing') {
     return null;
   }
@@ -188,6 +209,6 @@ async function finalize(
     await startDeliveries(workspaceId, deliveryIds, postId);
   }
 
-  setCurrentDetails(ended(input, status, channels, deliveryIds.length));
-  return { result: status, channels, isUnfinished: unfinished };
+  setCurrentDetails(ended(input, outcome ?? status, channels, deliveryIds.length));
+  return { result: status, outcome, channels, isUnfinished: unfinished };
 }

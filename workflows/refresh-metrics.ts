@@ -1,5 +1,6 @@
 import { log, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { networkName } from './details.ts';
 import { publishQueue, type RefreshMetricsInput } from './messages.ts';
 
 /** What a refresh did on all networks, in posts on channels. */
@@ -39,7 +40,7 @@ export async function refreshMetrics({ networks, post }: RefreshMetricsInput): P
 const activitiesOf = (network: string) =>
   proxyActivities<Pick<Activities, 'refreshMetrics'>>({
     taskQueue: publishQueue(network),
-    summary: `Read metrics of ${network}`,
+    summary: `Read metrics of ${networkName(network)}`,
     // Where nobody works for a network the others are not held up. Posts go first.
     scheduleToStartTimeout: '1 minute',
     startToCloseTimeout: '5 minutes',

@@ -8,7 +8,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import { asleep } from './details.ts';
+import { asleep, moment } from './details.ts';
 import {
   cancel,
   readCancel,
@@ -113,12 +113,13 @@ export async function untilDue(input: PublishPostInput, schedule: Schedule): Pro
 
 /** The SDK's `condition` does the same with twice as many promises, and each costs a stack trace at every post. */
 async function sleepUntilChange(schedule: Schedule, ms: number): Promise<void> {
+  const summary = `Waiting until ${moment(schedule.dueAtMs)}`;
   const outside = CancellationScope.current();
   const sleeping = new CancellationScope();
   const wake = (): void => sleeping.cancel();
   Object.assign(schedule, { onChange: wake, onDoubt: wake });
   try {
-    await sleeping.run(() => sleep(ms, { summary: 'until publish time' }));
+    await sleeping.run(() => sleep(ms, { summary }));
   } catch (error) {
     if (!isCancellation(error) || outside.consideredCancelled) {
       throw error;

@@ -17,8 +17,19 @@ export const networksKey = defineSearchAttributeKey('Networks', 'KEYWORD_LIST');
 /** Only of what ended badly: the codes of a post's channels, or `webhook_failed` of a delivery. */
 export const errorCodesKey = defineSearchAttributeKey('ErrorCodes', 'KEYWORD_LIST');
 
+/**
+ * Of a post: `pending` from its start, then `published`, `partial`, `failed`, `unconfirmed` or `cancelled`. A workflow
+ * that began without it never sets it: it began under an older version, or its server does not know the attribute.
+ */
+export const outcomeKey = defineSearchAttributeKey('Outcome', 'KEYWORD');
+
 /** All that a server has to know; `scripts/parts/temporal.ts` and `temporal-docker-compose.yml` name them too. */
-export const searchAttributeKeys = [workspaceIdKey, networksKey, errorCodesKey] as const;
+export const searchAttributeKeys = [
+  workspaceIdKey,
+  networksKey,
+  errorCodesKey,
+  outcomeKey,
+] as const;
 
 export const ofWorkspace = (
   workspaceId: string,
@@ -29,22 +40,30 @@ export const ofWorkspace = (
     ...(networks.length > 0 ? [{ key: networksKey, value: distinct(networks) }] : []),
   ]);
 
+/** Those of a post at its start. */
+export const ofPost = (
+  workspaceId: string,
+  networks: readonly string[] = [],
+): TypedSearchAttributes =>
+  ofWorkspace(workspaceId, networks).updateCopy([{ key: outcomeKey, value: 'pending' }]);
+
 /** In one order, so that two lists of the same are equal. */
 const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 
 type EndedChannel = { readonly network: string; readonly code?: string | null };
 
 /**
- * Makes a post that ended badly searchable by its error codes, and corrects its networks if they were edited. It costs one
- * event and one billable action, so it is left out when nothing changes.
+ * Makes a post searchable by its outcome and its error codes, and corrects its networks if they were edited. All of it
+ * is one event and one billable action.
  */
-export function markEnd(channels: readonly EndedChannel[]): void {
+export function markEnd(outcome: string, channels: readonly EndedChannel[]): void {
   const codes = distinct(channels.flatMap(({ code }) => (code ? [code] : [])));
   const known = workflowInfo().typedSearchAttributes;
   const began = known.get(networksKey);
   const networks = distinct(channels.map(({ network }) => network));
   const moved = began !== undefined && networks.length > 0 && began.join() !== networks.join();
   upsertIfSearchable([
+    ...(known.get(outcomeKey) === undefined ? [] : [{ key: outcomeKey, value: outcome }]),
     ...(codes.length > 0 ? [{ key: errorCodesKey, value: codes }] : []),
     ...(moved ? [{ key: networksKey, value: networks }] : []),
   ]);

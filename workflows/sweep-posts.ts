@@ -4,7 +4,7 @@ import { postsQueue } from './messages.ts';
 
 const { sweep } = proxyActivities<Activities>({
   taskQueue: postsQueue,
-  summary: 'Compare the database with Temporal',
+  summary: 'Compare the posts that are due with their workflows',
   startToCloseTimeout: '4 minutes',
   // A killed worker must not keep the next ones from beginning: there is one at a time.
   heartbeatTimeout: '20 seconds',

@@ -21,7 +21,13 @@ import {
 import type { PostView } from '../../domain/post-view.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { doubtForgotten, endOpenChannels, isForgotten, type Why } from './end-open-channels.ts';
-import { endsIn, hasMovedOn, type Finalized, type FinalizeRequest } from './finalized.ts';
+import {
+  endOfPost,
+  endsIn,
+  hasMovedOn,
+  type Finalized,
+  type FinalizeRequest,
+} from './finalized.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 type LockedPost = { status: PostStatus; run: number; revision: number };
@@ -69,7 +75,7 @@ export async function finalizePost(
     if (post.status === 'published' || post.status === 'failed') {
       const deliveryIds = await pendingDeliveries(em, scope);
       const view = await loadLocked(em, scope, deps);
-      return { status: post.status, deliveryIds, channels: endsIn(view) };
+      return { status: post.status, deliveryIds, ...endOfPost(view) };
     }
 
     if (isStillWanted(post, request) && (await hasOpenChannel(em, scope))) {
@@ -118,13 +124,12 @@ async function endPost(
   deps: ActivityDeps,
   { scope, run, view, isUnfinished }: Ending,
 ): Promise<Finalized> {
-  const channels = endsIn(view);
   const now = deps.now();
   const end = endOf(view);
   if (end === null) {
     await setStatus(em, scope, 'draft', now);
     await voidShares(em, scope.workspaceId);
-    const draft = { status: 'draft', deliveryIds: [], channels } as const;
+    const draft = { status: 'draft', deliveryIds: [], channels: endsIn(view) } as const;
     return isUnfinished ? { ...draft, unfinished: true } : draft;
   }
 
@@ -138,7 +143,7 @@ async function endPost(
     data: { post },
     final: { postId: scope.postId, run },
   });
-  return { status, deliveryIds, channels };
+  return { status, deliveryIds, ...endOfPost(view) };
 }
 
 /**
@@ -254,7 +259,7 @@ async function endUncontended(
   }
 
   const deliveryIds = await writeEnd(deps, request, { row, view, ...end });
-  return deliveryIds && { status: end.status, deliveryIds, channels: endsIn(view) };
+  return deliveryIds && { status: end.status, deliveryIds, ...endOfPost(view) };
 }
 
 type Written = End & { readonly row: EndingRow; readonly view: PostView };

@@ -1,5 +1,5 @@
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import type { ChannelStatus } from '../../domain/post-status.ts';
+import { endedOutcome, type ChannelStatus, type EndedOutcome } from '../../domain/post-status.ts';
 import type { PostView } from '../../domain/post-view.ts';
 
 export type FinalizeRequest = {
@@ -22,6 +22,8 @@ export type Finalized = {
   readonly deliveryIds: readonly string[];
   /** A channel of a cancelled post is still to be finished: the post is to be claimed again. Left out when none is. */
   readonly unfinished?: true;
+  /** How a published or failed post ended. Answers in older histories do not say. */
+  readonly outcome?: EndedOutcome;
   /** What became of each, for people who look at the workflow; left out when this publishing was not the last. */
   readonly channels?: readonly ChannelEnd[];
 };
@@ -48,3 +50,9 @@ export const endsIn = ({ channels }: PostView): ChannelEnd[] =>
   channels.map(({ channel_id: channelId, platform: network, status, error_code: code }) => {
     return { channelId, network, status, code };
   });
+
+/** What a workflow is told of a post that has ended. */
+export const endOfPost = (view: PostView): Required<Pick<Finalized, 'outcome' | 'channels'>> => {
+  const channels = endsIn(view);
+  return { outcome: endedOutcome(channels.map(({ status }) => status)), channels };
+};

@@ -57,7 +57,7 @@ export async function settlePost(
   const { workspaceId } = scope;
   const url = given === null ? null : readUrl(given);
   const now = deps.now();
-  const deliveryIds = await deps.orm.em.fork().transactional(async (em) => {
+  const started = await deps.orm.em.fork().transactional(async (em) => {
     const post = await lockPost(em, scope);
     const channel = await lockChannel(em, scope, channelId);
     if (channel.status !== 'unconfirmed') {
@@ -78,9 +78,11 @@ export async function settlePost(
     await updatePost(em, scope, outcome, now);
     const hasEnded = post.status === 'failed' || post.status === 'published';
     const end = hasEnded ? refinalizePost : finalizeIfPublished;
-    return end(em, scope, { ...deps, now });
+    const deliveryIds = await end(em, scope, { ...deps, now });
+    await putInOutbox(em, scope);
+    return deliveryIds;
   });
-  for (const deliveryId of deliveryIds) {
+  for (const deliveryId of started) {
     deps.syncDelivery({ workspaceId, deliveryId, round: 1 });
   }
 }
@@ -246,5 +248,17 @@ async function updatePost(
     em,
     sql`update posts set published_at = least(published_at, ${publishedAt}::timestamptz), updated_at = ${now}
         where id = ${postId} and workspace_id = ${workspaceId}`,
+  );
+}
+
+/**
+ * Has the relay notify Temporal of a post that has ended, where its last workflow still shows the end before. A post that
+ * is being published must not be signalled: a new revision would stop what is being sent.
+ */
+async function putInOutbox(em: Em, { workspaceId, postId }: PostScope): Promise<void> {
+  await query(
+    em,
+    sql`update posts set revision = revision + 1
+        where id = ${postId} and workspace_id = ${workspaceId} and status in ('published', 'failed')`,
   );
 }

@@ -49,7 +49,12 @@ const onlyHost = 'punctual-start.invalid';
 const noNews = 'TEMPORAL_VERSION_CHECK_DISABLED';
 
 /** What people search for: the same as in `workflows/search-attributes.ts`, as its test sees to. */
-const searchAttributes = ['WorkspaceId=Keyword', 'Networks=KeywordList', 'ErrorCodes=KeywordList'];
+const searchAttributes = [
+  'WorkspaceId=Keyword',
+  'Networks=KeywordList',
+  'ErrorCodes=KeywordList',
+  'Outcome=Keyword',
+];
 
 /** Starts Temporal's dev server on the loopback and waits until workflows can be started. */
 export async function startTemporal(plan: TemporalPlan, stage: Stage): Promise<Part> {

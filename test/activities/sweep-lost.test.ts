@@ -1,5 +1,6 @@
 import { sweep as sweepOnce } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
+import { endOf } from '../support/end-of.ts';
 import { needs } from '../support/needs.ts';
 import { fails, fakeNetwork, heldNetwork } from '../support/networks.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
@@ -133,7 +134,7 @@ test.serial('a retry whose workflow was terminated is made', async (t) => {
   network.fates.push(fails('content_refused'));
   const id = await schedule(0);
   t.is((await client.finalPost(id)).status, 'failed');
-  await postHandle(id).result();
+  t.is(await endOf(postHandle(id)), 'post_failed');
   network.fates.push(later());
   await client.post(`/posts/${id}/retry`);
   await untilChannelIs(workspace, id, 'retrying');

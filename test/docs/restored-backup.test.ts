@@ -3,6 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { isDatabaseAway } from '../../db/is-away.ts';
 import { createOrm } from '../../db/orm.ts';
 import { NetworkError } from '../../networks/network.ts';
+import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { status } from '../support/answers.ts';
 import { currentDetails } from '../support/current-details.ts';
@@ -216,7 +217,7 @@ async function assertAsleep(t: ExecutionContext, { show, handleOf }: World, id: 
     () => currentDetails(handleOf(id)).catch(() => ''), // The worker that knew it best is gone.
     (details) => details.includes('revision 1000001'),
   );
-  t.true(shown.includes(scheduled_at), body);
+  t.true(shown.includes(moment(Date.parse(scheduled_at))), body);
 }
 
 test('after the steps of the page over a restored backup no post is sent twice, none is lost, and none is early', async (t) => {

@@ -1,4 +1,5 @@
 import { replay } from '../../workflows/messages.ts';
+import { endOf } from '../support/end-of.ts';
 import { poll } from '../support/poll.ts';
 import type { Keep } from './record-posts.ts';
 import type { Stage } from './recorder.ts';
@@ -29,7 +30,7 @@ export async function recordDeliveries(stage: Stage, keep: Keep): Promise<void> 
     await attempted(stage, waiting, attempt);
   }
 
-  await (await handleOf(waiting)).result();
+  await endOf(await handleOf(waiting));
   await keep('failed-delivery', waiting);
 
   await deliver();

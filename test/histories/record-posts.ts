@@ -1,4 +1,5 @@
 import { NetworkError } from '../../networks/network.ts';
+import { endOf } from '../support/end-of.ts';
 import { poll } from '../support/poll.ts';
 import { fiveNetworks, type Stage } from './recorder.ts';
 
@@ -37,7 +38,7 @@ async function recordFinished(stage: Stage, keep: Keep): Promise<void> {
   const { client, mastodon, schedule } = stage;
   const finish = async (kind: string, post: string): Promise<void> => {
     await client.finalPost(post);
-    await (await stage.handleOf(idOf(post))).result();
+    await endOf(await stage.handleOf(idOf(post)));
     await keep(kind, idOf(post));
   };
   await finish('published-post', await schedule(0.1));

@@ -4,6 +4,7 @@ import { keepScheduled } from '../../worker/sweep-schedule.ts';
 import { inTurn, status } from '../support/answers.ts';
 import { newClient } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
+import { endOf } from '../support/end-of.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
@@ -118,7 +119,7 @@ async function deliver(t: ExecutionContext, { url }: TestReceiver) {
     .execute<{ id: string }[]>('select id from deliveries where workspace_id = ?', [
       client.workspaceId,
     ]);
-  await workflow.getHandle(`delivery-${row?.id}`).result();
+  await endOf(workflow.getHandle(`delivery-${row?.id}`));
   return { punctual, client, webhook, attemptedAtMs };
 }
 

@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { ensureSchedule } from '../../worker/ensure-schedule.ts';
 import { metricsSchedule } from '../../worker/metrics-schedule.ts';
+import { networkName } from '../../workflows/details.ts';
 import { metricsScheduleId, postsQueue } from '../../workflows/messages.ts';
 import { measuredNetwork, read } from '../activities/measured-network.ts';
 import { newClient } from '../support/client.ts';
@@ -79,7 +80,7 @@ needs('temporal')(
         : [],
     );
     for (const { id } of networks) {
-      t.true(summaries.includes(`Read metrics of ${id}`), summaries.join());
+      t.true(summaries.includes(`Read metrics of ${networkName(id)}`), summaries.join());
     }
   },
 );

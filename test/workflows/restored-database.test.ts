@@ -1,6 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { NetworkError } from '../../networks/network.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
+import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { currentDetails } from '../support/current-details.ts';
@@ -104,7 +105,7 @@ async function workspace<N extends FakeNetwork>(network: N) {
 const untilAsleepFor = (handle: WorkflowHandle, dueMs: number): Promise<string> =>
   poll(
     () => currentDetails(handle).catch(() => ''),
-    (shown) => shown.includes(`Waiting until **${new Date(dueMs).toISOString()}** (revision 1)`),
+    (shown) => shown.includes(`Waiting until **${moment(dueMs)}** (revision 1)`),
   );
 
 test('a post that the restored database has at an earlier time is published, and no event says that it failed', async (t) => {

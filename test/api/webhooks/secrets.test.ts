@@ -144,7 +144,7 @@ async function settled({ temporal }: Punctual, workflowId: string): Promise<stri
   const { raw } = await poll(
     () => handle.describe(),
     ({ status, raw: { pendingActivities } }) =>
-      status.name === 'COMPLETED' || Boolean(pendingActivities?.[0]?.lastFailure),
+      status.name !== 'RUNNING' || Boolean(pendingActivities?.[0]?.lastFailure),
   );
   const whole = JSON.stringify([raw, await handle.fetchHistory()]);
   const plain = [...whole.matchAll(/"(?<data>[A-Za-z0-9+\/]{8,}={0,2})"/gv)].map(({ groups }) =>

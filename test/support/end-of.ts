@@ -1,0 +1,15 @@
+import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+
+/** How a workflow ended: its result, or the type of the failure that it ended with on purpose. */
+export async function endOf(handle: WorkflowHandle): Promise<unknown> {
+  try {
+    return await handle.result();
+  } catch (error) {
+    if (error instanceof WorkflowFailedError && error.cause instanceof ApplicationFailure) {
+      return error.cause.type;
+    }
+
+    throw error;
+  }
+}

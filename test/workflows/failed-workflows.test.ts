@@ -1,0 +1,200 @@
+import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { ExecutionContext } from 'ava';
+import { NetworkError } from '../../networks/network.ts';
+import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
+import { deliveryWorkflowId, postWorkflowId } from '../../workflows/messages.ts';
+import { outcomeKey } from '../../workflows/search-attributes.ts';
+import { status } from '../support/answers.ts';
+import { endOf } from '../support/end-of.ts';
+import { beforeTests } from '../support/kit.ts';
+import { needs } from '../support/needs.ts';
+import { fakeNetwork, fakeNetworksNamed } from '../support/networks.ts';
+import { poll } from '../support/poll.ts';
+import { startWorkers } from '../support/punctual.ts';
+import { endedPost, fakeChannel } from '../support/seed.ts';
+import { testLog } from '../support/temporal.ts';
+import { untilBegun } from '../support/until-begun.ts';
+import { visible } from '../support/visible.ts';
+import { startWebhooks } from '../support/webhooks.ts';
+
+// What needs a person is a Failed workflow: `ExecutionStatus = 'Failed'` lists it.
+
+const test = needs('temporal');
+
+/** A Punctual on a Temporal that knows our search attributes. */
+const shared = beforeTests(test, async (scope) => {
+  const api = await startWebhooks(scope, { networks: fakeNetworksNamed('good', 'bad') });
+  const { punctual } = api;
+  await poll(
+    () => ensureSearchAttributes(punctual.temporal, testLog),
+    (known) => known,
+  );
+  await startWorkers(scope, punctual);
+  return api;
+});
+
+/** A workspace with a channel on each network. */
+async function workspace() {
+  const { punctual, newClient } = shared();
+  const client = await newClient();
+  const { workspaceId } = client;
+  const networks = { good: fakeNetwork(), bad: fakeNetwork() };
+  const channels = {
+    good: await fakeChannel(punctual, workspaceId, networks.good, 'good'),
+    bad: await fakeChannel(punctual, workspaceId, networks.bad, 'bad'),
+  };
+  return {
+    ...networks,
+    channels,
+    client,
+    handleOf: (post: string) => punctual.temporal.client.workflow.getHandle(postWorkflowId(post)),
+    /** Has a post go out now. @returns its id, when it has ended. */
+    publish: async (...to: string[]): Promise<string> => {
+      const content = { body: 'Hello', channel_ids: to, schedule_in_minutes: 0 };
+      const { id } = (await client.post('/posts', content)).body.post;
+      await client.finalPost(id);
+      return id;
+    },
+    find: (query: string) =>
+      visible(punctual.temporal, `${query} and WorkspaceId = '${workspaceId}'`, 1),
+  };
+}
+
+const refusal = () =>
+  ({
+    kind: 'fails',
+    error: new NetworkError('content_refused', 'These words must not be in Temporal.', {
+      taken: 'no',
+    }),
+  }) as const;
+
+async function failureOf(t: ExecutionContext, handle: WorkflowHandle): Promise<ApplicationFailure> {
+  const thrown = await t.throwsAsync(() => handle.result(), { instanceOf: WorkflowFailedError });
+  t.true(thrown?.cause instanceof ApplicationFailure);
+  return thrown?.cause as ApplicationFailure;
+}
+
+const outcomeOf = async (handle: WorkflowHandle): Promise<string | undefined> =>
+  (await handle.describe()).typedSearchAttributes.get(outcomeKey);
+
+test('a post that needs a person is a Failed workflow that names channels and codes, and its retry is a run that completes', async (t) => {
+  const { client, bad, channels, publish, handleOf, find } = await workspace();
+  const out = await publish(channels.good);
+  t.is(await handleOf(out).result(), 'published');
+  bad.fates.push(refusal());
+  const post = await publish(channels.good, channels.bad);
+  const handle = handleOf(post);
+
+  const failure = await failureOf(t, handle);
+
+  t.like(failure, { type: 'post_partial', nonRetryable: true, category: 'BENIGN' });
+  t.is(
+    failure.message,
+    `The post was published on some of its channels only. Bad channel ${channels.bad}: content_refused.`,
+  );
+  t.deepEqual(failure.details, [
+    [
+      { network: 'good', channelId: channels.good, status: 'published', code: null },
+      { network: 'bad', channelId: channels.bad, status: 'failed', code: 'content_refused' },
+    ],
+  ]);
+  const { events } = await handle.fetchHistory();
+  const { failure: stored } = events?.at(-1)?.workflowExecutionFailedEventAttributes ?? {};
+  t.is(stored?.stackTrace, '');
+  t.deepEqual(await find(`ExecutionStatus = 'Failed'`), [`post-${post}`]);
+  t.deepEqual(await find(`Outcome = 'partial'`), [`post-${post}`]);
+  t.deepEqual(await find(`Outcome = 'published'`), [`post-${out}`]);
+
+  await client.post(`/posts/${post}/retry`);
+  await client.finalPost(post);
+
+  t.is(await handle.result(), 'published');
+  t.is(await outcomeOf(handle), 'published');
+});
+
+test('of a post that failed everywhere, and of one that was cancelled, the outcome says so', async (t) => {
+  const { client, bad, channels, publish, handleOf } = await workspace();
+  bad.fates.push(refusal());
+  const failed = handleOf(await publish(channels.bad));
+  t.is(await endOf(failed), 'post_failed');
+  t.is(await outcomeOf(failed), 'failed');
+
+  const content = { body: 'Hello', channel_ids: [channels.good], schedule_in_minutes: 60 };
+  const { id } = (await client.post('/posts', content)).body.post;
+  await poll(
+    () => outcomeOf(handleOf(id)).catch(() => undefined),
+    (outcome) => outcome === 'pending',
+  );
+  await client.post(`/posts/${id}/cancel`);
+  t.is(await handleOf(id).result(), 'canceled');
+  t.is(await outcomeOf(handleOf(id)), 'cancelled');
+});
+
+test('a post that is unconfirmed is a Failed workflow, and a later run shows that it was settled', async (t) => {
+  const { client, channels, handleOf } = await workspace();
+  const { punctual } = shared();
+  const postId = await endedPost(punctual, client, new Map([[channels.bad, 'unconfirmed']]));
+  // Its workflow sleeps until the post's time, which the test makes now.
+  const handle = await untilBegun(handleOf(postId));
+  await handle.signal('reschedule', { revision: 2, dueAt: new Date().toISOString() });
+  t.is(await endOf(handle), 'post_unconfirmed');
+  t.is(await outcomeOf(handle), 'unconfirmed');
+  const { runId } = await handle.describe();
+
+  const url = 'https://social.example/@me/1';
+  const settled = await client.post(`/posts/${postId}/settle`, { channel_id: channels.bad, url });
+  t.is(settled.status, 200);
+
+  await poll(
+    () => handle.describe(),
+    (run) => run.runId !== runId && run.status.name === 'COMPLETED',
+  );
+  t.is(await handle.result(), 'published');
+  t.is(await outcomeOf(handle), 'published');
+});
+
+test('Reset in the Temporal UI of a post that failed sends nothing and ends as Failed again', async (t) => {
+  const { bad, channels, publish, handleOf } = await workspace();
+  bad.fates.push(refusal());
+  const handle = handleOf(await publish(channels.bad));
+  t.is(await endOf(handle), 'post_failed');
+  const { events } = await handle.fetchHistory();
+  const firstTask = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+  const { connection, namespace } = shared().punctual.temporal;
+
+  await connection.workflowService.resetWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId: handle.workflowId, runId: (await handle.describe()).runId },
+    workflowTaskFinishEventId: firstTask?.eventId ?? null,
+    requestId: crypto.randomUUID(),
+    reason: 'test',
+  });
+
+  t.is(await endOf(handle), 'post_failed');
+  t.is(await outcomeOf(handle), 'failed');
+  t.is(bad.sends.length, 1);
+});
+
+test('a delivery that was given up is a Failed workflow, and its replay is a run that completes', async (t) => {
+  const { punctual, subscribe } = shared();
+  const { client, workspaceId, store, path } = await subscribe(status(204));
+  const deliveryId = await store('failed');
+  const { workflow } = punctual.temporal.client;
+  const handle = workflow.getHandle(deliveryWorkflowId(deliveryId));
+  await workflow.start('deliverWebhook', {
+    workflowId: handle.workflowId,
+    taskQueue: 'webhooks',
+    args: [{ workspaceId, deliveryId }],
+  });
+
+  const failure = await failureOf(t, handle);
+  t.like(failure, { type: 'delivery_failed', nonRetryable: true, category: 'BENIGN' });
+  t.deepEqual(failure.details, [{ deliveryId, round: 1 }]);
+
+  t.is((await client.post(`${path}/deliveries/${deliveryId}/replay`)).status, 202);
+  await poll(
+    () => endOf(handle),
+    (end) => end === 'delivered',
+  );
+});
