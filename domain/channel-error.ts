@@ -7,6 +7,7 @@ export const channelErrorCodes = [
   'disconnected',
   'permission_missing',
   'rate_limited',
+  'paced',
   'network_unavailable',
   'processing',
   'too_late',
@@ -25,6 +26,7 @@ export type LimitScope = 'channel' | 'server' | 'network';
 /**
  * Whether trying the same thing again later can help.
  *
+ * `paced` is no failure: this service holds the post back, so that posts of a channel or of a server go out in order.
  * `processing` is no failure: the network has the post, and works on it until it can be seen.
  *
  * `unconfirmed` cannot: the network may already have the post, and a second send could double it. `not_published` is
@@ -40,6 +42,7 @@ export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
   disconnected: false,
   permission_missing: false,
   rate_limited: true,
+  paced: true,
   network_unavailable: true,
   processing: true,
   too_late: false,
@@ -81,6 +84,7 @@ export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
   disconnected: 'Connect the account again, then retry the post.',
   permission_missing: 'Connect the channel again with the permission to post, then retry the post.',
   rate_limited: 'Retry the post later.',
+  paced: 'Retry the post later.',
   network_unavailable:
     'All automatic tries were made. Retry the post once the network works again.',
   processing:

@@ -21,7 +21,7 @@ import { lockedPost, statusOf } from './start-attempt.ts';
 /** Why a try does not begin now. It is no failure, and no try: nothing was asked of the network. */
 export type Wait = {
   readonly atMs: number;
-  readonly code: 'rate_limited' | 'network_unavailable';
+  readonly code: 'rate_limited' | 'paced' | 'network_unavailable';
   readonly message: string;
 };
 
@@ -52,7 +52,7 @@ export async function checkPacing(deps: ActivityDeps, job: PublishJob): Promise<
     return null;
   }
 
-  return { atMs: nowMs + turn.waitMs, code: 'rate_limited', message: turnMessage(turn.ahead) };
+  return { atMs: nowMs + turn.waitMs, code: 'paced', message: turnMessage(turn.ahead) };
 }
 
 /**
@@ -97,7 +97,7 @@ function waitForServer({ server, baseUrl }: PublishJob, lateMs: number, nowMs: n
   }
 
   const message = `Nothing was sent: as many posts are on their way to ${baseUrl}, or of this workspace to the network, as this service sends at a time. This counts as no try.`;
-  return { atMs, code: 'rate_limited', message };
+  return { atMs, code: 'paced', message };
 }
 
 function turnMessage(ahead: number): string {
@@ -213,7 +213,7 @@ async function countAhead(
               where id = ${postId} and workspace_id = ${workspaceId} and updated_at > ${ago(30)})
             end
           when 'publishing' then pc.tried_at > clock_timestamp() - interval '2 minutes'
-          else pc.retry_at > ${ago(120)} and (pc.error_code = 'rate_limited' or pc.retry_at <= ${now}) end
+          else pc.retry_at > ${ago(120)} and (pc.error_code in ('rate_limited', 'paced') or pc.retry_at <= ${now}) end
       limit ${sql.lit(mostCounted)}) earlier`,
   );
   return row?.ahead ?? 0;

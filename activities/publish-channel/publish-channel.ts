@@ -206,7 +206,8 @@ function tryAgain(deps: ActivityDeps, code: ChannelErrorCode, atMs: number): App
   return ApplicationFailure.create({
     type: code,
     message: `${code}; the next try is at ${new Date(atMs).toISOString()}`,
-    nextRetryDelay: code === 'rate_limited' ? Math.min(waitMs, longestDelayMs) : waitMs,
+    nextRetryDelay:
+      code === 'rate_limited' || code === 'paced' ? Math.min(waitMs, longestDelayMs) : waitMs,
     // Nothing is wrong with the worker, unless it says so.
     ...(code !== 'internal' && { category: ApplicationFailureCategory.BENIGN }),
   });

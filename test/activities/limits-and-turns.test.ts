@@ -172,9 +172,9 @@ test('overdue posts of a channel go out in the order of their times, 2 s apart, 
   const other = channel.newWorker();
   const [first, middle, third] = await overdue(channel, 3);
 
-  t.deepEqual(await third?.attempt(), { kind: 'again', code: 'rate_limited', inMs: 4000 });
-  t.deepEqual(await middle?.attempt(other), { kind: 'again', code: 'rate_limited', inMs: 2000 });
-  t.like(await third?.row(), { status: 'retrying', tries: 0, errorCode: 'rate_limited' });
+  t.deepEqual(await third?.attempt(), { kind: 'again', code: 'paced', inMs: 4000 });
+  t.deepEqual(await middle?.attempt(other), { kind: 'again', code: 'paced', inMs: 2000 });
+  t.like(await third?.row(), { status: 'retrying', tries: 0, errorCode: 'paced' });
   t.is(
     (await third?.row())?.error,
     'Overdue posts of a channel go out one after the other, 2 s apart, and 2 of them go before this one. It is tried again by itself at 2026-05-01T12:02:07.000Z.',

@@ -108,7 +108,7 @@ test('a rate limit waits for the time that the network names, is no try, and par
   channel.pass(6 * minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   // Both are overdue by now, and go out one after the other.
-  t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'rate_limited', inMs: 2000 });
+  t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'paced', inMs: 2000 });
   channel.pass(2000);
   t.like(await sibling.attempt(), { kind: 'done', status: 'published' });
 });

@@ -49,7 +49,7 @@ test('a crowd of one workspace leaves places of its server to the posts of other
   const other = await neighbour(t, network);
   const crowd = await beginEach(network, await postsOf(channel, 15));
   const [sixteenth] = await postsOf(channel, 1);
-  t.like(await sixteenth?.attempt(), { kind: 'again', code: 'rate_limited' });
+  t.like(await sixteenth?.attempt(), { kind: 'again', code: 'paced' });
   const single = (await other.newPost(['Single'])).attempt();
   await untilUnderWay(network, 16);
   network.answer();
@@ -66,11 +66,11 @@ test('a try that finds no place sends nothing, is not counted, says why and look
   channel.pass(8 * second);
 
   const attempted = await last?.attempt();
-  t.like(attempted, { kind: 'again', code: 'rate_limited' });
+  t.like(attempted, { kind: 'again', code: 'paced' });
   const inMs = (attempted?.kind === 'again' && attempted.inMs) || 0;
   t.true(inMs >= 4 * second && inMs <= 12 * second, `${inMs}`);
   const row = await last?.row();
-  t.like(row, { status: 'retrying', errorCode: 'rate_limited', tries: 0 });
+  t.like(row, { status: 'retrying', errorCode: 'paced', tries: 0 });
   t.regex(
     row?.error ?? '',
     /^Nothing was sent: as many posts are on their way to https:\/\/fake\.example, or of this workspace to the network, as this service sends at a time\. This counts as no try\. It is tried again by itself at /v,
@@ -93,7 +93,7 @@ test('however a try ends, its place is free for the next one', async (t) => {
     for (const end of ends) {
       network.fates.push(end);
       const attempted = await (await channel.newPost([crypto.randomUUID()])).attempt();
-      t.not(attempted.kind === 'again' && attempted.code, 'rate_limited');
+      t.not(attempted.kind === 'again' && attempted.code, 'paced');
     }
   }
 
@@ -123,7 +123,7 @@ test('a server that answered just now takes more posts at a time than twenty', a
   Object.assign(network, { prepare: answering.prepare });
   const crowd = await beginEach(answering, await postsOf(channel, 45));
   const [next] = await postsOf(channel, 1);
-  t.like(await next?.attempt(), { kind: 'again', code: 'rate_limited' });
+  t.like(await next?.attempt(), { kind: 'again', code: 'paced' });
   answering.answer();
   t.is(countOf(await Promise.all(crowd), 'done'), 45);
 });
@@ -136,9 +136,9 @@ test('the place of a worker that died is free after a while', async (t) => {
     taken_until = clock_timestamp() + interval '15 seconds' where platform = ?`;
   await channel.deps.orm.em.fork().execute(sql, [network.id]); // Of tries whose workers are gone.
   const waiting = await channel.newPost(['Waiting']);
-  t.like(await waiting.attempt(), { code: 'rate_limited' });
+  t.like(await waiting.attempt(), { code: 'paced' });
   channel.pass(10 * second);
-  t.like(await waiting.attempt(), { code: 'rate_limited' });
+  t.like(await waiting.attempt(), { code: 'paced' });
   channel.pass(6 * second);
   t.like(await waiting.attempt(), { status: 'published' });
 });

@@ -124,7 +124,7 @@ test('while overdue posts wait, one that is due now goes out, and a cancelled on
     async () => (await client.get(`/posts/${idOf(6)}`)).body.post,
     (post) => post.channels[0].status === 'retrying',
   );
-  t.like(isWaiting.channels[0], { error_code: 'rate_limited' });
+  t.like(isWaiting.channels[0], { error_code: 'paced' });
   t.regex(isWaiting.channels[0].error, /Overdue posts of a channel go out one after the other/v);
   await client.post(`/posts/${idOf(6)}/cancel`);
   await client.finalPost(await schedule(client, 'Now', channels, 0));
