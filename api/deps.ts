@@ -12,7 +12,7 @@ import type { Staging } from '../runtime/storage/create-storage.ts';
 import type { DeliveryToSync } from '../temporal/sync-delivery.ts';
 import type { PostMetricsRequest } from '../temporal/start-refresh.ts';
 import type { PostToSync } from '../temporal/sync-post.ts';
-import type { DatabaseGate, Readiness } from './health/readiness.ts';
+import type { DatabaseGate, Readiness, Status } from './health/readiness.ts';
 import type { Admission } from './http/admission.ts';
 import type { ReaderBounds } from './http/slow-clients.ts';
 import type { BytesUnderWay } from './quotas/media-quota.ts';
@@ -50,7 +50,10 @@ export type ApiDeps = {
   readonly egress: Egress;
   /** Why a webhook may not be sent to this address, in a sentence; null when it may. */
   readonly refuseUrl: (url: string) => Promise<string | null>;
+  /** Whether this process can serve. */
   readonly readiness: () => Promise<Readiness>;
+  /** Of the whole system. */
+  readonly status: () => Promise<Status>;
   /** Whose call it is, and whether it is one too many. */
   readonly admit: Admission;
   /** How long a JSON body may take to come, in milliseconds. */

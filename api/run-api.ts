@@ -27,7 +27,7 @@ import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 import type { ApiDeps, MediaDeps } from './deps.ts';
-import { createDatabaseGate, readiness } from './health/readiness.ts';
+import { createDatabaseGate, readiness, systemStatus } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
 import { keepSwept } from './media/sweep-media.ts';
 import { createPool } from './rate-limits/create-pool.ts';
@@ -131,7 +131,8 @@ function open(config: Config, networks: Networks, log: Logger, staging: Staging)
     egress,
     networkEgress,
     refuseUrl: (url) => checkDestination(url, { ...forWebhooks, resolve: createResolver() }),
-    readiness: () => readiness(orm, temporal, gate),
+    readiness: () => readiness(orm, gate),
+    status: () => systemStatus(orm, temporal, gate),
     admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
     readers: { bytesPerSecond: config.callerLimits.slowestReader, windowMs: 180_000 },
     mostPerAddress: config.callerLimits.perAddress,

@@ -20,6 +20,8 @@ import type { StorageSettings } from './storage/create-storage.ts';
 export type Config = {
   readonly host: string;
   readonly port: number;
+  /** Of a worker's `/livez` and `/readyz`; 0 is none. */
+  readonly workerHealthPort: number;
   /** Where browsers reach the API, without a slash at the end: `https://punctual.example`. */
   readonly publicUrl: string;
   readonly databaseUrl: string;
@@ -50,6 +52,7 @@ export function readConfig(env: Env = process.env): Config {
   const config = {
     host: text(env, 'HOST', '127.0.0.1'),
     port: port(env, problems),
+    workerHealthPort: workerHealthPort(env, problems),
     publicUrl: publicUrl(env, problems),
     databaseUrl: databaseUrl(env, problems),
     databasePoolSize: databasePoolSize(env, problems),
@@ -80,6 +83,14 @@ export function readConfig(env: Env = process.env): Config {
 
 const port = (env: Env, problems: string[]): number =>
   wholeNumber(env, 'PORT', { otherwise: 3000, least: 0, most: 65_535 }, problems);
+
+const workerHealthPort = (env: Env, problems: string[]): number =>
+  wholeNumber(
+    env,
+    'PUNCTUAL_WORKER_HEALTH_PORT',
+    { otherwise: 3001, least: 0, most: 65_535 },
+    problems,
+  );
 
 function publicUrl(env: Env, problems: string[]): string {
   const given = text(env, 'PUNCTUAL_PUBLIC_URL', '');

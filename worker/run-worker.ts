@@ -30,6 +30,7 @@ import { metricsSchedule } from './metrics-schedule.ts';
 import { keepScheduled, untilOwned } from './sweep-schedule.ts';
 import { temporalLogger } from './temporal-logger.ts';
 import { keepLimits } from './keep-limits.ts';
+import { serveHealth } from './health-server.ts';
 import { startRelay } from './relay.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
@@ -52,6 +53,7 @@ export async function runWorker(
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
+  const closeHealth = serveHealth(config, orm, log, () => polling);
   const { closeEgress, ...waysOut } = openEgress(config);
   const storage = createStorage(config.media);
   const { publicUrl, sandboxUrl, retentionDays } = config;
@@ -87,17 +89,16 @@ export async function runWorker(
 
   await Promise.race([stop, running]);
   log.info('stopping: what is being sent is finished first');
-  for (const worker of workers.filter((each) => each.getState() === 'RUNNING')) {
-    worker.shutdown();
-  }
+  polling = false;
+  workers.filter((each) => each.getState() === 'RUNNING').forEach((each) => each.shutdown());
 
   await Promise.all([running, stopRelay(), stopLimits(), stopSchedule(), stopSearchable()]);
   await untilRefreshed(orm);
   stopMeasuring();
   stopLooking();
   storage.close();
-  await closeEgress();
-  await Promise.all([temporal.close(), connection.close(), orm.close()]);
+  closeHealth();
+  await Promise.all([closeEgress(), temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }
 

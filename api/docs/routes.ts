@@ -12,8 +12,9 @@ const welcome = {
   docs: '/docs',
   openapi: '/openapi.json',
   api: '/api/v1',
-  health: '/healthz',
+  health: '/livez',
   readiness: '/readyz',
+  status: '/status',
 };
 
 /** Everything comes from here, nothing is inline, and no other page may frame it. */

@@ -1,29 +1,43 @@
 import { Router } from '@koa/router';
 import type { ApiDeps } from '../deps.ts';
 
-/** For how long an answer about the parts holds, in milliseconds: calls need no key, and each costs PostgreSQL and Temporal a request. */
+/** For how long an answer holds, in milliseconds: calls need no key, and each costs PostgreSQL and Temporal a request. */
 const freshMs = 1000;
 
-/** For operators and their load balancers. Needs no key and lies outside the versioned paths. */
+/** For operators, load balancers and orchestrators. Needs no key and lies outside the versioned paths. */
 export function healthRouter(deps: ApiDeps): Router {
-  let last = { atMs: -Infinity, parts: deps.readiness };
-  const freshReadiness: ApiDeps['readiness'] = () => {
-    const atMs = performance.now();
-    if (atMs - last.atMs >= freshMs) {
-      const answer = deps.readiness();
-      last = { atMs, parts: () => answer };
-    }
-
-    return last.parts();
-  };
+  const readiness = fresh(deps.readiness);
+  const status = fresh(deps.status);
   return new Router()
-    .get('/healthz', (ctx) => {
+    .get(['/livez', '/healthz'], (ctx) => {
       ctx.body = { ok: true };
     })
     .get('/readyz', async (ctx) => {
-      const parts = await freshReadiness();
-      const ready = Object.values(parts).every((part) => part === 'ok');
+      const parts = await readiness();
+      const ready = isOk(parts);
       ctx.status = ready ? 200 : 503;
       ctx.body = { ready, ...parts };
+    })
+    .get('/status', async (ctx) => {
+      const { parts, backlog } = await status();
+      const ok = isOk(parts);
+      ctx.status = ok ? 200 : 503;
+      ctx.body = { ok, ...parts, backlog };
     });
+}
+
+const isOk = (parts: Readonly<Record<string, string>>): boolean =>
+  Object.values(parts).every((part) => part === 'ok');
+
+/** Asks at most once a second. */
+function fresh<T>(ask: () => Promise<T>): () => Promise<T> {
+  let last: { readonly atMs: number; readonly answer: Promise<T> } | undefined;
+  return () => {
+    const atMs = performance.now();
+    if (!last || atMs - last.atMs >= freshMs) {
+      last = { atMs, answer: ask() };
+    }
+
+    return last.answer;
+  };
 }

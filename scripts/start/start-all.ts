@@ -67,7 +67,7 @@ async function untilAllReady(
   const namedAtMs = performance.now() + awayForMs;
   let isNamed = temporalAddress === undefined;
   const isReady = async (): Promise<boolean> => {
-    if (await answers(`${apiUrl}/readyz`)) {
+    if (await answers(`${apiUrl}/status`)) {
       return true;
     }
 
@@ -86,7 +86,7 @@ async function untilAllReady(
 /** False when the API says that Temporal does not answer. While the API does not answer either, Temporal is not blamed. */
 async function reachesTemporal(apiUrl: string): Promise<boolean> {
   try {
-    return (await bodyAt(`${apiUrl}/readyz`)).includes('"temporal":"ok"');
+    return (await bodyAt(`${apiUrl}/status`)).includes('"temporal":"ok"');
   } catch {
     return true;
   }
@@ -94,7 +94,7 @@ async function reachesTemporal(apiUrl: string): Promise<boolean> {
 
 /** What `npm start` sees to for all of its apps, but for the database and Temporal. */
 function ownEnvironment(
-  { settings, ports, data }: StartPlan,
+  { settings, ports, data, env }: StartPlan,
   sandboxUrl: string,
   apiUrl: string,
 ): NodeJS.ProcessEnv {
@@ -106,6 +106,8 @@ function ownEnvironment(
     ...(settings.opensAddresses ? {} : { PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION: 'yes' }),
     PUNCTUAL_SANDBOX_URL: sandboxUrl,
     PUNCTUAL_MEDIA_DIR: settings.mediaDir ?? data.path('media'),
+    // The default may be taken, and `npm start` asks the API.
+    PUNCTUAL_WORKER_HEALTH_PORT: env['PUNCTUAL_WORKER_HEALTH_PORT'] ?? '0',
     // The worker has no port of its own to guess it from.
     PUNCTUAL_PUBLIC_URL: settings.publicUrl ?? apiUrl,
   };

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import type { ApiDeps, MediaDeps } from '../../api/deps.ts';
 import { createApp } from '../../api/app.ts';
-import { createDatabaseGate, readiness } from '../../api/health/readiness.ts';
+import { createDatabaseGate, readiness, systemStatus } from '../../api/health/readiness.ts';
 import { configure } from '../../api/serve.ts';
 import type { Activities } from '../../activities/index.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
@@ -147,7 +147,8 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     networkEgress: egress,
     ...chosen(options),
     refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
-    readiness: () => readiness(orm, temporal, gate),
+    readiness: () => readiness(orm, gate),
+    status: () => systemStatus(orm, temporal, gate),
     admit: admission(t, databaseUrl, options.rateLimits, options),
     mostPerAddress,
     trustedProxies,

@@ -46,6 +46,7 @@ export function spawnWorker(
       DATABASE_URL: punctual.databaseUrl,
       SECRET_KEY: punctual.secretKey,
       LOG_LEVEL: 'info',
+      PUNCTUAL_WORKER_HEALTH_PORT: '0',
       PUNCTUAL_MEDIA_DIR: punctual.mediaDir,
       ...opened(allowPorts),
       ...settings,

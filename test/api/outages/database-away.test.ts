@@ -59,14 +59,17 @@ function mustBeAway(t: ExecutionContext, reply: Reply): void {
 }
 
 async function mustSayWhichPart(t: ExecutionContext, { url }: ApiProcess): Promise<void> {
-  t.is((await rawCall(`${url}/healthz`)).status, 200);
+  t.is((await rawCall(`${url}/livez`)).status, 200);
   // Temporal has 2 s for its answer, and this machine may be busy.
-  const ready = await poll(
-    () => rawCall(`${url}/readyz`),
+  const status = await poll(
+    () => rawCall(`${url}/status`),
     ({ body }) => body.temporal === 'ok',
   );
+  t.is(status.status, 503);
+  t.like(status.body, { ok: false, postgresql: 'does not answer', backlog: null });
+  const ready = await rawCall(`${url}/readyz`);
   t.is(ready.status, 503);
-  t.like(ready.body, { ready: false, postgresql: 'does not answer' });
+  t.deepEqual(ready.body, { ready: false, postgresql: 'does not answer' });
 }
 
 test.serial(

@@ -55,6 +55,6 @@ export async function startProcesses(
     ...workerNames.map((name) => start(name, 'worker.ts')),
   ]);
   const url = `http://127.0.0.1:${port}`;
-  await poll(() => answers(`${url}/readyz`), Boolean, readyWithinMs);
+  await poll(() => answers(`${url}/status`), Boolean, readyWithinMs);
   return { url, started };
 }
