@@ -176,7 +176,7 @@ test('a workspace with many slow servers leaves tries of the network to others',
   await held(60);
   t.like(await (await channel.newPost(['Beyond'])).attempt(), {
     kind: 'again',
-    code: 'rate_limited',
+    code: 'paced',
   });
   t.like(await (await other.newPost(['Of another'])).attempt(), { status: 'published' });
 });
