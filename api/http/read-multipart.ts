@@ -4,6 +4,7 @@ import busboy, { type Busboy } from 'busboy';
 import type { Context } from 'koa';
 import { AppError } from '../../domain/errors.ts';
 import { createIdleTimeout } from '../../runtime/idle-timeout.ts';
+import { takeNamelessFiles } from './nameless-files.ts';
 
 export type MultipartOptions = {
   /** Takes the bytes of the first file as they come. Those of others are dropped. */
@@ -66,11 +67,13 @@ export async function readMultipart(ctx: Context, options: MultipartOptions): Pr
 
 function createParser({ req }: Context, { maxBytes }: MultipartOptions): Busboy {
   try {
-    return busboy({
+    const parser = busboy({
       headers: req.headers,
       defParamCharset: 'utf8', // As browsers and all clients send names of files.
       limits: { ...limits, fileSize: maxBytes + 1 }, // It stops at the limit, and a file may have that many.
     });
+    takeNamelessFiles(parser);
+    return parser;
   } catch (cause) {
     throw malformed(cause);
   }
