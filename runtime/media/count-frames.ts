@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
+import { createReader, type Reader } from './file-reader.ts';
 
 /**
  * Whether a WebP or a GIF has more frames than so many. Goes from one block to the next by their lengths and unpacks
@@ -25,27 +26,6 @@ export function hasMoreFrames(filePath: string, most: number): boolean {
   } finally {
     closeSync(file);
   }
-}
-
-type Reader = {
-  /** As many bytes from there as were asked for, a few at most; fewer at the end of the file. */
-  at(position: number, length: number): Buffer;
-};
-
-/** Reads large pieces, as the blocks are small. */
-function createReader(file: number): Reader {
-  const piece = Buffer.alloc(256 * 1024);
-  let [start, filled] = [0, 0];
-  return {
-    at(position, length) {
-      if (position < start || position + length > start + filled) {
-        start = position;
-        filled = readSync(file, piece, 0, piece.length, position);
-      }
-
-      return piece.subarray(position - start, Math.min(position - start + length, filled));
-    },
-  };
 }
 
 /** Chunks of RIFF: a name, a length, and as many bytes, one more where that is odd. */

@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { hasMoreFrames } from './count-frames.ts';
 import { decoding } from './decoding.ts';
 import type { PictureFacts, Refusal } from './media-facts.ts';
+import { hasLocation, removeMetadata } from './remove-location.ts';
 
 const maxPixels = decoding.limitInputPixels;
 
@@ -16,8 +17,8 @@ sharp.unblock({
 });
 
 /**
- * Reads the header of an image and the delays between the frames of an animation, and decodes its first frame. Adds the
- * end marker that a JPEG lacks.
+ * Reads the header of an image and the delays between the frames of an animation, and decodes its first frame. Takes out
+ * where a photo was taken, and adds the end marker that a JPEG lacks.
  */
 export async function readImage(filePath: string): Promise<PictureFacts | Refusal> {
   if (hasMoreFrames(filePath, maxFrames)) {
@@ -36,6 +37,10 @@ export async function readImage(filePath: string): Promise<PictureFacts | Refusa
     return {
       refusal: `The image has ${width} × ${height} pixels; ${maxPixels / 1_000_000} million are the most.`,
     };
+  }
+
+  if (hasLocation(image)) {
+    removeMetadata(filePath, image);
   }
 
   const refusal = await refusalByDecoding(filePath, image.format);

@@ -1,0 +1,192 @@
+import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import type { Metadata } from 'sharp';
+import { createReader, type Reader } from './file-reader.ts';
+
+/** The tag of Exif that leads to the GPS data, a number of 32 bits, in either order of bytes. */
+const gpsTags = [Buffer.from('2588040001000000', 'hex'), Buffer.from('8825000400000001', 'hex')];
+
+/** Whether a picture says where it was taken. */
+export const hasLocation = ({ exif, xmp, comments = [] }: Metadata): boolean =>
+  gpsTags.some((tag) => exif?.includes(tag)) ||
+  /gps|latitude/iv.test(xmp?.toString('latin1') ?? '') ||
+  // ImageMagick keeps the metadata of a JPEG so in a PNG, packed.
+  comments.some(({ keyword }) => /^raw profile type (?:exif|app1|xmp)$/iv.test(keyword));
+
+/**
+ * Overwrites the metadata of a picture in its place: Exif keeps the orientation alone, XMP and texts go whole. Pixels and
+ * colour profile are not touched, and no other byte moves. What lies behind the picture, such as a second one with
+ * metadata of its own, is cut off.
+ */
+export function removeMetadata(filePath: string, { format, orientation = 1 }: Metadata): void {
+  const file = openSync(filePath, 'r+');
+  try {
+    const blocksOf = { jpeg: jpegBlocks, png: pngBlocks, webp: webpBlocks }[String(format)];
+    const { size } = fstatSync(file);
+    const end = blocksOf?.(createReader(file), { file, size, orientation }) ?? size;
+    if (end < size) {
+      ftruncateSync(file, end);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+type Target = {
+  readonly file: number;
+  /** No block that claims to reach beyond it is touched: it would grow the file by up to 4 GB. */
+  readonly size: number;
+  readonly orientation: number;
+};
+
+const [exifMarker, othersMarker, photoshopMarker, endMarker] = [0xe1, 0xe2, 0xed, 0xd9];
+const exifName = 'Exif\0\0';
+
+/** @returns where the picture ends; null when it does not. */
+function jpegBlocks(reader: Reader, target: Target): number | null {
+  for (const { marker, start, length } of jpegSegments(reader)) {
+    const name = reader.at(start, 12).toString('latin1');
+    if (marker === endMarker) {
+      return start;
+    }
+
+    if (start + length > target.size) {
+      return null;
+    }
+
+    if (marker === exifMarker && name.startsWith(exifName)) {
+      writeExif(target, start + exifName.length, length - exifName.length);
+    } else if (
+      marker === exifMarker ||
+      marker === photoshopMarker ||
+      // A list of the pictures behind this one.
+      (marker === othersMarker && name.startsWith('MPF\0'))
+    ) {
+      fill(target.file, start, length);
+    }
+  }
+
+  return null;
+}
+
+type Segment = { readonly marker: number; readonly start: number; readonly length: number };
+
+/** Segments with their lengths, and the end. Looks for the next marker as libjpeg does, whatever stands before it. */
+function* jpegSegments(reader: Reader): Generator<Segment> {
+  for (let position = 2; ;) {
+    const piece = reader.at(position, 64 * 1024);
+    const found = piece.indexOf(0xff);
+    if (piece.length === 0) {
+      return;
+    }
+
+    position += found === -1 ? piece.length : found + 1;
+    const [marker = 0] = found === -1 ? [] : reader.at(position, 1);
+    const isFilling = marker === 0xff; // Looked at again as the beginning of a marker.
+    position += found === -1 || isFilling ? 0 : 1;
+    if (marker === endMarker) {
+      yield { marker, start: position, length: 0 };
+      return;
+    }
+
+    const isAlone = marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+    if (!isFilling && !isAlone) {
+      const [high = 0, low = 2] = reader.at(position, 2);
+      const length = Math.max(2, high * 256 + low);
+      yield { marker, start: position + 2, length: length - 2 };
+      position += length;
+    }
+  }
+}
+
+const texts = new Set(['tEXt', 'zTXt', 'iTXt']);
+
+/** A name that no program knows, of a chunk that may be left out. */
+const unknownChunk = Buffer.from('voId');
+
+/** @returns where the picture ends; null when it does not. */
+function pngBlocks(reader: Reader, target: Target): number | null {
+  for (let position = 8; ;) {
+    const head = Buffer.from(reader.at(position, 8));
+    if (head.length < 8) {
+      return null;
+    }
+
+    const [length, name] = [head.readUInt32BE(0), head.toString('latin1', 4)];
+    const end = position + 12 + length;
+    if (name === 'IEND') {
+      return end;
+    }
+
+    if (end > target.size) {
+      return null;
+    }
+
+    const crc = Buffer.alloc(4);
+    if (name === 'eXIf') {
+      writeExif(target, position + 8, length);
+      crc.writeUInt32BE(checksumOf('eXIf', exifOf(target.orientation, length), length));
+      writeSync(target.file, crc, 0, 4, end - 4);
+    } else if (texts.has(name)) {
+      writeSync(target.file, unknownChunk, 0, 4, position + 4);
+      fill(target.file, position + 8, length);
+      crc.writeUInt32BE(checksumOf('voId', Buffer.alloc(0), length));
+      writeSync(target.file, crc, 0, 4, end - 4);
+    }
+
+    position = end;
+  }
+}
+
+/** Of a chunk's name and data: these bytes, and zeros behind them up to a length. */
+function checksumOf(name: string, bytes: Buffer, length: number): number {
+  let sum = crc32(bytes, crc32(name));
+  for (let left = length - bytes.length; left > 0; left -= zeros.length) {
+    sum = crc32(zeros.subarray(0, left), sum);
+  }
+
+  return sum;
+}
+
+/** @returns where the picture ends. */
+function webpBlocks(reader: Reader, target: Target): number {
+  const end = 8 + Buffer.from(reader.at(4, 4)).readUInt32LE(0);
+  for (let position = 12; position + 8 <= Math.min(end, target.size);) {
+    const head = Buffer.from(reader.at(position, 8));
+    const [name, length] = [head.toString('latin1', 0, 4), head.readUInt32LE(4)];
+    if (position + 8 + length > target.size) {
+      break;
+    }
+
+    if (name === 'EXIF') {
+      writeExif(target, position + 8, length);
+    } else if (name === 'XMP ') {
+      fill(target.file, position + 8, length);
+    }
+
+    position += 8 + length + (length % 2);
+  }
+
+  return end;
+}
+
+function writeExif({ file, orientation }: Target, start: number, length: number): void {
+  fill(file, start, length);
+  const exif = exifOf(orientation, length);
+  writeSync(file, exif, 0, exif.length, start);
+}
+
+/** A directory of Exif with one entry: the orientation. Nothing where there is no room for it, nor was for a location. */
+function exifOf(orientation: number, room: number): Buffer {
+  const exif = Buffer.from('49492a0008000000010012010300010000000000000000000000', 'hex');
+  exif.writeUInt16LE(orientation, 18);
+  return exif.length <= room ? exif : Buffer.alloc(0);
+}
+
+const zeros = Buffer.alloc(64 * 1024);
+
+function fill(file: number, start: number, length: number): void {
+  for (let written = 0; written < length; written += zeros.length) {
+    writeSync(file, zeros, 0, Math.min(zeros.length, length - written), start + written);
+  }
+}

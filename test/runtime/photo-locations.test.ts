@@ -1,0 +1,103 @@
+import test, { type ExecutionContext } from 'ava';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import sharp from 'sharp';
+import { createInspector } from '../../runtime/media/inspector.ts';
+import { inputFile } from '../support/input-file.ts';
+import { picture } from '../support/media-files.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
+
+/** The bytes as they are stored after an upload. */
+async function stored(t: ExecutionContext, bytes: Uint8Array): Promise<Buffer> {
+  const file = path.join(await temporaryFolder(t), 'file');
+  await writeFile(file, bytes);
+  const facts = await inspector.inspect(file, 'a workspace');
+  t.false('refusal' in facts, JSON.stringify(facts));
+  return readFile(file);
+}
+
+const pixelsOf = (bytes: Buffer): Promise<Buffer> => sharp(bytes).raw().toBuffer();
+
+const place = {
+  IFD0: { Artist: 'Ana of Bilbao' },
+  IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '43/1 15/1 46/1', GPSLongitudeRef: 'W' },
+};
+
+for (const format of ['jpeg', 'png', 'webp'] as const) {
+  test(`a ${format} loses the place where it was taken, and keeps its pixels, orientation and colours`, async (t) => {
+    const bytes = await sharp(await picture('png', { width: 60, height: 40 }))
+      .toFormat(format)
+      .withExif(place)
+      .withMetadata({ orientation: 6, icc: 'p3' })
+      .withExifMerge(place)
+      .toBuffer();
+    const before = await sharp(bytes).metadata();
+    t.true(bytes.includes('Ana of Bilbao'), 'The test has a place.');
+    t.truthy(before.icc);
+
+    const after = await stored(t, bytes);
+    t.false(after.includes('Ana of Bilbao'));
+    t.false(after.includes(Buffer.from('2588040001000000', 'hex')));
+    const { orientation, icc } = await sharp(after, { failOn: 'warning' }).metadata();
+    t.deepEqual({ orientation, icc }, { orientation: 6, icc: before.icc });
+    t.deepEqual(await pixelsOf(after), await pixelsOf(bytes));
+    t.is(after.length, bytes.length);
+    t.deepEqual(await stored(t, after), after, 'There is nothing more to take out.');
+  });
+
+  test(`a ${format} loses XMP that says where it was taken`, async (t) => {
+    const xmp =
+      '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:GPSLatitude="43,15.77N"/></rdf:RDF></x:xmpmeta>';
+    const bytes = await sharp(await picture())
+      .toFormat(format)
+      .withXmp(xmp)
+      .toBuffer();
+    t.truthy((await sharp(bytes).metadata()).xmp);
+
+    const after = await stored(t, bytes);
+    t.false(after.includes('GPSLatitude'));
+    t.deepEqual(await pixelsOf(after), await pixelsOf(bytes));
+  });
+
+  test(`a ${format} with other metadata is stored as it came`, async (t) => {
+    const bytes = await sharp(await picture())
+      .toFormat(format)
+      .withExif({ IFD0: { Copyright: 'Ana' } })
+      .toBuffer();
+
+    t.deepEqual(await stored(t, bytes), bytes);
+  });
+}
+
+test('the photo of a bug report loses its GPS data', async (t) => {
+  const bytes = inputFile('jpeg-with-gps.jpg');
+  const after = await stored(t, bytes);
+
+  t.false(after.includes('Phone 1'));
+  t.deepEqual(await pixelsOf(after), await pixelsOf(bytes));
+});
+
+test('a second picture behind the first goes with its metadata', async (t) => {
+  const photo = inputFile('jpeg-with-gps.jpg');
+  const after = await stored(t, Buffer.concat([photo, photo]));
+
+  t.is(after.length, photo.length);
+  t.false(after.includes('Phone 1'));
+});
+
+test('a block that claims more bytes than the file has is not written', async (t) => {
+  const bytes = await sharp(await picture())
+    .png()
+    .withExif(place)
+    .toBuffer();
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(0x7f_ff_ff_00);
+  length.copy(bytes, bytes.indexOf('IDAT') - 4);
+  const file = path.join(await temporaryFolder(t), 'file');
+  await writeFile(file, bytes);
+
+  t.true('refusal' in (await inspector.inspect(file, 'a workspace')));
+  t.is((await readFile(file)).length, bytes.length);
+});
