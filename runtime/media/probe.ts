@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { fileTypeFromFile } from 'file-type';
 import { liveAsChild } from './live-as-child.ts';
 import type { MediaFacts, Refusal } from './media-facts.ts';
+import { typeByBoxes } from './quicktime-boxes.ts';
 
 // A program: looks at the file that its argument names, and writes what it is as JSON. `inspector.ts` bounds it.
 
@@ -52,8 +53,8 @@ const kinds: Readonly<Record<string, { readonly kind: 'image' | 'video'; readonl
  * nor a video of a kind that we take; SVG is a program rather than a picture, and no network takes it.
  */
 async function mediaType(filePath: string) {
-  const found = await fileTypeFromFile(filePath);
-  return (found && kinds[found.mime]) ?? null;
+  const found = typeByBoxes(filePath) ?? (await fileTypeFromFile(filePath))?.mime;
+  return (found && kinds[found]) ?? null;
 }
 
 // At the end, as it needs all that is above it.

@@ -1,5 +1,7 @@
-import { FilePathSource, Input, MP4, QTFF, WEBM } from 'mediabunny';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { CustomSource, FilePathSource, Input, MP4, QTFF, WEBM, type Source } from 'mediabunny';
 import type { PictureFacts, Refusal } from './media-facts.ts';
+import { typeByBoxes } from './quicktime-boxes.ts';
 import { videoDetails } from './video-details.ts';
 
 /** Reads the tables of a video. Decodes nothing. */
@@ -7,7 +9,7 @@ export async function readVideo(filePath: string): Promise<PictureFacts | Refusa
   const unreadable = { refusal: 'The file begins like a video but cannot be read as one.' };
   try {
     const input = new Input({
-      source: new FilePathSource(filePath),
+      source: sourceOf(filePath),
       formats: [MP4, QTFF, WEBM],
     });
     const track = await input.getPrimaryVideoTrack();
@@ -29,6 +31,28 @@ export async function readVideo(filePath: string): Promise<PictureFacts | Refusa
   } catch {
     return unreadable;
   }
+}
+
+/** The library takes QuickTime by the `ftyp` in front, which a file needs not have. */
+const front = Buffer.from('\0\0\0\u0014ftypqt  \0\0\0\0qt  ', 'latin1');
+
+function sourceOf(filePath: string): Source {
+  if (typeByBoxes(filePath) === null) {
+    return new FilePathSource(filePath);
+  }
+
+  // Only tables are read, so that it does no harm that places of pictures are off by this box.
+  const file = openSync(filePath, 'r');
+  return new CustomSource({
+    getSize: () => front.length + fstatSync(file).size,
+    read: (start, end) => {
+      const own = front.subarray(start, end);
+      const rest = Buffer.alloc(end - start - own.length);
+      readSync(file, rest, 0, rest.length, Math.max(0, start - front.length));
+      return Buffer.concat([own, rest]);
+    },
+    dispose: () => closeSync(file),
+  });
 }
 
 /** Larger numbers are no video's, and fit into no column of the database. */

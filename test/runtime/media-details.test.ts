@@ -46,3 +46,48 @@ for (const [what, [make, expected]] of Object.entries(details)) {
     t.like(await inspect(t, await make()), { details: expected });
   });
 }
+
+/** A box of QuickTime and MP4 with nothing in it. */
+const box = (name: string, length = 8): Buffer => {
+  const bytes = Buffer.alloc(length);
+  bytes.writeUInt32BE(length);
+  bytes.write(name, 4, 'latin1');
+  return bytes;
+};
+
+/** A video without the box in front that names its kind. */
+async function bare(): Promise<Buffer> {
+  const bytes = await video('mov');
+  return bytes.subarray(bytes.readUInt32BE(0));
+}
+
+const withoutFtyp: Record<string, () => Promise<Buffer> | Buffer> = {
+  'the QuickTime file of a bug report': () => inputFile('quicktime-without-ftyp.mov'),
+  'QuickTime that begins with its pictures or tables': bare,
+};
+for (const name of ['wide', 'free', 'skip', 'pnot', 'udta']) {
+  withoutFtyp[`QuickTime that begins with ${name}`] = async () =>
+    Buffer.concat([box(name, 20), await bare()]);
+}
+for (const [what, make] of Object.entries(withoutFtyp)) {
+  test(`${what} is a video`, async (t) => {
+    const facts = await inspect(t, await make());
+
+    t.like(facts, { type: 'video/quicktime', details: { videoCodec: 'avc' } });
+    t.true('durationMs' in facts && (facts.durationMs ?? 0) > 500);
+  });
+}
+
+test('an MP4 with free room in front is an MP4', async (t) => {
+  t.like(await inspect(t, Buffer.concat([box('free', 40), await video('mp4')])), {
+    type: 'video/mp4',
+    width: 320,
+    durationMs: 2000,
+  });
+});
+
+test('a file that only begins like QuickTime is refused', async (t) => {
+  for (const bytes of [box('moov'), box('free', 20), Buffer.from('1234wide and no more of it')]) {
+    t.true('refusal' in (await inspect(t, bytes)));
+  }
+});

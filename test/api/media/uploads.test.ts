@@ -83,7 +83,9 @@ for (const nameParameter of ['', '; filename=""']) {
     const body = Buffer.concat([
       part('content-disposition: form-data; name="alt_text"'),
       Buffer.from('A teal square.\r\n'),
-      part(`Content-Disposition: form-data; name="file"${nameParameter}\r\nContent-Type: image/jpeg`),
+      part(
+        `Content-Disposition: form-data; name="file"${nameParameter}\r\nContent-Type: image/jpeg`,
+      ),
       bytes,
       Buffer.from('\r\n--b--\r\n'),
     ]);
