@@ -73,7 +73,6 @@ export async function startWorld(setting: Setting): Promise<World> {
   const processes: Supervised[] = [];
   const faults = plannedFaults();
   const refreshFaults = plannedRefreshes();
-  refreshFaults.add(plan.refreshFaults);
   const cues = openCues();
   const lines = await openLines(t, servers, plan.channels, {
     folder,
@@ -92,6 +91,8 @@ export async function startWorld(setting: Setting): Promise<World> {
   const key = await createApiKey(orm.em.fork(), workspaceId);
   const place = { orm, secretKey, workspaceId, servers, lines };
   const channels = await connectChannels(t, place, plan.channels);
+  // Only now: on a busy machine a token of a short life is refreshed while its account is connected.
+  refreshFaults.add(plan.refreshFaults);
   openTraps(folder);
   prepareFaults({ folder, faults }, plan.posts);
   const { url, started } = await startProcesses(stage, {

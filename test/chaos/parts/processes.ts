@@ -17,7 +17,7 @@ export type ProductSettings = {
 };
 
 const workerNames = ['worker-1', 'worker-2'];
-const readyWithinMs = 60_000;
+const readyWithinMs = 300_000;
 
 /** Starts one API and two workers, each under a supervisor, and waits until they do their work. */
 export async function startProcesses(
