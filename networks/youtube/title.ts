@@ -32,7 +32,7 @@ function shortened(line: string): string {
   }
 
   const room = maxTitleLength - '…'.length;
-  const cut = wholeGraphemes(line.slice(0, room + 1), room);
+  const cut = wholeGraphemes(line, room);
   const lastSpace = cut.search(/\s\S*$/);
   const endsInWord = /\S/.test(line.charAt(cut.length));
   const words = endsInWord && lastSpace >= maxTitleLength / 2 ? cut.slice(0, lastSpace) : cut;

@@ -90,10 +90,14 @@ const derived: readonly [text: string, title: string][] = [
   [family.repeat(12), `${family.repeat(9)}…`],
   [`a${family.repeat(12)}`, `a${family.repeat(8)}…`],
   [`a${'\u0301'.repeat(500)}`, `a${'\u0301'.repeat(98)}…`],
+  ...['🇩🇪🇫🇷', '👍🏽👍🏽', family, '🏳️‍🌈🏳️‍🌈', '🏴󠁧󠁢󠁥󠁮󠁧󠁿'].map((end): [string, string] => [
+    `${'x'.repeat(97)}${end}`,
+    `${'x'.repeat(97)}…`,
+  ]),
   ['\u2028\r\nOne\u2028two', 'One'],
 ];
 for (const [text, title] of derived) {
-  test(`a text ${JSON.stringify(text.slice(0, 24))} of ${text.length} gives a title that fits`, (t) => {
+  test(`a text ${JSON.stringify(text.slice(0, 24))} of ${text.length} that ends with ${JSON.stringify(text.slice(-12))} gives a title that fits`, (t) => {
     t.deepEqual(titleOf(text, null), { text: title, isDerived: true });
     t.true(title.length <= 100);
   });
