@@ -1,13 +1,14 @@
 import { pasted } from '../../domain/texts.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader } from '../answer.ts';
 import type { CheckAccount } from '../entry.ts';
 import { baseUrlOf } from '../send-request.ts';
 import type { Account } from '../network.ts';
 import type { Access } from '../access-token.ts';
 import { accessWith, get, getAs, idSchema } from './client.ts';
+import { instanceOf } from './read-limits.ts';
 import { shownHandle } from './shown-handle.ts';
-import { readInstance, settingsOf, type Instance } from './settings.ts';
+import { settingsOf } from './settings.ts';
 
 type MastodonLogin = {
   /** Of the server: `https://mastodon.example`. */
@@ -34,7 +35,7 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
   const credentials = { accessToken: pasted(login.accessToken) };
   const access = accessWith({ http, baseUrl }, credentials, 'prepare');
   const { id: remoteId, username } = await ownerOf(access);
-  const instance = await instanceOf(access);
+  const { instance } = await instanceOf((path) => get(access, path, 'prepare'));
   const handle = await shownHandle(http, { username, domain: instance.domain, baseUrl });
   const settings = settingsOf(instance);
   return { baseUrl, remoteId, handle, credentials, session: null, settings };
@@ -48,9 +49,3 @@ export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }
 
 const ownerOf = (access: Access) =>
   getAs(access, '/api/v1/accounts/verify_credentials', 'prepare', readOwnAccount);
-
-/** Servers older than Mastodon 4 do not tell here; Mastodon's defaults count for them. */
-async function instanceOf(access: Access): Promise<Instance> {
-  const response = await get(access, '/api/v2/instance', 'prepare');
-  return (response.status === 200 && readInstance(jsonOf(response))) || {};
-}

@@ -1,9 +1,9 @@
 import type { Json } from '../../domain/json-schema.ts';
-import type { Egress } from '../../runtime/egress/egress.ts';
+import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
 import { sendRequest } from '../send-request.ts';
 import { refusal, serverName } from './client.ts';
-import { readInstance, settingsOf } from './settings.ts';
+import { type Instance, readInstance, readOldInstance, settingsOf } from './settings.ts';
 
 /**
  * Asks a server for its limits, as anybody may. One that it does not tell is left out.
@@ -11,15 +11,29 @@ import { readInstance, settingsOf } from './settings.ts';
  * @throws NetworkError when it does not answer, or not so.
  */
 export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
-  const path = '/api/v2/instance';
-  const response = await sendRequest(
-    { http, baseUrl },
-    { method: 'GET', path, purpose: 'prepare' },
-    serverName,
+  const { response, instance } = await instanceOf((path) =>
+    sendRequest({ http, baseUrl }, { method: 'GET', path, purpose: 'prepare' }, serverName),
   );
   if (response.status !== 200) {
     throw refusal(response, { purpose: 'prepare', accessToken: '' });
   }
 
-  return { ...settingsOf(readInstance(jsonOf(response)) ?? {}) };
+  return { ...settingsOf(instance) };
+}
+
+/**
+ * What a server tells of itself. One that does not know version 2 of the call, as Mastodon before 4.0 and older
+ * Pleroma, is asked by version 1.
+ */
+export async function instanceOf(
+  get: (path: string) => Promise<EgressResponse>,
+): Promise<{ readonly response: EgressResponse; readonly instance: Instance }> {
+  const newer = await get('/api/v2/instance');
+  if (newer.status === 200) {
+    return { response: newer, instance: readInstance(jsonOf(newer)) ?? {} };
+  }
+
+  const older = await get('/api/v1/instance');
+  const isRead = older.status === 200;
+  return { response: older, instance: (isRead && readOldInstance(jsonOf(older))) || {} };
 }

@@ -4,9 +4,9 @@ import { numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { isAnimatedWebp, nameOf } from '../validation/files.ts';
 import type { Limits, TextLimit } from '../validation/limits.ts';
-import { countGraphemes } from '../validation/texts.ts';
 import { choiceOf, choiceWarnings, optionsSchema } from './options.ts';
 import { mastodonSettings, type MastodonSettings } from './settings.ts';
+import { countCharacters, statusLength } from './status-length.ts';
 
 /** Of Mastodon itself, for GIFs alone; no server tells it. */
 const maxGifPixels = 1280 * 720;
@@ -46,7 +46,7 @@ const limitsOf = (server: MastodonSettings, warning = ''): Limits => ({
     {
       max: server.maxCharacters,
       unit: 'characters',
-      ...measuredBy(countGraphemes, server, warning),
+      ...measuredBy(countCharacters, server, warning),
       counting:
         'Grapheme clusters: characters as people see them. Of a mention only what stands before the second @ counts. A content warning counts too.',
     },
@@ -70,7 +70,7 @@ const measuredBy = (
   linkLength,
   emoji: null,
   ...(warning !== '' && { beside: `spoiler_text has ${count(warning)}` }),
-  measure: (text) => lengthBy(count, text, linkLength) + count(warning),
+  measure: (text) => statusLength(text, linkLength, count) + count(warning),
 });
 
 function filesOf(server: MastodonSettings): Limits['files'] {
@@ -84,6 +84,7 @@ function filesOf(server: MastodonSettings): Limits['files'] {
       maxBytes: server.maxImageBytes,
       maxPixels: server.maxImagePixels,
       maxAltText: server.maxDescription,
+      altTextUnit: 'code points',
     },
     {
       one: 'video',
@@ -93,6 +94,7 @@ function filesOf(server: MastodonSettings): Limits['files'] {
       maxPixels: server.maxVideoPixels,
       maxFrameRate: server.maxVideoFrameRate,
       maxAltText: server.maxDescription,
+      altTextUnit: 'code points',
     },
   ];
 }
@@ -111,52 +113,4 @@ function imageWarnings(file: MediaFacts): string[] {
         `Many Mastodon servers take GIFs of up to ${numberOf(maxGifPixels)} pixels only, and ${nameOf(file)} has ${numberOf(pixels)} (${width} × ${height}).`,
       ]
     : [];
-}
-
-/** A server takes only a host with a dot for a link, and leaves out the punctuation that ends a sentence. */
-const linkLike = /https?:\/\/[^\s/?#.]+(?:\.[^\s/?#.]+)+(?:[/?#]\S*)?/giu;
-const punctuation = new Set('.,:;!?\'"»”’]}>');
-const remoteMentions = /(?<![\w@/])(@\w+(?:[.-]+\w+)*)@[\p{L}\p{N}][\p{L}\p{N}.:-]*[\p{L}\p{N}]/gu;
-
-/**
- * Length of a status the way a Mastodon server counts it.
- *
- * Unit: grapheme clusters, so a family emoji is 1. Every link counts the same whatever its length, and of
- * `@name@host` only `@name` counts.
- *
- * Gap: GoToSocial counts code points and the whole link, so a text of many emoji near its limit (5000) may pass
- * here and be refused there.
- *
- * Source: https://docs.joinmastodon.org/user/posting/#text
- */
-export const statusLength = (text: string, charactersReservedPerUrl: number): number =>
-  lengthBy(countGraphemes, text, charactersReservedPerUrl);
-
-function lengthBy(count: Count, text: string, linkLength: number): number {
-  let links = 0;
-  const counted = text
-    .replaceAll(linkLike, (link) => {
-      links += 1;
-      return `x${link.slice(linkEnd(link))}`;
-    })
-    .replaceAll(remoteMentions, '$1');
-  return count(counted) + links * (linkLength - 1);
-}
-
-/**
- * Where the link ends inside of what looks like one: a closing bracket belongs to it only after an opening one.
- *
- * Walks back by hand: a pattern for this takes quadratic time, and texts come from outside.
- */
-function linkEnd(match: string): number {
-  const isBalanced = match.includes('(');
-  let end = match.length;
-  for (; end > 0; end -= 1) {
-    const last = match.charAt(end - 1);
-    if (!punctuation.has(last) && (last !== ')' || isBalanced)) {
-      break;
-    }
-  }
-
-  return end;
 }

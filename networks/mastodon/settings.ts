@@ -88,6 +88,50 @@ export type Instance = {
   };
 };
 
+/** Of `GET /api/v1/instance`, where servers such as Pleroma and Akkoma tell their limits in members of their own. */
+const readFirstVersion = answerReader<
+  Instance & {
+    readonly max_toot_chars?: unknown;
+    readonly max_media_attachments?: unknown;
+    readonly description_limit?: unknown;
+    readonly upload_limit?: unknown;
+  }
+>({
+  type: 'object',
+  properties: {
+    configuration: {
+      type: 'object',
+      properties: { statuses: { type: 'object' }, media_attachments: { type: 'object' } },
+    },
+  },
+});
+
+/** What `/api/v1/instance` tells, in the form of version 2. Its `uri` is left out: it may be a whole address. */
+export function readOldInstance(value: unknown): Instance | null {
+  const old = readFirstVersion(value);
+  if (old === null) {
+    return null;
+  }
+
+  const own = {
+    statuses: {
+      max_characters: old.max_toot_chars,
+      max_media_attachments: old.max_media_attachments,
+    },
+    media_attachments: {
+      description_limit: old.description_limit,
+      image_size_limit: old.upload_limit,
+      video_size_limit: old.upload_limit,
+    },
+  };
+  return {
+    configuration: {
+      statuses: { ...own.statuses, ...old.configuration?.statuses },
+      media_attachments: { ...own.media_attachments, ...old.configuration?.media_attachments },
+    },
+  };
+}
+
 /** Of `GET /api/v2/instance`. */
 export const readInstance = answerReader<Instance>({
   type: 'object',

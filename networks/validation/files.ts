@@ -198,8 +198,9 @@ function durationFault(file: MediaFacts, kind: FileKind): Fault | null {
 }
 
 function altTextFault(file: MediaFacts, kind: FileKind): Fault | null {
-  const { maxAltText = Infinity } = kind;
-  const length = file.altText?.length ?? 0;
+  const { maxAltText = Infinity, altTextUnit } = kind;
+  const altText = file.altText ?? '';
+  const { length } = altTextUnit === 'code points' ? [...altText] : altText;
   return length > maxAltText
     ? {
         what: `The alt text of ${nameOf(file)}`,

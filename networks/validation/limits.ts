@@ -62,6 +62,8 @@ export type FileKind = {
   readonly maxDurationMs?: number;
   /** How many times as long the longer side may be as the shorter one. */
   readonly maxAspect?: number;
-  /** In UTF-16 code units, the most careful reading of "characters"; 0: it takes none; left out: no limit is known. */
+  /** In `altTextUnit`; 0: it takes none; left out: no limit is known. */
   readonly maxAltText?: number;
+  /** UTF-16 code units when left out, the most careful reading of "characters". */
+  readonly altTextUnit?: 'code points';
 };

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { connectChannel } from '../../../accounts/connect-channel.ts';
@@ -106,4 +109,32 @@ test('a server tells its limits to anybody, and one that is none tells nothing',
   t.like(limits, { maxCharacters: 500, maxDescription: 1500, maxMediaAttachments: 4 });
   const attempt = readLimits(egressTo(t, url), `${url}/nowhere`);
   t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
+});
+
+test('a server that knows only the first version of the call tells its limits too', async (t) => {
+  const instance = {
+    uri: 'https://pleroma.example',
+    max_toot_chars: 5000,
+    description_limit: 2000,
+    upload_limit: 16_000_000,
+    configuration: { statuses: { max_media_attachments: 6 } },
+  };
+  const server = createServer(({ url }, response) => {
+    const isKnown = url === '/api/v1/instance';
+    response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(isKnown ? instance : { error: 'Not Found' }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const limits = await readLimits(egressTo(t, url), url);
+  t.deepEqual(limits, {
+    maxCharacters: 5000,
+    maxMediaAttachments: 6,
+    maxImageBytes: 16_000_000,
+    maxVideoBytes: 16_000_000,
+    maxDescription: 2000,
+  });
+  against(rules, limits).takes(t, textOf('x'.repeat(600)));
 });

@@ -1,0 +1,129 @@
+import twitterText from 'twitter-text';
+import { measuredOnce } from '../validation/texts.ts';
+
+// How a Mastodon server counts a status: a link as `characters_reserved_per_url`, and `@name@host` as `@name`. It finds
+// both as Ruby's twitter-text with patterns of its own does (app/validators/status_length_validator.rb, app/lib/extractor.rb,
+// config/initializers/twitter_regex.rb of mastodon/mastodon). A link or a mention that it does not find counts in full.
+
+const { validGTLD, validCCTLD, validPunycode, validDomainChars } = twitterText.regexen;
+
+const inDomain = validDomainChars.source;
+const protocol = /(?<![A-Za-z0-9@＠$#＃/])(?:https?|dat|dweb|ipfs|ipns|ssb|gopher|gemini):\/\//giu;
+const domainLike = new RegExp(`(?:[_.\\-]|${inDomain})+`, 'iy');
+const topLevelAt = new RegExp(
+  [validGTLD, validCCTLD, validPunycode].map(({ source }) => source).join('|'),
+  'iy',
+);
+const subdomain = new RegExp(`^${inDomain}(?:.*${inDomain})?$`, 'is');
+
+// As long as possible and linear: brackets hold no brackets but one level, and nothing else can begin like them.
+const pathUnit = String.raw`[^\p{White_Space}<>\(\)?]`;
+const brackets = String.raw`\((?:${pathUnit}+|${pathUnit}*\(${pathUnit}+\)${pathUnit}*)\)`;
+const pathEnd = String.raw`(?:${brackets}|[^\p{White_Space}\(\)?!*"'「」<>;:=,.$%\[\]~&\|@])`;
+const beyondAscii = String.raw`\u{A0}-\u{D7FF}\u{E000}-\u{FDCF}\u{FDF0}-\u{FFEF}\u{10000}-\u{10FFFD}`;
+const queryUnit = String.raw`[a-z0-9!?*'\(\);:&=+$\/%#\[\]\-_.,~\|@\^${beyondAscii}]`;
+const queryEnd = String.raw`[a-z0-9_&=#\/\-${beyondAscii}]`;
+const afterDomain = new RegExp(
+  `(?::[0-9]+)?(?:\\/(?:(?:${pathUnit}|${brackets})*${pathEnd})?)?(?:\\?${queryUnit}*${queryEnd})?`,
+  'iuy',
+);
+
+const word = String.raw`[\p{L}\p{M}\p{Nd}\p{Pc}]`;
+const mention = new RegExp(
+  `(?<![=\\/\\p{L}\\p{M}\\p{Nd}\\p{Pc}])(?<name>@[a-z0-9_]+(?:[.\\-]+[a-z0-9_]+)*)@${word}+(?:[.\\-]+${word}+)*`,
+  'giu',
+);
+
+/** What unmakes a mention where it follows one. */
+const afterMention = /(?:[@＠À-ɏ]|:\/\/)/iuy;
+
+type Entity = { readonly start: number; readonly end: number; readonly name?: string };
+
+/**
+ * The length of a status.
+ *
+ * @param count The length of a text without links and mentions, in the unit that is asked for.
+ * @param linkLength What each link counts.
+ */
+export function statusLength(
+  text: string,
+  linkLength: number,
+  count: (text: string) => number = countCharacters,
+): number {
+  let linkCount = 0;
+  let counted = '';
+  let end = 0;
+  for (const entity of entitiesOf(text)) {
+    if (entity.start < end) {
+      continue;
+    }
+
+    counted += text.slice(end, entity.start) + (entity.name ?? 'x');
+    linkCount += entity.name === undefined ? 1 : 0;
+    ({ end } = entity);
+  }
+  return count(counted + text.slice(end)) + linkCount * (linkLength - 1);
+}
+
+function entitiesOf(text: string): Entity[] {
+  const entities: Entity[] = [...linksOf(text)];
+  for (const match of text.matchAll(mention)) {
+    const { index: start, groups } = match;
+    const end = start + match[0].length;
+    afterMention.lastIndex = end;
+    if (!afterMention.test(text)) {
+      entities.push({ start, end, name: groups?.['name'] ?? '' });
+    }
+  }
+  return entities.toSorted((a, b) => a.start - b.start);
+}
+
+function* linksOf(text: string): Generator<Entity> {
+  let past = 0;
+  for (const { 0: scheme, index } of text.matchAll(protocol)) {
+    const domain = index < past ? 0 : domainEnd(text, index + scheme.length);
+    if (domain > 0) {
+      afterDomain.lastIndex = domain;
+      past = domain + (afterDomain.exec(text)?.[0].length ?? 0);
+      yield { start: index, end: past };
+    }
+  }
+}
+
+/** Where the longest domain ends that begins there and has a known top-level domain; 0 when there is none. */
+function domainEnd(text: string, start: number): number {
+  domainLike.lastIndex = start;
+  const labels = domainLike.exec(text)?.[0].split('.') ?? [];
+  let end = 0;
+  let at = start;
+  for (const [number, label] of labels.entries()) {
+    const before = labels[number - 1];
+    if (before !== undefined && !before.includes('_')) {
+      topLevelAt.lastIndex = at;
+      const found = topLevelAt.exec(text);
+      end = found ? at + found[0].length : end;
+    }
+
+    if (!subdomain.test(label)) {
+      break;
+    }
+
+    at += label.length + 1;
+  }
+  return end;
+}
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Letters of scripts in which a newer Unicode joins several consonants to one character. Servers run older ones. */
+const joinedLetter =
+  /[[\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Telugu}\p{Script=Malayalam}\p{Script=Khmer}]&&\p{Lo}]/gv;
+
+/** Characters as people see them. Where Unicode versions differ, the larger count: servers differ too. */
+export const countCharacters = measuredOnce((text) => {
+  let characters = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    characters += segment.length === 1 ? 1 : Math.max(1, segment.match(joinedLetter)?.length ?? 0);
+  }
+
+  return characters;
+});
