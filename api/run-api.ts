@@ -1,5 +1,6 @@
 import { untilRefreshed } from '../accounts/current-grant.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
+import { databaseTrouble } from '../db/connection-refusal.ts';
 import { migrate, OtherSchemaError } from '../db/migrate.ts';
 import {
   assertSealedBy,
@@ -26,6 +27,7 @@ import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';
 import { assertNamespaceOf, OtherDatabaseError } from '../temporal/namespace-owner.ts';
 import { temporalOptions } from '../temporal/settings.ts';
+import { temporalTrouble } from '../temporal/trouble.ts';
 import type { ApiDeps, MediaDeps } from './deps.ts';
 import { createDatabaseGate, readiness, systemStatus } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
@@ -42,7 +44,7 @@ const readers = { config: readConfig, networks: openNetworks, temporal: temporal
  * @param adapt What use cases work with, if it is not what the product brings: the chaos suite puts faults there.
  */
 export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps): Promise<void> {
-  const { config, networks } = readSettingsOrExit(process.env, readers);
+  const { config, networks, temporal: reach } = readSettingsOrExit(process.env, readers);
   const log = createLogger('api', config.logLevel);
   surviveRejections(log);
   const stop = untilStopped();
@@ -65,21 +67,30 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     await clock.measure();
     gate.open();
   };
-  const migrated = retryUntilReady('the database', prepare, log);
-  const checkNamespace = async (): Promise<void> =>
-    assertNamespaceOf(temporal.client, await installationId(orm)).catch(fatal);
-  void migrated.then(() => retryUntilReady('Temporal', checkNamespace, log));
+  const migrated = retryUntilReady('the database', prepare, log, databaseTrouble);
+  // A call of Temporal's client that goes on while the client is closed ends the process with an exception.
+  let isStopping = false;
+  let asked = Promise.resolve();
+  const checkNamespace = async (): Promise<void> => {
+    const installation = await installationId(orm);
+    asked = isStopping ? asked : assertNamespaceOf(temporal.client, installation);
+    await asked.catch(fatal);
+  };
+  const explain = temporalTrouble(reach);
+  void migrated.then(() => retryUntilReady('Temporal', checkNamespace, log, explain));
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
   const stopSweeping = keepSwept(deps);
   const stopLooking = keepSealedBy(orm, sealer.keyId, fatal);
   await stop;
+  isStopping = true;
   stopSweeping();
   stopLooking();
   stopMeasuring();
   log.info('stopping: open requests are answered first');
   await stopServing();
   await untilRefreshed(orm); // Whoever asked may have hung up, and the new pair is to be stored all the same.
+  await asked.catch(() => undefined);
   await close();
   log.info('stopped');
 }

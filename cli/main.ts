@@ -1,6 +1,5 @@
+import { databaseTrouble } from '../db/connection-refusal.ts';
 import { assertSchema, OtherSchemaError } from '../db/migrate.ts';
-import { connectionRefusal } from '../db/connection-refusal.ts';
-import { isDatabaseAway } from '../db/is-away.ts';
 import { createOrm } from '../db/orm.ts';
 import { assertSealedBy, OtherSecretKeyError } from '../db/installation.ts';
 import { AppError } from '../domain/errors.ts';
@@ -9,7 +8,6 @@ import { openNetworks } from '../networks/registry.ts';
 import { readSettings } from '../runtime/config/read-settings.ts';
 import { ConfigError } from '../runtime/config/read-values.ts';
 import { readConfig } from '../runtime/config.ts';
-import { describeError } from '../runtime/logger.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { createSealer } from '../runtime/secrets.ts';
@@ -113,17 +111,8 @@ function codeOf(error: unknown): string {
 
 /** A database that cannot be reached, or refuses the role, is an error of operation and needs no stack. */
 function describeWhenAway(error: unknown): unknown {
-  const refusal = connectionRefusal(error);
-  if (refusal !== null) {
-    return new AppError('unavailable', refusal);
-  }
-
-  if (error instanceof NetworkError || !isDatabaseAway(error)) {
-    return error;
-  }
-
-  const { message, code } = describeError(error);
-  return new AppError('unavailable', `The database cannot be reached: ${message || code}.`);
+  const trouble = error instanceof NetworkError ? undefined : databaseTrouble(error);
+  return trouble ? new AppError('unavailable', trouble.reason) : error;
 }
 
 process.exitCode = await main(process.argv.slice(2));

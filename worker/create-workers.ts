@@ -9,6 +9,7 @@ import type { ActivityDeps } from '../activities/deps.ts';
 import { retryUntilReady } from '../runtime/retry-until-ready.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { temporalOptions } from '../temporal/settings.ts';
+import { temporalTrouble } from '../temporal/trouble.ts';
 import { postsQueue, publishQueue, webhooksQueue } from '../workflows/messages.ts';
 import { deploymentOf } from './bundle-workflows.ts';
 import { redactErrors } from './redact-errors.ts';
@@ -40,20 +41,21 @@ export function createWorkersWhenReady(
   settings: WorkerSettings,
   log: Logger,
 ): Promise<ConnectedWorkers> {
-  const { connectionOptions } = temporalOptions();
+  const options = temporalOptions();
   let { connection } = settings;
   let isSpent = false;
   return retryUntilReady(
     'Temporal',
     async () => {
       if (isSpent) {
-        connection = await NativeConnection.connect(connectionOptions);
+        connection = await NativeConnection.connect(options.connectionOptions);
       }
 
       isSpent = true;
       return { connection, workers: await createWorkers({ ...settings, connection }) };
     },
     log,
+    temporalTrouble(options),
   );
 }
 

@@ -1,4 +1,4 @@
-import { NativeConnection, Runtime } from '@temporalio/worker';
+import { NativeConnection, Runtime, type NativeConnectionOptions } from '@temporalio/worker';
 import { untilRefreshed } from '../accounts/current-grant.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
@@ -8,6 +8,7 @@ import {
   keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
+import { databaseTrouble } from '../db/connection-refusal.ts';
 import { migrate, OtherSchemaError } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
@@ -15,7 +16,7 @@ import { type Config, readConfig } from '../runtime/config.ts';
 import { readSettingsOrExit } from '../runtime/config/read-settings.ts';
 import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-lists.ts';
 import { createEgress } from '../runtime/egress/create-egress.ts';
-import { fatalAt, retryUntilReady } from '../runtime/retry-until-ready.ts';
+import { fatalAt, retryUntilReady, type Explain } from '../runtime/retry-until-ready.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { createSealer } from '../runtime/secrets.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
@@ -23,6 +24,7 @@ import { surviveRejections, untilStopped } from '../runtime/process.ts';
 import { connectTemporal } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/search-attributes.ts';
 import { temporalOptions } from '../temporal/settings.ts';
+import { temporalTrouble } from '../temporal/trouble.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
 import { createWorkersWhenReady } from './create-workers.ts';
@@ -45,6 +47,7 @@ export async function runWorker(
   adapt: (deps: ActivityDeps) => ActivityDeps = (deps) => deps,
 ): Promise<void> {
   const { config, networks: opened, temporal: reach } = readSettingsOrExit(process.env, readers);
+  const { namespace } = reach;
   const log = createLogger('worker', config.logLevel);
   surviveRejections(log);
   const stop = untilStopped();
@@ -70,10 +73,9 @@ export async function runWorker(
   const installation = await prepareDatabase({ config, orm, clock, keyId: sealer.keyId, log });
   const stopMeasuring = clock.keep();
   const stopLooking = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
-  const { connectionOptions, namespace } = reach;
-  const connect = () => NativeConnection.connect(connectionOptions);
-  const first = await retryUntilReady('Temporal', connect, log);
-  await untilOwned(temporal.client, installation, log);
+  const explain = temporalTrouble(reach);
+  const first = await connectWhenReady(reach.connectionOptions, explain, log);
+  await untilOwned(temporal.client, installation, log, explain);
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await bundleWorkflows();
   const place = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
@@ -101,6 +103,13 @@ export async function runWorker(
   await Promise.all([closeEgress(), temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }
+
+const connectWhenReady = (
+  options: NativeConnectionOptions,
+  explain: Explain,
+  log: Logger,
+): Promise<NativeConnection> =>
+  retryUntilReady('Temporal', () => NativeConnection.connect(options), log, explain);
 
 /** Each with connections of its own: one that is open to an allowed address is no way there for the other. */
 function openEgress({ egressAllow, publicUrl: ownUrl }: Config) {
@@ -134,5 +143,5 @@ async function prepareDatabase({ config, orm, clock, keyId, log }: Database): Pr
     await clock.measure();
     return installationId(orm);
   };
-  return retryUntilReady('the database', prepare, log);
+  return retryUntilReady('the database', prepare, log, databaseTrouble);
 }

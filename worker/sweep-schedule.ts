@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { describeError, type Logger } from '../runtime/logger.ts';
-import { retryUntilReady } from '../runtime/retry-until-ready.ts';
+import { retryUntilReady, type Explain } from '../runtime/retry-until-ready.ts';
 import { repeat } from '../runtime/repeat.ts';
 import { hasGrpcCode } from '../temporal/grpc-errors.ts';
 import { sweepScheduleId } from '../workflows/messages.ts';
@@ -29,7 +29,12 @@ export const ensureSweepSchedule = (client: Client, installation: string): Promi
   ensureSchedule(client, sweepSchedule, installation);
 
 /** Before this process polls: waits while Temporal is away, and while the namespace is another database's. */
-export async function untilOwned(client: Client, installation: string, log: Logger): Promise<void> {
+export async function untilOwned(
+  client: Client,
+  installation: string,
+  log: Logger,
+  explain: Explain,
+): Promise<void> {
   await retryUntilReady(
     'Temporal',
     () =>
@@ -39,6 +44,7 @@ export async function untilOwned(client: Client, installation: string, log: Logg
         }
       }),
     log,
+    explain,
   );
 }
 

@@ -21,7 +21,6 @@ import { Migration0022OwnersOfTurns } from './migration-0022-owners-of-turns.ts'
 import { Migration0023Metrics } from './migration-0023-metrics.ts';
 import { Migration0024EngagementOrder } from './migration-0024-engagement-order.ts';
 import { Migration0028MediaDetails } from './migration-0028-media-details.ts';
-import { Migration0029FairShares } from './migration-0029-fair-shares.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
 export const migrations = [
@@ -48,5 +47,4 @@ export const migrations = [
   { name: 'migration-0023-metrics', class: Migration0023Metrics },
   { name: 'migration-0024-engagement-order', class: Migration0024EngagementOrder },
   { name: 'migration-0028-media-details', class: Migration0028MediaDetails },
-  { name: 'migration-0029-fair-shares', class: Migration0029FairShares },
 ];

@@ -1,0 +1,200 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { createServer } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+import { runCommand } from '../../scripts/run-command.ts';
+import { emptyDatabase, freshDatabase } from '../support/database.ts';
+import { env } from '../support/env.ts';
+import { needs } from '../support/needs.ts';
+import { freshNamespace } from '../support/temporal.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createOrm } from '../../db/orm.ts';
+
+const test = needs('postgres', 'temporal', 'openssl');
+const both = ['api/main.ts', 'worker/main.ts'];
+/** Both say it by the same code, and each process costs seconds. */
+const [api, worker] = [['api/main.ts'], ['worker/main.ts']];
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+type Settings = Readonly<Record<string, string>>;
+
+const start = (t: ExecutionContext, main: string, settings: Settings) => {
+  const child = spawn(process.execPath, [main], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      SECRET_KEY: 'ab'.repeat(32),
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      HOME: root,
+      ...settings,
+    },
+  });
+  t.teardown(() => void child.kill('SIGKILL'));
+  return child;
+};
+
+/** @returns what a process says as it ends. */
+async function lastWords(t: ExecutionContext, main: string, settings: Settings): Promise<string> {
+  const child = start(t, main, settings);
+  const [log] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  t.is(child.exitCode, 1, log);
+  const lines = log.trim().split('\n');
+  const { level, msg, ...rest } = JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>;
+  t.is(level, 60);
+  t.false('error' in rest);
+  t.notRegex(log, /tonic|\bstack\b/v);
+  return String(msg);
+}
+
+async function changed(t: ExecutionContext, change: (url: URL) => void): Promise<string> {
+  const url = new URL(await emptyDatabase(t));
+  change(url);
+  return url.href;
+}
+
+/** A database in which a role may connect, and make nothing. */
+async function poorRole(t: ExecutionContext): Promise<string> {
+  const orm = createOrm(env('PUNCTUAL_TEST_DATABASE_URL'), { poolSize: 1 });
+  const role = `poor_${crypto.randomUUID().slice(0, 8)}`;
+  await orm.em.execute(`create role ${role} login password 'poor'`);
+  t.teardown(async () => {
+    await orm.em.execute(`drop role ${role}`);
+    await orm.close();
+  });
+  return changed(t, (url) => Object.assign(url, { username: role, password: 'poor' }));
+}
+
+const databases: readonly (readonly [
+  string,
+  readonly string[],
+  (t: ExecutionContext) => Promise<string>,
+  RegExp,
+])[] = [
+  [
+    'the password is wrong',
+    both,
+    (t) => changed(t, (url) => Object.assign(url, { password: 'wrong' })),
+    /^DATABASE_URL is refused: password authentication failed for user/v,
+  ],
+  [
+    'the database does not exist',
+    api,
+    (t) => changed(t, (url) => Object.assign(url, { pathname: '/mistyped' })),
+    /^DATABASE_URL is refused: database "mistyped" does not exist\.$/v,
+  ],
+  [
+    'the role may not make tables',
+    worker,
+    poorRole,
+    /^The role of DATABASE_URL has too few rights: permission denied for schema public\. Make it/v,
+  ],
+];
+
+for (const [what, mains, make, words] of databases) {
+  test(`a start ends with plain words when ${what}`, async (t) => {
+    const settings = { DATABASE_URL: await make(t), ...(await freshNamespace()) };
+    for (const main of mains) {
+      t.regex(await lastWords(t, main, settings), words);
+    }
+  });
+}
+
+/** A server that speaks TLS, with a certificate that nobody vouches for. */
+async function tlsServer(t: ExecutionContext): Promise<string> {
+  const folder = await temporaryFolder(t);
+  const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
+  const subject = ['-days', '2', '-subj', '/CN=localhost', '-keyout', key, '-out', cert];
+  const made = await runCommand('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject]); // prettier-ignore
+  t.true(made.ok, made.stderr);
+  const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, (socket) =>
+    socket.on('error', () => undefined),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => void server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const temporals: readonly (readonly [
+  string,
+  readonly string[],
+  (t: ExecutionContext) => Promise<Settings>,
+  RegExp,
+])[] = [
+  [
+    'the namespace does not exist',
+    both,
+    async () => ({ TEMPORAL_NAMESPACE: 'mistyped' }),
+    /^Temporal has no namespace "mistyped"\. Correct TEMPORAL_NAMESPACE, or create/v,
+  ],
+  [
+    'Temporal does not speak TLS',
+    worker,
+    async () => ({ TEMPORAL_TLS: 'true' }),
+    /^Temporal at .* \(TEMPORAL_ADDRESS\) does not speak TLS\. Set TEMPORAL_TLS=false/v,
+  ],
+  [
+    'Temporal speaks TLS only',
+    api,
+    async (t) => ({ TEMPORAL_ADDRESS: await tlsServer(t) }),
+    /^Temporal at .* \(TEMPORAL_ADDRESS\) speaks TLS only\. Set TEMPORAL_TLS=true\.$/v,
+  ],
+  [
+    'the certificate of Temporal is not trusted',
+    worker,
+    async (t) => ({ TEMPORAL_ADDRESS: await tlsServer(t), TEMPORAL_TLS: 'true' }),
+    /^The TLS connection to Temporal at .* failed: self-signed certificate\. Check TEMPORAL_TLS_S/v,
+  ],
+];
+
+for (const [what, mains, make, words] of temporals) {
+  test(`a start ends with plain words when ${what}`, async (t) => {
+    const { url: DATABASE_URL } = await freshDatabase(t);
+    const settings = { DATABASE_URL, ...(await freshNamespace()), ...(await make(t)) };
+    for (const main of mains) {
+      t.regex(await lastWords(t, main, settings), words);
+    }
+  });
+}
+
+const unreachable: readonly (readonly [Settings, RegExp])[] = [
+  [
+    { DATABASE_URL: 'postgresql://punctual:x@nonsense.invalid/punctual' },
+    /"reason":"The database cannot be reached: getaddrinfo \w+ nonsense\.invalid\. Check DATABASE_URL\."/v,
+  ],
+  [
+    { TEMPORAL_ADDRESS: 'nonsense.invalid:7233' },
+    /"reason":"Temporal cannot be reached at nonsense\.invalid:7233: getaddrinfo \w+ nonsense\.invalid\. Check TEMPORAL_ADDRESS\."/v,
+  ],
+  [
+    { TEMPORAL_ADDRESS: '127.0.0.1:1' },
+    /"reason":"Temporal cannot be reached at 127\.0\.0\.1:1: connect ECONNREFUSED 127\.0\.0\.1:1\. /v,
+  ],
+];
+
+for (const [settings, words] of unreachable) {
+  const [[name, value] = []] = Object.entries(settings);
+  test(`a server that is away is waited for, and the setting is named: ${name} ${value}`, async (t) => {
+    const { url: DATABASE_URL } = await freshDatabase(t);
+    for (const main of name === 'DATABASE_URL' ? api : worker) {
+      const child = start(t, main, { DATABASE_URL, ...(await freshNamespace()), ...settings });
+      let log = '';
+      for await (const chunk of child.stdout) {
+        log += String(chunk);
+        if (words.test(log)) {
+          break;
+        }
+      }
+      t.regex(log, words);
+      t.notRegex(log, /tonic|\bstack\b/v);
+      t.is(child.exitCode, null);
+    }
+  });
+}
