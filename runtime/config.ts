@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Quotas } from '../domain/quotas.ts';
 import { databaseConnection, DatabaseUrlError } from './config/database-connection.ts';
@@ -42,6 +43,8 @@ export type Config = {
   readonly sandboxUrl: string | null;
   /** Where browsers may be sent back to after an account was connected. */
   readonly returnUrls: readonly URL[];
+  /** The file of the workflow code that was bundled beforehand; null where the worker bundles it when it starts. */
+  readonly workflowBundle: string | null;
   /** How many proxies before the API are believed about whom they forward for; 0 is none. */
   readonly trustedProxies: number;
 };
@@ -72,6 +75,7 @@ export function readConfig(env: Env = process.env): Config {
     ),
     sandboxUrl: optionalAddress(env, 'PUNCTUAL_SANDBOX_URL', 'http://127.0.0.1:4000', problems),
     returnUrls: returnUrls(env, problems),
+    workflowBundle: workflowBundle(env, problems),
     trustedProxies: trustedProxies(env, problems),
   };
   if (problems.length > 0) {
@@ -162,6 +166,17 @@ function logLevel(env: Env, problems: string[]): string {
   }
 
   return given;
+}
+
+function workflowBundle(env: Env, problems: string[]): string | null {
+  const given = text(env, 'PUNCTUAL_WORKFLOW_BUNDLE', '');
+  if (given !== '' && !existsSync(given)) {
+    problems.push(
+      `PUNCTUAL_WORKFLOW_BUNDLE: there is no file ${given}. Make it with "node worker/write-bundle.ts ${given}", or unset it.`,
+    );
+  }
+
+  return given || null;
 }
 
 const defaultDir = fileURLToPath(new URL('../.data/media', import.meta.url));

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import {
   bundleWorkflowCode,
@@ -16,6 +17,10 @@ const ours = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
  */
 export const bundleWorkflows = (workflowsPath = ours): Promise<WorkflowBundleWithSourceMap> =>
   bundleWorkflowCode({ workflowsPath, preloadModules: [workflowsPath], logger: quietBundler });
+
+/** @param file What `write-bundle.ts` of the same version wrote; null makes a bundle now. */
+export const openBundle = async (file: string | null): Promise<WorkflowBundleWithSourceMap> =>
+  file === null ? bundleWorkflows() : { code: await readFile(file, 'utf8'), sourceMap: '' }; // The map is in the code.
 
 /** The bundler reports each step; only what is wrong is worth a line. */
 const quietBundler = {

@@ -26,7 +26,7 @@ import { keepSearchable } from '../temporal/search-attributes.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 import { temporalTrouble } from '../temporal/trouble.ts';
 import { workflowStates } from '../temporal/workflow-states.ts';
-import { bundleWorkflows } from './bundle-workflows.ts';
+import { openBundle } from './bundle-workflows.ts';
 import { createWorkersWhenReady } from './create-workers.ts';
 import { metricsSchedule } from './metrics-schedule.ts';
 import { keepScheduled, untilOwned } from './sweep-schedule.ts';
@@ -77,7 +77,7 @@ export async function runWorker(
   const first = await connectWhenReady(reach.connectionOptions, explain, log);
   await untilOwned(temporal.client, installation, log, explain);
   const stopSearchable = await keepSearchable(temporal, log);
-  const bundle = await bundleWorkflows();
+  const bundle = await openBundle(config.workflowBundle);
   const place = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
   const { connection, workers } = await createWorkersWhenReady(place, log);
   const running = Promise.all(workers.map((worker) => worker.run()));

@@ -45,6 +45,7 @@ test('two settings are enough, and the others have defaults', (t) => {
     temporalUiUrl: null,
     sandboxUrl: null,
     returnUrls: [],
+    workflowBundle: null,
     trustedProxies: 0,
   });
 });
