@@ -6,9 +6,10 @@ import { NetworkError, type Account } from '../network.ts';
 import { accountName } from './account-name.ts';
 import { readProfile } from './account.ts';
 import { bearer, getSession, isTokenRefused, refusal } from './client.ts';
+import { readLimits } from './describe-server.ts';
 import { shownHandle } from './shown-handle.ts';
 import { type BlueskyCredentials, logIn, type Login, type Session } from './session.ts';
-import type { BlueskySettings } from './rules.ts';
+import type { StoredSettings } from './rules.ts';
 
 type BlueskyLogin = {
   /** Of the account's PDS, or of its provider: `https://bsky.social`. */
@@ -34,7 +35,7 @@ type BlueskyLogin = {
  */
 export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise<Account> {
   const baseUrl = baseUrlOf(pasted(login.baseUrl));
-  const settings: Partial<BlueskySettings> =
+  const settings: StoredSettings =
     login.webUrl === undefined ? {} : { webUrl: baseUrlOf(login.webUrl) };
   const identifier = accountName(login.identifier);
   const appPassword = pasted(login.appPassword);
@@ -49,7 +50,8 @@ export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise
     handle: await shownHandle(http, { did, handle: named, baseUrl: pds }, login.resolverUrl),
     credentials: { identifier: did, appPassword } satisfies BlueskyCredentials,
     session: { accessJwt } satisfies Session,
-    settings,
+    // A server that does not answer now is asked again within a day.
+    settings: { ...settings, ...(await readLimits(http, pds).catch(() => ({}))) },
   };
 }
 

@@ -3,6 +3,7 @@ import type { Entry } from '../entry.ts';
 import type { Connector } from '../network.ts';
 import type { OauthEntry } from '../oauth.ts';
 import { metadataPath } from './oauth/metadata-path.ts';
+import { readLimits } from './describe-server.ts';
 import type { Directories } from './oauth/open-client.ts';
 import { rules } from './rules.ts';
 
@@ -12,6 +13,7 @@ export const bluesky: Entry = (env, problems) => {
     rules,
     adapter: async () => (await import('./adapter.ts')).bluesky,
     oauth: oauthEntry(directories),
+    limits: readLimits,
     check: async (connection) => (await import('./account.ts')).checkAccount(connection),
     connector: connectorWith(directories),
   };

@@ -64,6 +64,7 @@ export const rules: Rules = {
       fileWarnings: (file) => [
         ...showsOtherwise(file),
         ...becomesSmaller(file, blueskySettings(settings)),
+        ...mayBeTooLarge(file, blueskySettings(settings)),
       ],
     }),
 };
@@ -76,6 +77,21 @@ function becomesSmaller(file: MediaFacts, { maxImageBytes }: BlueskySettings): s
   const [limit, actual] = sizesOf(maxImageBytes, file.sizeBytes);
   return [
     `Bluesky takes images of up to ${limit}, and ${nameOf(file)} has ${actual}: it goes out smaller, as a JPEG, or as a WebP where it has transparency.`,
+  ];
+}
+
+/** Source: https://docs.bsky.app/docs/advanced-guides/rate-limits */
+const usualBlobBytes = 50 * 1024 * 1024;
+
+/** A server from before July 2026 says nothing of its limit. Most take what Bluesky's own take. */
+function mayBeTooLarge(file: MediaFacts, { isVideoLimitKnown }: BlueskySettings): string[] {
+  if (!isVideo(file) || isVideoLimitKnown || file.sizeBytes <= usualBlobBytes) {
+    return [];
+  }
+
+  const [limit, actual] = sizesOf(usualBlobBytes, file.sizeBytes);
+  return [
+    `This account's server does not say how large a video may be. Most take up to ${limit}, and ${nameOf(file)} has ${actual}: the server may refuse it.`,
   ];
 }
 
@@ -107,28 +123,46 @@ export type BlueskySettings = {
   readonly webUrl: string;
   /** What an image of a record may have. A larger one is made smaller. A PDS older than 2026 takes half of it. */
   readonly maxImageBytes: number;
-  /** What the account's PDS takes as one blob. No PDS tells it, so an operator whose PDS takes less sets it. */
   readonly maxVideoBytes: number;
+  /** Whether the account's server, or the operator, said so. */
+  readonly isVideoLimitKnown: boolean;
 };
 
-const defaults: BlueskySettings = {
+/** What a channel stores. */
+export type StoredSettings = Partial<Pick<BlueskySettings, 'webUrl' | 'maxImageBytes'>> & {
+  /** An operator's own. */
+  readonly maxVideoBytes?: number;
+  /** What the account's server takes as one blob, as it said last. */
+  readonly blobUploadLimit?: number;
+};
+
+const defaults = {
   webUrl: 'https://bsky.app',
+  // Source: lexicon `app.bsky.embed.images`.
   maxImageBytes: 2_000_000,
-  // What Bluesky's own servers take for a video. A PDS as it comes out of the box takes 5 MiB.
   maxVideoBytes: 100_000_000,
 };
 
-const read = answerReader<Partial<BlueskySettings>>({
+const read = answerReader<StoredSettings>({
   type: 'object',
   properties: {
     webUrl: { type: 'string', pattern: '^https?://[^/]' },
     maxImageBytes: { type: 'integer', minimum: 100_000 },
     maxVideoBytes: { type: 'integer', minimum: 1 },
+    blobUploadLimit: { type: 'integer', minimum: 1 },
   },
 });
 
 /** The settings of a channel; a channel without them has Bluesky's own app and servers. */
-export const blueskySettings = (settings: Json): BlueskySettings => ({
-  ...defaults,
-  ...read(settings),
-});
+export function blueskySettings(settings: Json): BlueskySettings {
+  const stored = read(settings) ?? {};
+  const { blobUploadLimit = Infinity, maxVideoBytes: own = Infinity } = stored;
+  const isVideoLimitKnown = Math.min(blobUploadLimit, own) < Infinity;
+  const { webUrl, maxImageBytes, maxVideoBytes } = { ...defaults, ...stored };
+  return {
+    webUrl,
+    maxImageBytes: Math.min(maxImageBytes, blobUploadLimit),
+    maxVideoBytes: isVideoLimitKnown ? Math.min(blobUploadLimit, own) : maxVideoBytes,
+    isVideoLimitKnown,
+  };
+}

@@ -15,7 +15,8 @@ import { declined } from '../../oauth/authorization-answer.ts';
 import { baseUrlOf } from '../../send-request.ts';
 import { accountName } from '../account-name.ts';
 import { readProfile } from '../account.ts';
-import type { BlueskySettings } from '../rules.ts';
+import { readLimits } from '../describe-server.ts';
+import type { StoredSettings } from '../rules.ts';
 import { shownHandle } from '../shown-handle.ts';
 import { oauthClient, oauthClientOf, type OauthClient } from './client-metadata.ts';
 import { connectionError, isAway, refreshError } from './failures.ts';
@@ -198,9 +199,13 @@ async function accountOf(
     throw new OauthError('no_account', message);
   }
 
-  const settings: Partial<BlueskySettings> = sandboxUrl ? { webUrl: `${sandboxUrl}/bluesky` } : {};
   const { did, handle: named } = profile;
   const baseUrl = baseUrlOf(server);
+  const settings: StoredSettings = {
+    ...(sandboxUrl && { webUrl: `${sandboxUrl}/bluesky` }),
+    // A server that does not answer now is asked again within a day.
+    ...(await readLimits(http, baseUrl).catch(() => ({}))),
+  };
   const handle = await shownHandle(http, { did, handle: named, baseUrl }, resolverUrl);
   return { baseUrl, remoteId: did, handle, credentials: null, session: null, settings };
 }

@@ -2,6 +2,7 @@ import { RichText } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
 import { connectBluesky } from '../../../networks/bluesky/connect.ts';
 import { bluesky } from '../../../networks/bluesky/adapter.ts';
+import { readLimits } from '../../../networks/bluesky/describe-server.ts';
 import type { Account, Connection } from '../../../networks/network.ts';
 import { env } from '../../support/env.ts';
 import { freePort } from '../../../scripts/ports.ts';
@@ -29,8 +30,10 @@ test('an app password is connected with the account behind it', async (t) => {
     remoteId: did,
     handle,
     credentials: { identifier: did, appPassword },
-    settings: {},
   });
+  // As PDS 0.5.35 comes out of the box.
+  t.deepEqual(account.settings, { blobUploadLimit: 5 * 1024 * 1024 });
+  t.deepEqual(await readLimits(egressTo(t, baseUrl), baseUrl), account.settings);
 });
 
 test('an account is connected by what people paste, with invisible characters and a full stop', async (t) => {

@@ -103,6 +103,44 @@ test("a video has up to 100 MB, or what the channel's settings say", (t) => {
   broken.takes(t, sized(100_000_000));
 });
 
+test('what the server says of its blobs decides the size of videos and images', (t) => {
+  const clip = (sizeBytes: number) => filesOf(video({ sizeBytes }));
+  const small = against(blueskyRules, { blobUploadLimit: 5_242_880 });
+  small.takes(t, clip(5_242_880));
+  small.refuses(
+    t,
+    clip(6_000_000),
+    '"clip.mp4" is too large for Bluesky: a video may have up to 5.2 MB, and this has 6.0 MB.',
+  );
+  const large = against(blueskyRules, { blobUploadLimit: 150_000_000 });
+  large.takes(t, clip(150_000_000));
+  large.warns(t, clip(150_000_000));
+  const own = against(blueskyRules, { blobUploadLimit: 150_000_000, maxVideoBytes: 1_000_000 });
+  own.refuses(
+    t,
+    clip(2_000_000),
+    '"clip.mp4" is too large for Bluesky: a video may have up to 1.0 MB, and this has 2.0 MB.',
+  );
+
+  const tiny = against(blueskyRules, { blobUploadLimit: 500_000 });
+  tiny.warns(
+    t,
+    filesOf(image({ sizeBytes: 600_000 })),
+    'Bluesky takes images of up to 500,000 bytes, and "photo.jpg" has 600,000 bytes: it goes out smaller, as a JPEG, or as a WebP where it has transparency.',
+  );
+});
+
+test('a video of more than 50 MiB has a warning where the server does not say what it takes', (t) => {
+  const clip = (sizeBytes: number) => filesOf(video({ sizeBytes }));
+  bluesky.warns(t, clip(52_428_800));
+  bluesky.takes(t, clip(60_000_000));
+  bluesky.warns(
+    t,
+    clip(60_000_000),
+    'This account\'s server does not say how large a video may be. Most take up to 52.4 MB, and "clip.mp4" has 60.0 MB: the server may refuse it.',
+  );
+});
+
 test('a video is an mp4', (t) => {
   bluesky.refuses(
     t,
