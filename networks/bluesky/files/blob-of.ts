@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { cidForRawHash } from '@atproto/lex-data';
 import { fileTypeFromBuffer } from 'file-type';
-import { fileBytes } from '../../file-bytes.ts';
 import type { PartMedia } from '../../network.ts';
 import type { Blob } from '../prepared-post.ts';
+import { bytesToSend } from './video-bytes.ts';
 
 /** How much of a file's beginning tells its type; PNG says late whether it is animated. */
 const headBytes = 64 * 1024;
@@ -12,14 +12,14 @@ const headBytes = 64 * 1024;
  * Names a file as the server will, before the server has it: a blob is named by the hash of its bytes.
  *
  * The server reads the type from the bytes, by the same package, and refuses a record that says another. So this is
- * its word and not the library's, which calls an M4V an MP4. A server that does not look takes ours.
+ * its word and not the library's, which calls an animated PNG a PNG. A server that does not look takes ours.
  *
  * @throws NetworkError when the file is gone or cannot be read.
  */
 export async function blobOf(file: PartMedia): Promise<Blob> {
   const hash = createHash('sha256');
   let head = Buffer.alloc(0);
-  for await (const chunk of fileBytes(file)) {
+  for await (const chunk of bytesToSend(file)) {
     hash.update(chunk);
     if (head.length < headBytes) {
       head = Buffer.concat([head, chunk]);

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { StreamedBody } from '../../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../../answer.ts';
-import { fileBytes } from '../../file-bytes.ts';
 import { type Connection, NetworkError, type PreparedPart } from '../../network.ts';
 import { refusal, unreadable, uploadBlob } from '../client.ts';
 import { blobSchema, preparedPostOf, type Blob } from '../prepared-post.ts';
@@ -9,6 +8,7 @@ import { blueskySettings } from '../rules.ts';
 import { withSession } from '../session.ts';
 import { fittedBytes } from './fit-image.ts';
 import { heldBytes } from './held-bytes.ts';
+import { bytesToSend } from './video-bytes.ts';
 
 /**
  * Brings the files of posts to the server, under the names that their records have for them. The same bytes twice are
@@ -69,7 +69,7 @@ async function uploadMedia(
     const bytes = await fittedBytes(connection, file, blob, maxImageBytes);
     await upload(connection, { name, blob, body: () => bodyOf(bytes) });
   } else {
-    const body = () => ({ stream: Readable.from(fileBytes(file)), sizeBytes: file.sizeBytes });
+    const body = () => ({ stream: Readable.from(bytesToSend(file)), sizeBytes: file.sizeBytes });
     await upload(connection, { name, blob, body });
   }
 }

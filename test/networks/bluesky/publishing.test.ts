@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { AppBskyEmbedImages, AppBskyEmbedVideo } from '@atproto/api';
+import { AppBskyEmbedImages } from '@atproto/api';
 import sharp from 'sharp';
 import { bluesky } from '../../../networks/bluesky/adapter.ts';
 import { recordKey } from '../../../networks/bluesky/prepare.ts';
@@ -174,18 +174,6 @@ test('a record names its pictures by their bytes, with the room that they need',
   for (const [index, { image }] of images.entries()) {
     t.deepEqual(await blobBytes(person.agent, image), files[index]?.bytes);
   }
-});
-
-test('a video is live as a video', async (t) => {
-  const { person, records, connection } = await connected(t);
-  const file = await videoFile();
-  await publish(bluesky, connection, partsWith([file], ''));
-
-  const [live] = await records();
-  const embed = live?.record.embed;
-  t.like(embed, { $type: 'app.bsky.embed.video', aspectRatio: { width: 320, height: 180 } });
-  const bytes = AppBskyEmbedVideo.isMain(embed) && (await blobBytes(person.agent, embed.video));
-  t.deepEqual(bytes, file.bytes);
 });
 
 test('the same picture twice, in one post and in two, is no trouble', async (t) => {

@@ -1,0 +1,36 @@
+import type { PartMedia } from '../../network.ts';
+import { fileBytes } from '../../file-bytes.ts';
+
+/** Where the brand of an MP4 ends, behind the size and the name of its first box. */
+const brandEnd = 12;
+
+/**
+ * The bytes of a file as they go to a server. Those of an M4V say that they are an MP4: the brand is all that differs, a
+ * server reads the type from it (`video/x-m4v`), and a record may only show `video/mp4`.
+ *
+ * @throws NetworkError when the file is gone or cannot be read.
+ */
+export async function* bytesToSend(file: PartMedia): AsyncGenerator<Buffer> {
+  let head: Buffer | null = Buffer.alloc(0);
+  for await (const chunk of fileBytes(file)) {
+    if (head === null) {
+      yield chunk;
+      continue;
+    }
+
+    head = Buffer.concat([head, chunk]);
+    if (head.length >= brandEnd) {
+      yield asMp4(head);
+      head = null;
+    }
+  }
+
+  if (head !== null) {
+    yield head;
+  }
+}
+
+const asMp4 = (head: Buffer): Buffer =>
+  head.toString('latin1', 4, 11) === 'ftypM4V'
+    ? Buffer.concat([head.subarray(0, 8), Buffer.from('mp42'), head.subarray(brandEnd)])
+    : head;
