@@ -59,7 +59,7 @@ export const directives = {
   slow: {
     once: true,
     effect:
-      'Work on a file takes a while. YouTube reads it in the text, Mastodon in an alt text; X and LinkedIn get files before any text, so only a control call reaches them.',
+      'Work on a file takes a while. YouTube reads it in the text, Mastodon in an alt text; X, LinkedIn and Bluesky (videos) get files before any text, so only a control call reaches them.',
     needs: 'works_on_files',
   },
   broken: {

@@ -7,16 +7,19 @@ export class Refusal extends Error {
   /** Bluesky's name of the error; Mastodon sends only the message. */
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Fields of Bluesky's answer beside the error and its message. */
+  readonly extra: object;
 
   constructor(
     status: number,
     message: string,
-    options: { code?: string; headers?: Readonly<Record<string, string>> } = {},
+    options: { code?: string; headers?: Readonly<Record<string, string>>; extra?: object } = {},
   ) {
     super(message);
     this.status = status;
     this.code = options.code ?? 'InvalidRequest';
     this.headers = options.headers ?? {};
+    this.extra = options.extra ?? {};
   }
 }
 

@@ -38,7 +38,7 @@ export async function prepareThread(
     // A millisecond for each part keeps them in order wherever posts are sorted by time or by key.
     const atMs = Math.floor(nowMs) + index;
     const facets = await facetsOf(part.text, didOf);
-    const { embed: files, warnings, blobs, encoded } = await prepareFiles(connection, part.media);
+    const { embed: files, warnings, ...named } = await prepareFiles(connection, part.media);
     const isBare = files === null && choiceOf(part.options).hasLinkCard;
     const card = isBare ? await makeCard(facets) : noCard;
     const embed = files ?? card.embed;
@@ -58,8 +58,7 @@ export async function prepareThread(
       rkey,
       cid,
       record,
-      blobs,
-      encoded,
+      ...named,
       warnings: [...warnings, ...card.warnings],
       ...(card.thumb && { thumb: card.thumb }),
     };

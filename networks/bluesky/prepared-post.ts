@@ -38,6 +38,8 @@ export type PreparedPost = {
   readonly blobs?: readonly Blob[];
   /** Places of the files among them that were made smaller. */
   readonly encoded?: readonly number[];
+  /** Places of those that the video service put on the server. */
+  readonly processed?: readonly number[];
   /** The picture of the link card. */
   readonly thumb?: Blob;
   /** What became of the post otherwise than its owner may think. */
@@ -53,6 +55,7 @@ const read = answerReader<PreparedPost>({
     record: { type: 'object' },
     blobs: { type: 'array', items: blobSchema },
     encoded: { type: 'array', items: { type: 'integer', minimum: 0 } },
+    processed: { type: 'array', items: { type: 'integer', minimum: 0 } },
     thumb: blobSchema,
     warnings: { type: 'array', items: { type: 'string' } },
   },

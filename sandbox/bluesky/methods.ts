@@ -16,21 +16,14 @@ import type { BlueskyDeps } from './deps.ts';
 import { getPosts, getProfile } from './read-figures.ts';
 import { getRecord, listRecords } from './read-records.ts';
 import { uriOf } from './record.ts';
-import { createSession, describeSession, newSession, type TokenKind } from './sessions.ts';
+import { videoMethods } from './video/methods.ts';
+import type { Answer, Method } from './method.ts';
+import { createSession, describeSession, newSession } from './sessions.ts';
 import { writeRecords, type Write, type Written } from './write-records.ts';
-
-export type Method = {
-  readonly verb: 'GET' | 'POST';
-  /** The token that the caller must show. */
-  readonly needs?: TokenKind;
-  /** The body is a file, and no JSON. */
-  readonly takesFile?: true;
-  /** @param input The query or the body, after the check against the method's lexicon. */
-  readonly run: (deps: BlueskyDeps, input: unknown) => Answer | Promise<Answer>;
-};
 
 /** The casts are safe: `routes.ts` has checked each input against the lexicon that its type is generated from. */
 export const methods: Readonly<Record<string, Method>> = {
+  ...videoMethods,
   'com.atproto.server.createSession': {
     verb: 'POST',
     run: (deps, input) => createSession(deps, input as ComAtprotoServerCreateSession.InputSchema),
@@ -101,9 +94,6 @@ function resolveHandle({ handle }: ComAtprotoIdentityResolveHandle.QueryParams) 
 /** How many writes a PDS takes in one call. */
 const maxWrites = 200;
 const createType = 'com.atproto.repo.applyWrites#create';
-
-/** An answer, or what the caller is to get in its place: nothing, or an error. */
-type Answer = object | 'none' | 'error';
 
 /** Creates several records, all or none. */
 async function applyWrites(

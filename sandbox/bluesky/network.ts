@@ -10,7 +10,7 @@ const profile = `/bluesky/profile/${account.did}`;
 export const bluesky = defineNetwork<BlueskyPost>({
   id: 'bluesky',
   label: 'Bluesky',
-  traits: ['refreshes'],
+  traits: ['works_on_files', 'refreshes'],
   accounts: identities,
   signIn: (origin) => ({
     Server: origin,

@@ -5,20 +5,27 @@ import { readBody, readRaw } from '../body.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import type { Signer } from '../orders.ts';
-import { methods, type Method } from './methods.ts';
+import type { Method } from './method.ts';
+import { methods } from './methods.ts';
 import { createTids } from './record.ts';
 import { internalError, revoked } from './refusals.ts';
-import { createTokens, type TokenKind, type Tokens } from './sessions.ts';
+import { createTokens } from './sessions.ts';
+import { accountNamed } from './account.ts';
+import type { BlueskyDeps } from './deps.ts';
 import { createProofs, type Proofs } from './oauth/proofs.ts';
 import { blueskyOauthRoutes } from './oauth/routes.ts';
+import { createServiceTokens } from './video/service-tokens.ts';
+import { createVideoJobs } from './video/video-jobs.ts';
 
 /** As much of a personal data server as it takes to publish and to look at what was published. */
 export function blueskyRoutes(shared: SandboxDeps): Router {
-  const { store, now } = shared;
+  const { store, now, files, script } = shared;
   const deps = {
     ...shared,
     tokens: createTokens(store.secret, now),
     nextTid: createTids(now),
+    serviceTokens: createServiceTokens(store.secret, now),
+    jobs: createVideoJobs(files, script),
   };
   const proofs = createProofs(store.secret);
   const router = new Router();
@@ -32,8 +39,10 @@ export function blueskyRoutes(shared: SandboxDeps): Router {
     if (ctx.method !== method.verb) {
       throw new Refusal(405, `Incorrect HTTP method (${ctx.method}) expected ${method.verb}`);
     }
-    const by = method.needs ? signerOf(ctx, deps, proofs, method.needs) : nobody;
-    const answer = await method.run({ ...deps, by }, await inputOf(ctx, nsid, method));
+    const serverDid = `did:web:${encodeURIComponent(ctx.host)}`;
+    const there = { ...deps, serverDid, query: ctx.URL.searchParams };
+    const by = method.needs ? signerOf(ctx, there, proofs, method.needs) : nobody;
+    const answer = await method.run({ ...there, by }, await inputOf(ctx, nsid, method));
     if (answer === 'none') {
       cutConnection(ctx);
     } else if (answer === 'error') {
@@ -47,13 +56,18 @@ export function blueskyRoutes(shared: SandboxDeps): Router {
 
 const nobody: Signer = { account: 'demo', hasGrant: false };
 
-/** Whose request it is: by the token of an app password's session, or by that of a grant with its proof. */
+/** Whose request it is: by the token of an app password's session, by that of a grant with its proof, or by a service's. */
 function signerOf(
   ctx: RouterContext,
-  deps: SandboxDeps & { readonly tokens: Tokens },
+  deps: Omit<BlueskyDeps, 'by'>,
   proofs: Proofs,
-  needs: TokenKind,
+  needs: NonNullable<Method['needs']>,
 ): Signer {
+  if (typeof needs === 'object') {
+    const wanted = { aud: deps.serverDid, lxm: needs.service };
+    const did = deps.serviceTokens.check(ctx.get('authorization'), wanted);
+    return { account: accountNamed(did) ?? 'demo', hasGrant: false };
+  }
   const token = /^dpop\s+(?<token>\S+)$/iv.exec(ctx.get('authorization'))?.groups?.['token'];
   if (token === undefined) {
     deps.tokens.check(needs, ctx.get('authorization'));
@@ -79,6 +93,10 @@ async function inputOf(
   { verb, takesFile }: Method,
 ): Promise<unknown> {
   if (takesFile) {
+    const type = ctx.get('content-type');
+    if (takesFile !== true && type !== takesFile) {
+      throw new Refusal(400, `Wrong request encoding (Content-Type): ${type}`);
+    }
     return readRaw(ctx.req);
   }
   const input = verb === 'GET' ? queryOf(ctx.URL.searchParams) : await readBody(ctx.req);
@@ -93,12 +111,13 @@ async function inputOf(
 
 /** A query is all text; the lexicon wants numbers and booleans where it says so. */
 function queryOf(query: URLSearchParams): Record<string, unknown> {
-  const [limit, reverse] = [query.get('limit'), query.get('reverse')];
+  const [limit, reverse, exp] = ['limit', 'reverse', 'exp'].map((name) => query.get(name));
   return {
     ...Object.fromEntries(query),
     ...(query.has('uris') && { uris: query.getAll('uris') }),
-    ...(limit === null ? {} : { limit: Number(limit) }),
-    ...(reverse === null ? {} : { reverse: reverse === 'true' }),
+    ...(limit && { limit: Number(limit) }),
+    ...(reverse && { reverse: reverse === 'true' }),
+    ...(exp && { exp: Number(exp) }),
   };
 }
 
@@ -113,6 +132,6 @@ const answerErrors: Middleware = async (ctx, next) => {
     }
     ctx.status = refusal.status;
     ctx.set(refusal.headers);
-    ctx.body = { error: refusal.code, message: refusal.message };
+    ctx.body = { error: refusal.code, message: refusal.message, ...refusal.extra };
   }
 };

@@ -14,8 +14,6 @@ export type ShownFile = {
 /**
  * The part of a record that shows its files: images, or one video.
  *
- * A video is named as its bytes are, and Bluesky's video service prepares it when it sees the post.
- *
  * Source: lexicons `app.bsky.embed.images` and `app.bsky.embed.video`.
  *
  * @returns null when there are no files.

@@ -1,19 +1,22 @@
 import type { Json } from '../../../domain/json-schema.ts';
 import type { Connection, PartMedia } from '../../network.ts';
-import { isImage } from '../../validation/files.ts';
+import { isImage, isVideo, nameOf } from '../../validation/files.ts';
 import type { PreparedPost } from '../prepared-post.ts';
 import { blueskySettings } from '../rules.ts';
+import { processVideo } from '../video/process-video.ts';
 import { blobOf } from './blob-of.ts';
 import { embedOf, type ShownFile } from './embed.ts';
 import { fitImage } from './fit-image.ts';
 
-type PreparedFiles = Required<Pick<PreparedPost, 'blobs' | 'encoded' | 'warnings'>> & {
+type PreparedFiles = Required<
+  Pick<PreparedPost, 'blobs' | 'encoded' | 'processed' | 'warnings'>
+> & {
   /** The part of the record that shows them; null when there are none. */
   readonly embed: Json;
 };
 
 /**
- * Names the files of a post, and makes those smaller that the network would not take.
+ * Names the files of a post, makes those smaller that the network would not take, and has videos processed.
  *
  * @throws NetworkError when a file cannot be read or shown.
  */
@@ -24,6 +27,7 @@ export async function prepareFiles(
   const { maxImageBytes } = blueskySettings(connection.settings);
   const shown: ShownFile[] = [];
   const encoded: number[] = [];
+  const processed: number[] = [];
   const warnings: string[] = [];
   for (const [index, file] of media.entries()) {
     if (isImage(file) && file.sizeBytes > maxImageBytes) {
@@ -31,10 +35,21 @@ export async function prepareFiles(
       shown.push({ file, blob, width, height });
       encoded.push(index);
       warnings.push(warning);
-    } else {
-      shown.push({ file, blob: await blobOf(file), width: file.width, height: file.height });
+      continue;
+    }
+
+    const { width, height } = file;
+    const result = isVideo(file) ? await processVideo(connection, file) : null;
+    shown.push({ file, blob: result ?? (await blobOf(file)), width, height });
+    if (result) {
+      processed.push(index);
+    } else if (isVideo(file)) {
+      warnings.push(
+        `${nameOf(file)} went out without Bluesky's video service, which was not available to this account. Bluesky processes it after the post: it cannot be played until then, and not at all if that fails.`,
+      );
     }
   }
 
-  return { blobs: shown.map(({ blob }) => blob), encoded, warnings, embed: embedOf(shown) };
+  const blobs = shown.map(({ blob }) => blob);
+  return { blobs, encoded, processed, warnings, embed: embedOf(shown) };
 }

@@ -64,7 +64,11 @@ async function uploadMedia(
   }
 
   const { name } = file;
-  if (preparedPostOf(part).encoded?.includes(index)) {
+  const { encoded, processed } = preparedPostOf(part);
+  if (processed?.includes(index)) {
+    return;
+  }
+  if (encoded?.includes(index)) {
     const { maxImageBytes } = blueskySettings(connection.settings);
     const bytes = await fittedBytes(connection, file, blob, maxImageBytes);
     await upload(connection, { name, blob, body: () => bodyOf(bytes) });

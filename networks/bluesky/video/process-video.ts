@@ -1,0 +1,169 @@
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EgressResponse } from '../../../runtime/egress/egress.ts';
+import { answerReader, jsonOf, quote } from '../../answer.ts';
+import { type Connection, NetworkError, type PartMedia } from '../../network.ts';
+import { blobOf } from '../files/blob-of.ts';
+import { bytesToSend } from '../files/video-bytes.ts';
+import { blobSchema, type Blob } from '../prepared-post.ts';
+import { askService, openVideoService, refusedBy, type VideoService } from './service.ts';
+
+/** How long a try waits for the service once it has the video. Together with the upload shorter than a try. */
+const processingTimeoutMs = 120_000;
+const firstWaitMs = 500;
+const longestWaitMs = 5000;
+
+/**
+ * Has Bluesky's video service process a video, which then puts it on the account's server.
+ *
+ * The service knows a video that it had before by its bytes. So nothing is kept for a later try: the upload is answered
+ * with the job of the first one.
+ *
+ * @returns how a record names the result; null where the service takes no part.
+ * @throws NetworkError `media_refused` with the service's words when it cannot process the video, `rate_limited` when the
+ *   account's limit is met, `network_unavailable` when it still works on it. All with `taken: 'no'`.
+ */
+export async function processVideo(connection: Connection, file: PartMedia): Promise<Blob | null> {
+  const service = await openVideoService(connection);
+  if (!service) {
+    return null;
+  }
+
+  const response = await upload(connection, service, file);
+  if ([401, 403, 404, 501].includes(response.status)) {
+    return null;
+  }
+
+  const job = readJob(response);
+  if (job?.blob) {
+    return job.blob;
+  }
+  if (!job?.jobId) {
+    throw uploadRefused(response, job, { service, file });
+  }
+  return (
+    resultOf(job, service, file) ?? (await untilProcessed(connection, service, job.jobId, file))
+  );
+}
+
+async function upload(
+  connection: Connection,
+  service: VideoService,
+  file: PartMedia,
+): Promise<EgressResponse> {
+  // The file's own name stays here: it may say more than its owner means to publish.
+  const { ref } = await blobOf(file);
+  const query = new URLSearchParams({ did: connection.remoteId, name: `${ref.$link}.mp4` });
+  const body = { stream: Readable.from(bytesToSend(file)), sizeBytes: file.sizeBytes };
+  return askService(connection, service, {
+    path: `/xrpc/app.bsky.video.uploadVideo?${query}`,
+    file: { type: 'video/mp4', body },
+  });
+}
+
+type Job = {
+  readonly jobId?: string;
+  readonly state?: string;
+  readonly blob?: Blob;
+  readonly error?: string;
+  readonly message?: string;
+};
+
+const jobSchema = {
+  type: 'object',
+  properties: {
+    jobId: { type: 'string', maxLength: 255 },
+    state: { type: 'string' },
+    blob: blobSchema,
+    error: { type: 'string' },
+    message: { type: 'string' },
+  },
+};
+
+const readBareJob = answerReader<Job>(jobSchema);
+const readWrappedJob = answerReader<{ readonly jobStatus: Job }>({
+  type: 'object',
+  required: ['jobStatus'],
+  properties: { jobStatus: jobSchema },
+});
+
+/** An upload is answered with a bare job, and some of its refusals with one in `jobStatus`, as the lexicon has it. */
+function readJob(response: EgressResponse): Job | null {
+  const answer = jsonOf(response);
+  return readWrappedJob(answer)?.jobStatus ?? readBareJob(answer);
+}
+
+/**
+ * What became of a job; null while the service works on it. A blob counts whatever else is said: of a video that the
+ * service had before, the job has an error `already_exists` and the blob.
+ */
+function resultOf(
+  { blob, state, error, message }: Job,
+  { uploadToken }: VideoService,
+  { name }: PartMedia,
+): Blob | null {
+  if (blob) {
+    return blob;
+  }
+  if (state !== 'JOB_STATE_FAILED') {
+    return null;
+  }
+
+  const words = quote(message || error, [uploadToken]);
+  throw new NetworkError(
+    'media_refused',
+    `Bluesky's video service could not process the file "${name}"${words && `: ${words}`}.`,
+    { taken: 'no', server: 'answered' },
+  );
+}
+
+async function untilProcessed(
+  connection: Connection,
+  service: VideoService,
+  jobId: string,
+  file: PartMedia,
+): Promise<Blob> {
+  const giveUpAtMs = Date.now() + processingTimeoutMs;
+  const path = `/xrpc/app.bsky.video.getJobStatus?${new URLSearchParams({ jobId })}`;
+  for (
+    let waitMs = firstWaitMs;
+    Date.now() < giveUpAtMs;
+    waitMs = Math.min(waitMs * 2, longestWaitMs)
+  ) {
+    const response = await askService(connection, service, { path });
+    const job = response.status === 200 ? readJob(response) : null;
+    const blob = job && resultOf(job, service, file);
+    if (blob) {
+      return blob;
+    }
+
+    await sleep(waitMs);
+  }
+
+  const message = `Bluesky's video service is still processing the file "${file.name}".`;
+  throw new NetworkError('network_unavailable', message, { taken: 'no', hasProgressed: true });
+}
+
+function uploadRefused(
+  response: EgressResponse,
+  job: Job | null,
+  { service, file: { name } }: { readonly service: VideoService; readonly file: PartMedia },
+): NetworkError {
+  const { status } = response;
+  const words = job?.message || job?.error || '';
+  if (status === 429 || /limit|disabled/iv.test(words) || job?.error === 'unconfirmed_email') {
+    return refusedBy(
+      words.replaceAll(service.uploadToken, '…'),
+      `did not take the file "${name}"`,
+      response,
+    );
+  }
+
+  const isRefused = status === 200 || (status >= 400 && status < 500 && status !== 408);
+  const said = quote(words, [service.uploadToken]);
+  return new NetworkError(
+    isRefused ? 'media_refused' : 'network_unavailable',
+    `Bluesky's video service did not take the file "${name}" (HTTP ${status})${said && `: ${said}`}.`,
+    { taken: 'no', server: 'answered' },
+  );
+}
