@@ -4,7 +4,7 @@ import { shrinkImage } from '../../runtime/media/shrink-image.ts';
 import { quote } from '../answer.ts';
 import type { Connection } from '../network.ts';
 import { pageFacts } from './page-facts.ts';
-import { fetching, NoPageError, readPage, userAgent, type Page } from './read-page.ts';
+import { compressed, fetching, NoPageError, readPage, userAgent, type Page } from './read-page.ts';
 
 /** What a link's page says about itself, for a preview of the link in a post. */
 type LinkCard = {
@@ -111,7 +111,9 @@ async function pictureOf(
       return { problem: `answered ${found.status}` };
     }
 
-    return (await shrinkImage(found.body, bounds, signal)) ?? { problem: 'cannot be read as one' };
+    const isPacked = (found.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
+    const problem = isPacked ? compressed : 'cannot be read as one';
+    return (await shrinkImage(found.body, bounds, signal)) ?? { problem };
   } catch (error) {
     return { problem: why(error) };
   }
@@ -124,6 +126,10 @@ function why(error: unknown): string {
   }
   if (error instanceof BodyTooLargeError) {
     return 'is too large';
+  }
+
+  if (error instanceof EgressError && error.code === 'invalid_response') {
+    return `could not be fetched: ${error.message.replace(/\.$/v, '')}`;
   }
 
   return error instanceof EgressError && error.code === 'blocked_destination'

@@ -55,12 +55,32 @@ export function pageFacts(html: string): PageFacts {
   };
 }
 
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** On one line, and with at most so many code points. No character is cut in two. */
 function clean(text: string, most: number): string {
+  const isCut = text.length > most * 4;
   const line = text
     .slice(0, most * 4)
     .toWellFormed()
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gv, ' ')
     .trim();
-  const characters = Array.from(line);
-  return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : line;
+  if (!isCut && Array.from(line).length <= most) {
+    return line;
+  }
+
+  const characters = Array.from(graphemes.segment(line), ({ segment }) => segment);
+  // The last one may go on behind the cut.
+  const whole = isCut ? characters.slice(0, -1) : characters;
+  let kept = '';
+  let length = 0;
+  for (const character of whole) {
+    length += Array.from(character).length;
+    if (length >= most) {
+      break;
+    }
+    kept += character;
+  }
+
+  return `${kept}…`;
 }

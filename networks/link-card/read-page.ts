@@ -1,5 +1,6 @@
 import { createGrowingBuffer } from '../../runtime/growing-buffer.ts';
 import type { Downloader } from '../../runtime/egress/egress.ts';
+import { decodePage } from './decode-page.ts';
 
 /** A page that a text links to, as far as it was read. */
 export type Page = {
@@ -15,6 +16,8 @@ const maxBytes = 20 * 1024 * 1024;
 
 export const fetching = { stallMs: 5000, timeoutMs: 10_000, maxRedirects: 5 };
 export const userAgent = 'Punctual/1.0 (link card)';
+
+export const compressed = 'came compressed, which was not asked for';
 
 /** Why there is no card, as what the page or its server did: `answered 404`. */
 export class NoPageError extends Error {
@@ -33,10 +36,10 @@ export async function readPage(
   const problem =
     found.status !== 200
       ? `answered ${found.status}`
-      : !/^(?:text\/html|application\/xhtml\+xml)\b/iv.test(type)
+      : type !== '' && !/^(?:text\/html|application\/xhtml\+xml)\b/iv.test(type)
         ? 'is no web page'
         : encoding.toLowerCase() !== 'identity'
-          ? 'came compressed, which was not asked for'
+          ? compressed
           : null;
   if (problem !== null) {
     found.body.destroy();
@@ -52,19 +55,10 @@ export async function readPage(
     }
   }
 
-  return { html: decode(page.bytes().subarray(0, maxRead), type), url: found.url };
-}
-
-/** By the header, or else by what the page says in its first kilobyte; UTF-8 when neither names a known one. */
-function decode(bytes: Buffer, type: string): string {
-  const named =
-    /charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(type) ??
-    /<meta[^>]{0,200}?charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(
-      bytes.subarray(0, 1024).toString('latin1'),
-    );
-  try {
-    return new TextDecoder(named?.groups?.['name'] ?? 'utf-8').decode(bytes);
-  } catch {
-    return new TextDecoder().decode(bytes);
+  const html = decodePage(page.bytes().subarray(0, maxRead), type);
+  // Without a type it counts as a page where it begins as one.
+  if (type === '' && !/^\s*</v.test(html)) {
+    throw new NoPageError('is no web page');
   }
+  return { html, url: found.url };
 }

@@ -1,0 +1,74 @@
+import test from 'ava';
+import { decodePage } from '../../../networks/link-card/decode-page.ts';
+import { pageFacts } from '../../../networks/link-card/page-facts.ts';
+
+/** `日本語の題名` in EUC-JP. */
+const eucJp = Buffer.from('c6fccbdcb8eca4cec2eaccbe', 'hex');
+const title = '日本語の題名';
+const html = (head: string, text: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`<html><head>${head}<title>`), text, Buffer.from('</title></head>')]);
+const utf8 = Buffer.from(title);
+const utf16 = (mark: string, swap: boolean): Buffer => {
+  const bytes = Buffer.from(`${mark}<title>${title}</title>`, 'utf16le');
+  return swap ? bytes.swap16() : bytes;
+};
+
+const pages: Readonly<Record<string, readonly [Buffer, string]>> = {
+  'EUC-JP, in a meta after 1024 bytes': [
+    html(`<!-- ${'x'.repeat(1100)} --><meta charset="euc-jp">`, eucJp),
+    'text/html',
+  ],
+  'EUC-JP, in an XML declaration': [
+    Buffer.concat([Buffer.from('<?xml version="1.0" encoding="EUC-JP"?>'), html('', eucJp)]),
+    'application/xhtml+xml',
+  ],
+  'EUC-JP, in a meta with http-equiv': [
+    html('<meta http-equiv="Content-Type" content="text/html; charset=euc-jp">', eucJp),
+    'text/html',
+  ],
+  'EUC-JP, by the header': [html('<meta charset="utf-8">', eucJp), 'text/html; charset=EUC-JP'],
+  'EUC-JP, behind a header that names nothing known': [
+    html('<meta charset="euc-jp">', eucJp),
+    'text/html; charset=nonsense',
+  ],
+  'UTF-16LE with a mark': [utf16('\uFEFF', false), 'text/html'],
+  'UTF-16BE with a mark': [utf16('\uFEFF', true), 'text/html; charset=utf-8'],
+  'UTF-8 with a mark, under another header': [
+    Buffer.concat([Buffer.from('\uFEFF'), html('', utf8)]),
+    'text/html; charset=iso-8859-1',
+  ],
+  'UTF-8 whose meta says utf-16': [html('<meta charset="utf-16">', utf8), 'text/html'],
+  'UTF-8 that says nothing': [html('', utf8), ''],
+  'UTF-8 with another charset in a comment': [
+    html('<!-- <meta charset="euc-jp"> -->', utf8),
+    'text/html',
+  ],
+};
+for (const [what, [bytes, type]] of Object.entries(pages)) {
+  test(`the title of a page in ${what} can be read`, (t) => {
+    t.is(pageFacts(decodePage(bytes, type)).title, title);
+  });
+}
+
+const family = '👩‍👩‍👧‍👦';
+
+test('a long title or description is not cut inside a character', (t) => {
+  for (const character of [family, '🇩🇪', '👍🏽', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', 'e\u0301']) {
+    for (const length of [293, 294, 295, 296, 297, 298, 299]) {
+      const start = 'x'.repeat(length);
+      const facts = pageFacts(
+        `<title>${start}${character}${character}${'y'.repeat(9)}</title>` +
+          `<meta name="description" content="${'x'.repeat(300)}${start}${character}${character}">`,
+      );
+      for (const text of [facts.title, facts.description]) {
+        t.regex(text.slice(text.lastIndexOf('x') + 1), new RegExp(`^(?:${character})*y*…?$`, 'v'));
+      }
+      t.true(Array.from(facts.title).length <= 300);
+    }
+  }
+});
+
+test('a title behind very many spaces is not cut inside a character either', (t) => {
+  const { title: cut } = pageFacts(`<title>x${' '.repeat(1193)}${family}${family}</title>`);
+  t.regex(cut, /^x …$/v);
+});
