@@ -232,7 +232,7 @@ test('a control call that makes no sense is refused with what there is', async (
 test('a directive that does nothing on a network is refused there', async (t) => {
   const { url } = await openSandbox(t);
   const refused = [
-    ['bluesky', 'slow'],
+    ['bluesky', 'locked'],
     ['x', 'locked'],
     ['mastodon', 'refresh-busy'],
     ['youtube', 'refresh-tokens'],
