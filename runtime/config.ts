@@ -181,7 +181,7 @@ function workflowBundle(env: Env, problems: string[]): string | null {
 
 const defaultDir = fileURLToPath(new URL('../.data/media', import.meta.url));
 
-/** Where media files are retentionDays. A bucket makes it S3. */
+/** Where media files are kept. A bucket makes it S3. */
 function mediaSettings(env: Env, problems: string[]): StorageSettings {
   const mediaDir = text(env, 'PUNCTUAL_MEDIA_DIR', defaultDir);
   const bucket = text(env, 'PUNCTUAL_S3_BUCKET', '');

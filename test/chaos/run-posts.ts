@@ -20,7 +20,8 @@ import { watchWorkers } from './watch-workers.ts';
 import { prepareFaults, terminate, type World } from './world.ts';
 
 /** How long everything may take to end after the last post was due, in milliseconds, and how long its events after that. */
-const patience = { short: 8 * 60_000, long: 20 * 60_000, events: 5 * 60_000 };
+/** In milliseconds. A run ends as soon as all posts have; on a machine at a load of 20 that takes long. */
+const patience = { short: 20 * 60_000, long: 40 * 60_000, events: 10 * 60_000 };
 
 /** A short run has the sweep come by this often, where the product has it come each minute. In milliseconds. */
 const sweepEveryMs = 15_000;
