@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Files } from '../files.ts';
+import { lookAtFile } from '../look-at-file.ts';
 import type { Script } from '../script.ts';
 import { invalid, notFound } from './refusals.ts';
 
@@ -7,6 +8,8 @@ import { invalid, notFound } from './refusals.ts';
 export const rangeBytes = 4 * 1024 * 1024;
 /** LinkedIn works by the clock, however often it is asked: in milliseconds for each look that `slow` takes elsewhere. */
 const slowMsPerPoll = 1000;
+/** Of a GIF. */
+const maxFrames = 250;
 /** How many files are kept at one time. The oldest are forgotten. */
 const maxUploads = 200;
 
@@ -42,14 +45,12 @@ export type Uploads = {
 export function createUploads(files: Files, script: Script, now: () => number): Uploads {
   const uploads = new Map<string, Upload>();
   const complete = async (upload: Upload): Promise<void> => {
-    const stored = await files.put(Buffer.concat(upload.ranges.map((range) => range ?? empty)));
-    const { polls, fails } = script.processingOf({
-      network: 'linkedin',
-      texts: [],
-      key: upload.urn,
-    });
-    upload.stored = stored;
-    const end = fails || stored === null ? 'PROCESSING_FAILED' : 'AVAILABLE';
+    const key = upload.urn;
+    const { polls, fails } = script.processingOf({ network: 'linkedin', texts: [], key });
+    const bytes = Buffer.concat(upload.ranges.map((range) => range ?? empty));
+    upload.stored = await files.put(bytes);
+    const isRefused = fails || !(await isTaken(bytes, upload.stored));
+    const end = isRefused ? 'PROCESSING_FAILED' : 'AVAILABLE';
     upload.pending = { untilMs: now() + polls * slowMsPerPoll, end };
     upload.status = 'PROCESSING';
   };
@@ -96,6 +97,10 @@ export function createUploads(files: Files, script: Script, now: () => number): 
       await complete(upload);
     },
   };
+}
+
+async function isTaken(bytes: Buffer, stored: Upload['stored']): Promise<boolean> {
+  return stored !== null && ((await lookAtFile(bytes, stored.type)).frames ?? 1) <= maxFrames;
 }
 
 function announced(owner: string, sizeBytes: number | null): Upload {

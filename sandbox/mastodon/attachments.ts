@@ -3,6 +3,7 @@ import { fileTypes } from '../files.ts';
 import type { Attachment } from './post.ts';
 import { createProcessing } from '../processing.ts';
 import { Refusal } from '../refusal.ts';
+import { lookAtFile } from '../look-at-file.ts';
 import { nextStatusId } from './next-status-id.ts';
 
 /** How many files wait for their status at one time. The oldest are forgotten, as a server forgets them after a day. */
@@ -10,6 +11,11 @@ const maxWaiting = 100;
 export const maxPerStatus = 4;
 /** In characters. */
 export const maxDescription = 1500;
+
+/** Mastodon's own. */
+export const maxFrameRate = 120;
+export const maxImagePixels = 33_177_600;
+export const maxVideoPixels = 8_294_400;
 
 export type Attachments = {
   /** Keeps a file for a status that is to come. @throws Refusal 422 for what no browser can show. */
@@ -45,8 +51,9 @@ export function createAttachments({ files, script, now }: SandboxDeps): Attachme
       if (stored === null) {
         throw new Refusal(422, `Validation failed: The sandbox keeps ${fileTypes.join(', ')}`);
       }
-      lastId = nextStatusId(now(), lastId);
       const { cid, type } = stored;
+      await assertTaken(bytes, type);
+      lastId = nextStatusId(now(), lastId);
       const attachment = { id: lastId, cid, type, description };
       waiting.set(lastId, attachment);
       const texts = [description ?? ''];
@@ -86,6 +93,18 @@ export function createAttachments({ files, script, now }: SandboxDeps): Attachme
       }
     },
   };
+}
+
+/** @throws Refusal 422 */
+async function assertTaken(bytes: Buffer, type: string): Promise<void> {
+  const { width, height, framesPerSecond } = await lookAtFile(bytes, type);
+  if (Math.floor(framesPerSecond ?? 0) > maxFrameRate) {
+    throw new Refusal(422, `Validation failed: ${framesPerSecond}fps videos are not supported`);
+  }
+  const most = type.startsWith('video/') ? maxVideoPixels : maxImagePixels;
+  if ((width ?? 0) * (height ?? 0) > most) {
+    throw new Refusal(422, `Validation failed: ${width}x${height} files are not supported`);
+  }
 }
 
 function notThere(): never {

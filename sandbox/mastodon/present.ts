@@ -6,7 +6,13 @@ import { fileTypes, maxFileBytes } from '../files.ts';
 import { originOf } from '../origin.ts';
 import { isBy } from '../post.ts';
 import type { Attachment, Status } from './post.ts';
-import { maxDescription, maxPerStatus } from './attachments.ts';
+import {
+  maxDescription,
+  maxPerStatus,
+  maxFrameRate,
+  maxImagePixels,
+  maxVideoPixels,
+} from './attachments.ts';
 import { charactersPerUrl, contentOf, maxCharacters, tagsOf } from './text.ts';
 
 /** An account as others see it. @param base The address under which the sandbox speaks Mastodon. */
@@ -138,7 +144,10 @@ export function presentInstance(base: string) {
       media_attachments: {
         supported_mime_types: fileTypes,
         image_size_limit: maxFileBytes,
+        image_matrix_limit: maxImagePixels,
         video_size_limit: maxFileBytes,
+        video_frame_rate_limit: maxFrameRate,
+        video_matrix_limit: maxVideoPixels,
         description_limit: maxDescription,
       },
     },

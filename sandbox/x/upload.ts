@@ -16,6 +16,8 @@ export type Upload = {
   readonly segments: Map<number, Buffer>;
   /** Null until all of it is there. */
   file: XFile | null;
+  /** Why X cannot use what came: its work on it fails. */
+  refusal: string | null;
 };
 
 export type WorkState = ReturnType<Processing['stateOf']>;

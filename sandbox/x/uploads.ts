@@ -3,7 +3,15 @@ import { createProcessing } from '../processing.ts';
 import type { Script } from '../script.ts';
 import type { XFile } from './post.ts';
 import { invalid, notFound } from './problems.ts';
-import { announced, bytesOf, presentUpload, typesOf, type Upload } from './upload.ts';
+import { refuseFile } from './refuse-file.ts';
+import {
+  announced,
+  bytesOf,
+  presentUpload,
+  typesOf,
+  type Upload,
+  type WorkState,
+} from './upload.ts';
 import type { AppendAnswer, InitializeUpload, MediaCategory, UploadAnswer } from './wire.ts';
 
 /** How many are remembered at one time. The oldest are forgotten. */
@@ -39,8 +47,11 @@ type Deps = {
 export function createUploads({ files, script, now, nextId }: Deps): Uploads {
   const { find, add } = createRegister(now);
   const processing = createProcessing(script);
-  const present = (upload: Upload): UploadAnswer =>
-    presentUpload(upload, processing.stateOf(upload.id), now());
+  const stateOf = ({ id, refusal }: Upload): WorkState => {
+    const state = processing.stateOf(id);
+    return state === 'ready' && refusal !== null ? 'failed' : state;
+  };
+  const present = (upload: Upload): UploadAnswer => presentUpload(upload, stateOf(upload), now());
   const begin = (category: MediaCategory, totalBytes: number): Upload =>
     add({
       id: nextId(),
@@ -49,6 +60,7 @@ export function createUploads({ files, script, now, nextId }: Deps): Uploads {
       expiresAtMs: now() + expiresAfterMs,
       segments: new Map(),
       file: null,
+      refusal: null,
     });
 
   return {
@@ -87,7 +99,7 @@ export function createUploads({ files, script, now, nextId }: Deps): Uploads {
       upload.file = { ...upload.file, altText };
     },
     choose: (ids) =>
-      choose(ids, find, ({ id, file }) => file !== null && processing.stateOf(id) === 'ready'),
+      choose(ids, find, (upload) => upload.file !== null && stateOf(upload) === 'ready'),
   };
 }
 
@@ -121,6 +133,10 @@ async function complete(files: Files, upload: Upload, bytes: Buffer): Promise<vo
     throw invalid('media type unrecognized.');
   }
   const { cid, type } = stored;
+  upload.refusal = await refuseFile(bytes, type);
+  if (upload.refusal !== null && upload.category === 'tweet_image') {
+    throw invalid(upload.refusal);
+  }
   upload.file = { id: upload.id, cid, type, altText: '' };
   upload.segments.clear();
 }
