@@ -14,7 +14,7 @@ import type { Live } from './record-success.ts';
 const usualWaitMs = 30_000;
 const shortestWaitMs = 2000;
 
-/** The network has the whole thread, and does not show all of it yet. The channel says so already. */
+/** The network has the thread, or the post that is to get a comment, and does not show it yet. The channel says so already. */
 export class ProcessingError extends Error {
   override readonly name = 'ProcessingError';
   /** When to ask again: milliseconds since 1970. */
@@ -59,17 +59,22 @@ export async function awaitReadiness(attempt: Try, live: Live): Promise<Live> {
 
 /** @returns what the network says of it, when that is not all well. */
 async function lookAt(attempt: Try, entry: Entry, sent: SentPart): Promise<string | undefined> {
-  const { deps, job } = attempt;
-  const seen = await look(attempt, entry, sent);
-  if (seen.kind === 'ready') {
-    return seen.warning;
+  const { deps, job, seen } = attempt;
+  if (seen.has(entry.id)) {
+    return seen.get(entry.id);
+  }
+
+  const found = await look(attempt, entry, sent);
+  if (found.kind === 'ready') {
+    seen.set(entry.id, found.warning);
+    return found.warning;
   }
 
   if (isDayOver(deps, job)) {
     return 'The network has had this post for a day and has not finished processing it: look at it there.';
   }
 
-  const waitMs = Math.max(seen.checkAfterMs, shortestWaitMs);
+  const waitMs = Math.max(found.checkAfterMs, shortestWaitMs);
   // The last look is made when the day is over.
   const atMs = Math.min(deps.now().getTime() + waitMs, dayEndMs(job) + 1000);
   const message = 'The network has the post and is still processing it.';

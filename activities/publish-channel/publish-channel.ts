@@ -167,7 +167,8 @@ async function publish(
     saveUploads: uploads.saveUploads,
     mayCreate: intent.isYoung,
   });
-  const attempt = { deps, job, network, connection, intent, uploads };
+  const seen = new Map<string, string | undefined>();
+  const attempt = { deps, job, network, connection, intent, uploads, seen };
   try {
     const live = await sendThread(attempt, ledger);
     await recordSuccess(deps, job, await awaitReadiness(attempt, live));

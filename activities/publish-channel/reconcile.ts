@@ -24,6 +24,8 @@ export type Try = {
   readonly connection: Connection;
   readonly intent: Intent;
   readonly uploads: KeptUploads;
+  /** The parts that this try saw on the network, by their ids in the ledger, with the warning that came of it. */
+  readonly seen: Map<string, string | undefined>;
 };
 
 /**

@@ -11,6 +11,7 @@ import { query } from '../../db/query.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
 import { mostTries } from '../../domain/next-try.ts';
 import { NetworkError, type Part, type SentPart, type Step } from '../../networks/network.ts';
+import { awaitReadiness } from './await-readiness.ts';
 import { StoppedError } from './classify-error.ts';
 import { isDayOver } from './job.ts';
 import {
@@ -31,6 +32,7 @@ import type { Live } from './record-success.ts';
  * @returns where the parts are. The ledger does not say so yet of those that were sent last: whoever writes down that the
  *   channel is published says both at once.
  * @throws NetworkError when it could not; the ledger holds how far it came.
+ * @throws ProcessingError when a comment waits for its post to be seen.
  */
 export async function sendThread(attempt: Try, known: readonly Entry[]): Promise<Live> {
   const { deps, job, network } = attempt;
@@ -140,6 +142,11 @@ async function advance(attempt: Try, progress: Progress): Promise<readonly SentP
   }
 
   assertGoesOut(attempt, sent);
+  if (sent.length > 0 && attempt.network.rules.comments) {
+    // A network may refuse comments under a post that it still processes, and may yet give the post up.
+    await awaitReadiness(attempt, { sent, last: [] });
+  }
+
   return sendStep(attempt, progress);
 }
 

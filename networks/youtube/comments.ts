@@ -4,7 +4,7 @@ import { answerReader } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
 import type { Access } from '../access-token.ts';
 import { answerOf, call, get, idSchema } from './client.ts';
-import { sentVideo } from './videos.ts';
+import { sentVideo, videosWith } from './videos.ts';
 import type { YoutubeSettings } from './settings.ts';
 
 type Thread = {
@@ -60,7 +60,8 @@ const readPage = answerReader<Page>({
 const maxPages = 5;
 
 /**
- * Writes a comment under a video, as the channel. Must not be repeated on its own. Needs the scope `youtube.force-ssl`.
+ * Writes a comment under a video, as the channel, unless the video is private: YouTube takes none there, and makes the
+ * videos of apps private that it has not audited. Must not be repeated on its own. Needs the scope `youtube.force-ssl`.
  *
  * Source: https://developers.google.com/youtube/v3/docs/commentThreads/insert
  */
@@ -70,6 +71,13 @@ export async function createComment(
   video: SentPart,
   settings: YoutubeSettings,
 ): Promise<SentPart> {
+  const [found] = await videosWith(access, [video.remoteId], 'status', 'prepare');
+  if (found?.status?.privacyStatus === 'private') {
+    const warning =
+      'The first comment was left out: the video is private, and YouTube takes no comments there.';
+    return { remoteId: `${video.remoteId}#no-comment`, url: video.url, warning };
+  }
+
   const body: youtube_v3.Schema$CommentThread = {
     snippet: {
       videoId: video.remoteId,

@@ -85,7 +85,7 @@ export async function videosWith(
   parts: string,
   purpose: Purpose,
 ): Promise<readonly Video[]> {
-  const query = { part: parts, id: ids.join(','), maxResults: String(mostVideos) };
+  const query = { part: parts, id: ids.join(',') };
   const response = await get(access, { path: 'videos', query }, purpose);
   const { accessToken } = access;
   return answerOf(response, { purpose, accessToken, about: 'video' }, readVideos).items ?? [];

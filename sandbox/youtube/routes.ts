@@ -87,7 +87,7 @@ async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> 
   assertToken(ctx, deps, 'read');
   assertSighted(deps);
   const parts = ['id', 'snippet', 'status', 'statistics', 'processingDetails'];
-  const asked = partsOf(ctx, parts, ['id', 'maxResults']);
+  const asked = partsOf(ctx, parts, ['id']);
   const ids = (ctx.URL.searchParams.get('id') ?? '').split(',');
   if (ids.length > 50 || ids.includes('')) {
     throw badRequest('invalidParameter', 'The parameter id takes from 1 to 50 ids.');
@@ -214,7 +214,11 @@ function assertFits(video: Video | undefined, { text }: Comment): void {
   if (text.length > maxComment) {
     throw badRequest('commentTextTooLong', 'The comment has too many characters.');
   }
-  if (video.privacy === 'private' || video.madeForKids === true) {
+  // Which reason YouTube gives for these two is not documented.
+  if (video.uploadStatus !== 'processed' || video.privacy === 'private') {
+    throw refused(403, 'forbidden', 'The comment thread could not be created.');
+  }
+  if (video.madeForKids === true) {
     throw refused(403, 'commentsDisabled', 'The video has disabled comments.');
   }
 }

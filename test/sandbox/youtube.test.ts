@@ -186,7 +186,15 @@ test('comments stand under a video that takes them, and a thumbnail is a picture
     items: { 0: { snippet: { topLevelComment: { snippet: { textOriginal: 'First' } } } } },
   });
   t.deepEqual(await reasonIn(comment(open.id, ' ')), [400, 'commentTextRequired']);
-  t.deepEqual(await reasonIn(comment(closed.id, 'Hi')), [403, 'commentsDisabled']);
+  t.deepEqual(await reasonIn(comment(closed.id, 'Hi')), [403, 'forbidden']);
+  const forKids = await upload({ title: 'Kids' }, { selfDeclaredMadeForKids: true });
+  t.deepEqual(await reasonIn(comment(forKids.id, 'Hi')), [403, 'commentsDisabled']);
+  const slow = await upload({ title: 'Slow #sandbox-slow' });
+  t.deepEqual(await reasonIn(comment(slow.id, 'Hi')), [403, 'forbidden']);
+  for (let looks = 0; looks < 3; looks += 1) {
+    await call(`/youtube/v3/videos?part=status&id=${slow.id}`);
+  }
+  t.is((await comment(slow.id, 'Hi')).status, 200);
   t.deepEqual(await reasonIn(comment('none', 'Hi')), [404, 'videoNotFound']);
   t.is((await thumbnail(open.id, await picture('jpeg'))).status, 200);
   t.deepEqual(await reasonIn(thumbnail(open.id, await picture('gif'))), [400, 'invalidImage']);

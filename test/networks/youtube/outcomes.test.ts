@@ -12,7 +12,6 @@ import { filmParts, openYoutube } from './bench.ts';
 
 const begins: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/videos\?/ };
 const looks: Target = { method: 'GET', path: /\/youtube\/v3\/videos\?/ };
-const comments: Target = { method: 'POST', path: /\/youtube\/v3\/commentThreads\?/ };
 const channels: Target = { method: 'GET', path: /\/youtube\/v3\/channels\?/ };
 const thumbnails: Target = { method: 'POST', path: /\/upload\/youtube\/v3\/thumbnails\/set\?/ };
 
@@ -100,36 +99,6 @@ for (const status of [401, 403]) {
     t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', taken: 'no' });
   });
 }
-
-test('a comment that is refused leaves the video, and says why', async (t) => {
-  const { proxy, connection, look } = await throughProxy(t);
-  proxy.plan(comments, {
-    kind: 'refused',
-    answer: google(403, 'commentsDisabled', 'The video has disabled comments.'),
-  });
-  const attempt = publish(youtube, connection, await filmParts(['Hi', 'First']));
-  const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-  t.like(error, { code: 'content_refused', taken: 'no' });
-  t.regex(error.message, /no comments under this video.*disabled comments/v);
-  t.is((await look.uploads()).length, 1);
-});
-
-test('a comment whose answer is lost is found, among comments that say otherwise', async (t) => {
-  const { proxy, connection, look } = await throughProxy(t);
-  const parts = await filmParts(['Hi', 'Mine\nin two lines']);
-  const prepared = await youtube.prepare(connection, parts, Date.now());
-  const sent = await sendStep(youtube, connection, nextStep(youtube, prepared, []));
-  const step = nextStep(youtube, prepared, sent);
-  t.deepEqual(await youtube.reconcile(connection, step), { kind: 'absent' });
-
-  proxy.plan(comments, { kind: 'lost' });
-  await t.throwsAsync(sendStep(youtube, connection, step));
-  const [comment] = await look.comments(sent[0]?.remoteId ?? '');
-  t.like(await youtube.reconcile(connection, step), {
-    kind: 'found',
-    candidates: { length: 1, 0: { 0: { remoteId: comment?.id ?? '-' } } },
-  });
-});
 
 // Processing.
 
