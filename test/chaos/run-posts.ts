@@ -19,8 +19,10 @@ import { settleForgotten } from './restore.ts';
 import { watchWorkers } from './watch-workers.ts';
 import { prepareFaults, terminate, type World } from './world.ts';
 
-/** How long everything may take to end after the last post was due, in milliseconds, and how long its events after that. */
-/** In milliseconds. A run ends as soon as all posts have; on a machine at a load of 20 that takes long. */
+/**
+ * Milliseconds that everything may take to end after the last post was due, and its events after that. A run ends as
+ * soon as all posts have; on a machine at a load of 20 that takes long.
+ */
 const patience = { short: 20 * 60_000, long: 40 * 60_000, events: 10 * 60_000 };
 
 /** A short run has the sweep come by this often, where the product has it come each minute. In milliseconds. */
