@@ -1,4 +1,5 @@
 import { untilRefreshed } from '../accounts/current-grant.ts';
+import { keepStorageChecked, OtherStorageError } from '../db/claimed-storage.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { databaseTrouble } from '../db/connection-refusal.ts';
 import { migrate, OtherSchemaError } from '../db/migrate.ts';
@@ -57,7 +58,13 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
 
   // Serves at once; until the database has its schema and the key is known to be its own, calls that need it answer 503.
   const stopServing = serve(adapt(deps), config);
-  const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError, OtherDatabaseError);
+  const fatal = fatalAt(
+    log,
+    OtherSchemaError,
+    OtherSecretKeyError,
+    OtherDatabaseError,
+    OtherStorageError,
+  );
   const { orm, sealer, gate } = deps;
   const prepare = async (): Promise<void> => {
     await migrate(config.databaseUrl, (migration) => log.info({ migration }, 'migrating')).catch(
@@ -66,6 +73,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     await assertSealedBy(orm, sealer.keyId).catch(fatal);
     await clock.measure();
     gate.open();
+    keepStorageChecked(orm, deps.media.storage, { mayClaim: true, log, isFatal: fatal });
   };
   const migrated = retryUntilReady('the database', prepare, log, databaseTrouble);
   // A call of Temporal's client that goes on while the client is closed ends the process with an exception.

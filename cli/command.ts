@@ -2,6 +2,8 @@ import type { Em, Orm } from '../db/orm.ts';
 import type { Quotas } from '../domain/quotas.ts';
 import type { Networks } from '../networks/registry.ts';
 import type { Egress } from '../runtime/egress/egress.ts';
+import type { MediaStorage } from '../runtime/storage/media-storage.ts';
+import type { Temporal } from '../temporal/connect.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 
 export type CommandDeps = {
@@ -22,6 +24,9 @@ export type CommandDeps = {
   readonly quotas: Quotas;
   /** Where browsers may be sent back to after an account was connected. */
   readonly returnUrls: readonly URL[];
+  /** Both load much, so they are opened by the commands that need them. */
+  readonly openStorage: () => Promise<MediaStorage>;
+  readonly openTemporal: () => Promise<Temporal>;
   readonly now: () => Date;
 };
 

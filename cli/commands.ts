@@ -3,6 +3,7 @@ import { platforms } from '../networks/registry.ts';
 import type { Command } from './command.ts';
 import { listChannels, removeChannel } from './connected-channels.ts';
 import { addSandboxChannel, channelCommands, makeConnectLink } from './channels.ts';
+import { adoptMediaStorage } from './adopt-media-storage.ts';
 import { createDemo } from './create-demo.ts';
 import { migrateDatabase } from './migrate-database.ts';
 import { postCommands } from './posts/commands.ts';
@@ -67,6 +68,13 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: [],
     options: {},
     runAlone: migrateDatabase,
+  },
+  'storage adopt': {
+    summary:
+      'Takes the media storage of these settings for the one of the database, after its files were moved.',
+    positionals: [],
+    options: {},
+    run: adoptMediaStorage,
   },
   'secret-key adopt': {
     summary:

@@ -74,6 +74,9 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
       workflowLink,
       quotas,
       returnUrls,
+      openStorage: async () =>
+        (await import('../runtime/storage/create-storage.ts')).createStorage(config.media),
+      openTemporal: async () => (await import('../temporal/connect.ts')).connectTemporal(),
       now,
     };
     return await command.run(deps, values);

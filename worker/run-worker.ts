@@ -1,6 +1,7 @@
 import { NativeConnection, Runtime, type NativeConnectionOptions } from '@temporalio/worker';
 import { untilRefreshed } from '../accounts/current-grant.ts';
 import type { ActivityDeps } from '../activities/deps.ts';
+import { keepStorageChecked, OtherStorageError } from '../db/claimed-storage.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import {
   assertSealedBy,
@@ -18,7 +19,8 @@ import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/operator-l
 import { createEgress } from '../runtime/egress/create-egress.ts';
 import { fatalAt, retryUntilReady, type Explain } from '../runtime/retry-until-ready.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
-import { createSealer } from '../runtime/secrets.ts';
+import { createSealer, type Sealer } from '../runtime/secrets.ts';
+import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
 import { surviveRejections, untilStopped } from '../runtime/process.ts';
 import { connectTemporal } from '../temporal/connect.ts';
@@ -70,7 +72,7 @@ export async function runWorker(
   const deps = adapt({ ...links, publicUrl, retentionDays, log, sealer, now: clock.now });
 
   // The database and Temporal may come up after this process: it waits for them rather than dying in a loop.
-  const installation = await prepareDatabase({ config, orm, clock, keyId: sealer.keyId, log });
+  const installation = await prepareDatabase({ config, orm, clock, sealer, log, storage });
   const stopMeasuring = clock.keep();
   const stopLooking = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
   const explain = temporalTrouble(reach);
@@ -128,20 +130,30 @@ type Database = {
   readonly orm: Orm;
   readonly clock: DatabaseClock;
   /** Of the key under which its secrets must be sealed. */
-  readonly keyId: string;
+  readonly sealer: Sealer;
   readonly log: Logger;
+  readonly storage: MediaStorage;
 };
 
 /** Waits until the database is there and has its schema. @returns which database it is. */
-async function prepareDatabase({ config, orm, clock, keyId, log }: Database): Promise<string> {
-  const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError);
+async function prepareDatabase({
+  config,
+  orm,
+  clock,
+  sealer,
+  log,
+  storage,
+}: Database): Promise<string> {
+  const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError, OtherStorageError);
   const prepare = async (): Promise<string> => {
     await migrate(config.databaseUrl, (migration) => log.info({ migration }, 'migrating')).catch(
       fatal,
     );
-    await assertSealedBy(orm, keyId).catch(fatal);
+    await assertSealedBy(orm, sealer.keyId).catch(fatal);
     await clock.measure();
     return installationId(orm);
   };
-  return retryUntilReady('the database', prepare, log, databaseTrouble);
+  const installation = await retryUntilReady('the database', prepare, log, databaseTrouble);
+  keepStorageChecked(orm, storage, { mayClaim: false, log, isFatal: fatal });
+  return installation;
 }

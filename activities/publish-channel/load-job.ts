@@ -171,10 +171,19 @@ const opened = (deps: ActivityDeps, rows: readonly MediaRow[]) =>
   }));
 
 async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Promise<Readable> {
-  const stream = row.deleted_at === null ? await openStored(deps, row, fromByte) : null;
-  if (stream === null) {
+  if (row.deleted_at !== null) {
     const message = `The file "${row.name}" is no longer in the media library, and the post does not go out without it.`;
     throw new NetworkError('media_refused', message, { taken: 'no' });
+  }
+
+  const stream = await openStored(deps, row, fromByte);
+  if (stream === null) {
+    deps.log.error(
+      { file: row.id, key: row.storage_key },
+      'a file of the media library is missing in the storage: the API and all workers need the same PUNCTUAL_MEDIA_DIR or PUNCTUAL_S3_BUCKET',
+    );
+    const message = `The file "${row.name}" is missing in the media storage of this service, which is no fault of the post. Whoever runs the service finds the reason in the worker's log.`;
+    throw new NetworkError('internal', message, { taken: 'no' });
   }
 
   return stream;

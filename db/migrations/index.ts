@@ -20,6 +20,8 @@ import { Migration0021KeptDefaults } from './migration-0021-kept-defaults.ts';
 import { Migration0022OwnersOfTurns } from './migration-0022-owners-of-turns.ts';
 import { Migration0023Metrics } from './migration-0023-metrics.ts';
 import { Migration0024EngagementOrder } from './migration-0024-engagement-order.ts';
+import { Migration0025StorageMark } from './migration-0025-storage-mark.ts';
+import { Migration0026Beats } from './migration-0026-beats.ts';
 import { Migration0028MediaDetails } from './migration-0028-media-details.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
@@ -46,5 +48,7 @@ export const migrations = [
   { name: 'migration-0022-owners-of-turns', class: Migration0022OwnersOfTurns },
   { name: 'migration-0023-metrics', class: Migration0023Metrics },
   { name: 'migration-0024-engagement-order', class: Migration0024EngagementOrder },
+  { name: 'migration-0025-storage-mark', class: Migration0025StorageMark },
+  { name: 'migration-0026-beats', class: Migration0026Beats },
   { name: 'migration-0028-media-details', class: Migration0028MediaDetails },
 ];

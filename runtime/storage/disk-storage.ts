@@ -32,9 +32,17 @@ export function diskStorage(folder: string): MediaStorage {
     remove: (key) => rm(fileOf(folder, key), { force: true }),
     list: (position) => listFolder(folder, position),
     markUsed: (database) => mark(path.join(folder, 'databases'), database),
+    claim: async (installation) => {
+      await mkdir(claims(folder), { recursive: true, mode: 0o700 });
+      await writeFile(path.join(claims(folder), installation), '');
+    },
+    isClaimed: async (installation) =>
+      (await stat(path.join(claims(folder), installation)).catch(nullWhenMissing)) !== null,
     close: () => undefined,
   };
 }
+
+const claims = (folder: string): string => path.join(folder, 'installations');
 
 /** 256 folders, by the key's random end, since some file systems and most people dislike a folder of a million files. */
 function fileOf(folder: string, key: string): string {

@@ -47,5 +47,9 @@ export type MediaStorage = {
    * @throws AppError `unavailable` when the storage does not answer.
    */
   markUsed(database: string): Promise<readonly string[]>;
+  /** Marks the storage as that of a database, for good. @throws AppError `unavailable` */
+  claim(installation: string): Promise<void>;
+  /** @throws AppError `unavailable` when the storage does not answer. */
+  isClaimed(installation: string): Promise<boolean>;
   close(): void;
 };

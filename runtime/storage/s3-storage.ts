@@ -24,6 +24,9 @@ const prefix = 'media/';
 /** Of databases that use the bucket. No key of a file begins so. */
 const marks = `${prefix}databases/`;
 
+/** Of the databases whose storage this is. */
+const claims = `${prefix}installations/`;
+
 /** How long the server may take to be reached, and then be silent, in milliseconds. */
 const connectionTimeout = 3000;
 const socketTimeout = 30_000;
@@ -91,11 +94,26 @@ export function s3Storage(settings: S3Settings): MediaStorage {
         ({ LastModified }) => (LastModified?.getTime() ?? Infinity) > Date.now() - usedForMs,
       ).map(({ Key = marks }) => Key.slice(marks.length));
     },
+    claim: (installation) => claim(client, bucket, installation),
+    isClaimed: (installation) => isClaimed(client, bucket, installation),
     close: () => {
       client.destroy();
       reading.destroy();
     },
   };
+}
+
+async function claim(client: S3Client, Bucket: string, installation: string): Promise<void> {
+  const command = new PutObjectCommand({ Bucket, Key: claims + installation, Body: '' });
+  await client.send(command).catch(throwNamed);
+}
+
+/** By a list: without the right to list, S3 answers 403 for what is not there. */
+async function isClaimed(client: S3Client, Bucket: string, installation: string): Promise<boolean> {
+  const Prefix = claims + installation;
+  const command = new ListObjectsV2Command({ Bucket, Prefix });
+  const { Contents = [] } = await client.send(command).catch(throwNamed);
+  return Contents.length > 0;
 }
 
 function connect({ endpoint, region }: S3Settings, maxSockets: number): S3Client {

@@ -146,7 +146,7 @@ test('a file that was deleted since ends the channel, which names it', async (t)
   t.deepEqual(network.sends, []);
 });
 
-test('a file whose bytes are gone ends the channel, which names it', async (t) => {
+test('a file whose bytes are missing is a fault of the operator, and is tried again', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await postWithFiles(t, network);
   const [row] = await channel.deps.orm.em.execute<{ storage_key: string }[]>(
@@ -155,8 +155,9 @@ test('a file whose bytes are gone ends the channel, which names it', async (t) =
   );
   await channel.deps.storage.remove(row?.storage_key ?? '');
 
-  t.like(await post.attempt(), { kind: 'done', status: 'failed' });
-  t.regex((await post.row()).error ?? '', /^The file "b\.png" is no longer/v);
+  t.like(await post.attempt(), { kind: 'again' });
+  t.like(await post.row(), { status: 'retrying', errorCode: 'internal' });
+  t.regex((await post.row()).error ?? '', /^The file "b\.png" is missing in the media storage/v);
   t.deepEqual(network.sends, []);
 });
 

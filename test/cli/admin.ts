@@ -99,6 +99,8 @@ export function adminOf(
         workflowLink,
         quotas,
         returnUrls: [],
+        openStorage: () => Promise.resolve(deps.storage),
+        openTemporal: () => Promise.resolve({ ...temporal, close: () => Promise.resolve() }),
         now,
       };
       return command.run(its, values);

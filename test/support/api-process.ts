@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { poll } from './poll.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { mediaDirOf } from './media-dirs.ts';
 
 const main = fileURLToPath(new URL('../../api/main.ts', import.meta.url));
 
@@ -31,7 +31,7 @@ export async function startApiProcess(
     env: {
       ...process.env,
       LOG_LEVEL: 'info',
-      PUNCTUAL_MEDIA_DIR: await temporaryFolder(t),
+      PUNCTUAL_MEDIA_DIR: mediaDirOf(settings['DATABASE_URL'] ?? ''),
       PUNCTUAL_RATE_LIMIT: '100000',
       PUNCTUAL_RATE_LIMIT_WRITES: '100000',
       ...settings,

@@ -27,7 +27,7 @@ import { workflowStates } from '../../temporal/workflow-states.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import type { ConnectionBounds } from '../../api/rate-limits/crowd.ts';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { mediaDirOf } from './media-dirs.ts';
 import { freshDatabase, patience } from './database.ts';
 import {
   freshNamespace,
@@ -112,7 +112,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   const resolveName = outside?.resolve ?? createResolver();
   const sealer = createSealer(secretKey);
   const now = options.now ?? (() => new Date());
-  const mediaDir = await temporaryFolder(t);
+  const mediaDir = mediaDirOf(databaseUrl);
   const media = await libraryIn(mediaDir, egress, (given) => checkUrl(given, { allow }), options);
   t.teardown(() => media.inspector.close());
   const { storage } = media;

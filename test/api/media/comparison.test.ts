@@ -142,6 +142,8 @@ function largeStorage(pages: number, size: number) {
       };
     },
     markUsed: (database) => Promise.resolve([database]),
+    claim: () => Promise.resolve(),
+    isClaimed: () => Promise.resolve(true),
     close: () => undefined,
   };
   return { asked, storage };

@@ -1,0 +1,49 @@
+import { startApiProcess } from '../support/api-process.ts';
+import { runAdmin } from '../cli/admin.ts';
+import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
+import { startApi } from '../support/punctual.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { ended, spawnWorker } from '../support/worker-process.ts';
+
+const test = needs('temporal');
+
+test('a process with another media folder than the API does not start, until that folder is adopted', async (t) => {
+  const punctual = await startApi(t);
+  const settings = {
+    ...punctual.temporalEnv,
+    DATABASE_URL: punctual.databaseUrl,
+    SECRET_KEY: punctual.secretKey,
+  };
+  const elsewhere = { PUNCTUAL_MEDIA_DIR: await temporaryFolder(t) };
+
+  // Before any API has marked the storage of a new database, a worker may come first.
+  const early = spawnWorker(t, punctual, [], undefined, elsewhere);
+  await early.said('polling');
+  const first = await startApiProcess(t, settings);
+  await ended(early.child); // It looks again until there is a mark.
+
+  const worker = spawnWorker(t, punctual, [], undefined, elsewhere);
+  const api = await startApiProcess(t, { ...settings, ...elsewhere });
+  await Promise.all([ended(worker.child), ended(api.child)]);
+  for (const [child, output] of [
+    [early.child, early.output()],
+    [worker.child, worker.output()],
+    [api.child, api.log()],
+  ] as const) {
+    t.is(child.exitCode, 1);
+    t.regex(output, /media storage of this process is not the one of this database/v);
+    t.regex(output, /PUNCTUAL_MEDIA_DIR \(a shared folder.*PUNCTUAL_S3_BUCKET.*storage adopt/v);
+  }
+  t.is(first.child.exitCode, null);
+
+  const adopted = await runAdmin(['storage', 'adopt'], { ...settings, ...elsewhere });
+  t.regex(adopted.stdout, /^The media storage of these settings is the one of this database now/v);
+  const moved = await startApiProcess(t, { ...settings, ...elsewhere });
+  await spawnWorker(t, punctual, [], undefined, elsewhere).said('polling');
+  await poll(
+    () => Promise.resolve(moved.log()),
+    (log) => log.includes('the database is ready'),
+  );
+  t.is(moved.child.exitCode, null);
+});
