@@ -71,6 +71,8 @@ export async function connectChannel(
       error: null,
       parkedUntil: null,
       disconnectedAt: null,
+      checkedAt: null,
+      checkAnswer: null,
     };
     const channel = known ? tx.assign(known, fresh) : tx.create(Channel, { id, ...own, ...fresh });
     await tx.flush();

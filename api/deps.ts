@@ -15,6 +15,7 @@ import type { PostToSync } from '../temporal/sync-post.ts';
 import type { DatabaseGate, Readiness, Status } from './health/readiness.ts';
 import type { Admission } from './http/admission.ts';
 import type { ReaderBounds } from './http/slow-clients.ts';
+import type { Refusals } from './rate-limits/refusals.ts';
 import type { BytesUnderWay } from './quotas/media-quota.ts';
 
 /** What use cases work with, built once in `api/run-api.ts`. */
@@ -56,6 +57,8 @@ export type ApiDeps = {
   readonly status: () => Promise<Status>;
   /** Whose call it is, and whether it is one too many. */
   readonly admit: Admission;
+  /** Of secrets that people type on the page of a link. */
+  readonly refusedSecrets: Refusals;
   /** How long a JSON body may take to come, in milliseconds. */
   readonly bodyMs: number;
   /** How slowly an answer may be taken. */

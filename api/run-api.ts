@@ -32,6 +32,7 @@ import { temporalTrouble } from '../temporal/trouble.ts';
 import type { ApiDeps, MediaDeps } from './deps.ts';
 import { createDatabaseGate, readiness, systemStatus } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
+import { createRefusals } from './rate-limits/refusals.ts';
 import { keepSwept } from './media/sweep-media.ts';
 import { createPool } from './rate-limits/create-pool.ts';
 import { serve } from './serve.ts';
@@ -153,6 +154,7 @@ function open(config: Config, networks: Networks, log: Logger, staging: Staging)
     readiness: () => readiness(orm, gate),
     status: () => systemStatus(orm, temporal, gate),
     admit: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
+    refusedSecrets: createRefusals(pool, config.rateLimits.wrongKeys),
     readers: { bytesPerSecond: config.callerLimits.slowestReader, windowMs: 180_000 },
     mostPerAddress: config.callerLimits.perAddress,
     bodyMs: 30_000,

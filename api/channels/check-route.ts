@@ -1,6 +1,6 @@
-import { checkChannel } from '../../accounts/check-channel.ts';
+import { spacedCheck } from '../../accounts/spaced-check.ts';
 import { AppError } from '../../domain/errors.ts';
-import { nullable, oneOf, record, text } from '../../domain/json-schema.ts';
+import { dateTime, nullable, oneOf, record, text } from '../../domain/json-schema.ts';
 import { accountDeps, type ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
 import { loadChannel } from './edit-channel.ts';
@@ -16,6 +16,7 @@ const answer = record({
       'What the network said. `unknown`: it did not say, and the channel stays as it was; `reason` says why.',
   },
   reason: nullable(text),
+  checked_at: { ...dateTime, description: 'When the network was asked.' },
 });
 
 export const checkRoute = (deps: ApiDeps): Route =>
@@ -26,7 +27,7 @@ export const checkRoute = (deps: ApiDeps): Route =>
     tag: 'Channels',
     summary: 'Ask the network whether a channel can still be entered',
     description:
-      'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel that has lost its access is `needs_reconnect` from then on, with its event; one that was believed lost and works is `connected` again.',
+      'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel is checked at most once in five minutes: meanwhile the answer is the last one, and `checked_at` says of when. A channel that has lost its access is `needs_reconnect` from then on, with its event; one that was believed lost and works is `connected` again.',
     answers: {
       200: {
         description: 'What the network said, and the channel as it stands now.',
@@ -34,7 +35,12 @@ export const checkRoute = (deps: ApiDeps): Route =>
         examples: {
           connected: {
             summary: 'It is connected',
-            value: { channel: mastodonChannel, access: 'connected', reason: null },
+            value: {
+              channel: mastodonChannel,
+              access: 'connected',
+              reason: null,
+              checked_at: '2026-05-01T09:00:00.000Z',
+            },
           },
           lost: {
             summary: 'It has to be connected again',
@@ -42,6 +48,7 @@ export const checkRoute = (deps: ApiDeps): Route =>
               channel: blueskyChannel,
               access: 'needs_reconnect',
               reason: 'The app password was revoked. Connect the channel again.',
+              checked_at: '2026-05-01T09:00:00.000Z',
             },
           },
         },
@@ -50,7 +57,7 @@ export const checkRoute = (deps: ApiDeps): Route =>
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
       const checks = { ...accountDeps(deps), checks: deps.networks.checks };
-      const checked = await checkChannel(checks, { workspaceId, channelId: id });
+      const checked = await spacedCheck(checks, { workspaceId, channelId: id });
       if (!checked) {
         throw new AppError('not_found', `There is no channel "${id}".`);
       }
@@ -58,6 +65,9 @@ export const checkRoute = (deps: ApiDeps): Route =>
       const em = deps.orm.em.fork();
       const channel = await presentChannel(em, await loadChannel(em, workspaceId, id), deps.now());
       const reason = checked.access === 'connected' ? null : checked.reason;
-      return { status: 200, body: { channel, access: checked.access, reason } };
+      return {
+        status: 200,
+        body: { channel, access: checked.access, reason, checked_at: checked.at },
+      };
     },
   });

@@ -12,6 +12,7 @@ import { OauthError, type OauthErrorCode } from '../../networks/oauth.ts';
  * - `wrong_account`: the link is for another account.
  * - `refused`: the network does not take the secret.
  * - `invalid`: what was typed is none.
+ * - `rate_limited`: too many secrets were refused.
  * - `quota_exceeded`, `network_not_configured`: as in the API.
  */
 export type ProblemCode =
@@ -24,6 +25,7 @@ export type ProblemCode =
   | 'refused'
   | 'invalid'
   | 'quota_exceeded'
+  | 'rate_limited'
   | 'network_not_configured';
 
 /** What the page says instead. The message is for the person, and holds no secret. */

@@ -1,14 +1,21 @@
+import { sql } from 'kysely';
 import type { ConnectLink } from '../../db/entities/connect-link.ts';
+import { query } from '../../db/query.ts';
 import { pasted } from '../../domain/texts.ts';
 import type { Connector } from '../../networks/network.ts';
+import { baseUrlOf } from '../../networks/send-request.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ApiDeps } from '../deps.ts';
+import type { SignIn } from '../rate-limits/refusals.ts';
 import type { Step } from './begin.ts';
 import { moveLink } from './links.ts';
 import { oauthEntryOf } from './oauth-of.ts';
-import { reopen, type Outcome } from './outcome.ts';
+import { endOf, reopen, type Outcome } from './outcome.ts';
 import { failedHere, Problem, problemOf } from './problem.ts';
 import { fitting, storeAccount } from './store-account.ts';
+
+/** So many secrets may be refused with one link: it must not serve to guess passwords. */
+const mostRefused = 10;
 
 /** Longer than any app password, in UTF-16 code units. */
 const longest = 500;
@@ -27,12 +34,14 @@ export function connectorOf(
  * Connects an account with a secret that its owner typed, such as an app password.
  *
  * @param given By the names of the connector's options and its secret.
- * @throws Problem; the link can be tried again.
+ * @param address Of the client.
+ * @throws Problem; the link can be tried again. After ten refusals it has failed.
  */
 export async function connectWithSecret(
   deps: ApiDeps,
   { link, token, browser }: Step,
   given: Readonly<Record<string, string>>,
+  address: string,
 ): Promise<Outcome> {
   oauthEntryOf(deps, link);
   const connector = connectorOf(deps, link);
@@ -41,6 +50,8 @@ export async function connectWithSecret(
   }
 
   const values = valuesFor(connector, given, link);
+  const signIn = { address, server: serverOf(link, values) };
+  await assertFewRefusals(deps, signIn);
   const at = { link, from: ['open', 'authorizing'] } as const;
   const mine = { status: 'redeeming', browser_hash: sha256Hex(browser) } as const;
   if (!(await moveLink(deps.orm.em.fork(), at, deps.now(), mine))) {
@@ -54,9 +65,45 @@ export async function connectWithSecret(
     return await storeAccount(deps, link, { token }, { account: same, grant: null });
   } catch (error) {
     const problem = problemOf(error);
+    if (problem?.code === 'refused') {
+      await deps.refusedSecrets.count(signIn);
+      if ((await countRefusal(deps, link)) >= mostRefused) {
+        return endOf(deps, link, { token }, tooManyRefusals());
+      }
+    }
+
     await reopen(deps, link, problem ?? failedHere());
     throw problem ?? error;
   }
+}
+
+const tooManyRefusals = (): Problem =>
+  new Problem(
+    'refused',
+    `The network refused ${mostRefused} sign-ins with this link, and it has ended. Ask for a new link.`,
+  );
+
+/** At most networks the person names it. */
+const serverOf = ({ platform }: ConnectLink, { url }: Readonly<Record<string, string>>): string =>
+  url === undefined ? platform : new URL(baseUrlOf(url)).host;
+
+/** @throws Problem `rate_limited` where too many sign-ins of this client, or at this server, were refused just now. */
+async function assertFewRefusals({ refusedSecrets }: ApiDeps, signIn: SignIn): Promise<void> {
+  const seconds = await refusedSecrets.restOf(signIn);
+  if (seconds > 0) {
+    const message = `Too many sign-ins were refused. Try again in ${Math.ceil(seconds / 60)} minutes.`;
+    throw new Problem('rate_limited', message);
+  }
+}
+
+/** @returns how many secrets were refused with this link. */
+async function countRefusal({ orm }: ApiDeps, link: ConnectLink): Promise<number> {
+  const [row] = await query(
+    orm.em.fork(),
+    sql<{ refused_secrets: number }>`update connect_links set refused_secrets = refused_secrets + 1
+      where id = ${link.id} and workspace_id = ${link.workspaceId} returning refused_secrets`,
+  );
+  return row?.refused_secrets ?? 0;
 }
 
 /** The options that the page asks for. At the sandbox the server is known. */

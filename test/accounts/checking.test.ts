@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { checkChannel } from '../../accounts/check-channel.ts';
+import { spacedCheck } from '../../accounts/spaced-check.ts';
 import { connectChannel } from '../../accounts/connect-channel.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
@@ -28,7 +29,26 @@ async function checkable(t: ExecutionContext, forMs = 10 * hourMs) {
     },
   };
   const key = { workspaceId: steps.workspaceId, channelId: channel.id };
-  return { ...world, answers, key, check: () => checkChannel({ ...steps.deps, checks }, key) };
+  return {
+    ...world,
+    answers,
+    key,
+    checks,
+    check: () => checkChannel({ ...steps.deps, checks }, key),
+  };
+}
+
+/** The same through the API's spacing, by a clock that the test moves on. */
+async function spaced(t: ExecutionContext) {
+  const world = await checkable(t);
+  const { steps, key, checks } = world;
+  let aheadMs = 0;
+  const now = () => new Date(steps.deps.now().getTime() + aheadMs);
+  const check = () => spacedCheck({ ...steps.deps, checks, now }, key);
+  const by = (ms: number) => {
+    aheadMs += ms;
+  };
+  return { ...world, pass: { by, check } };
 }
 
 test('a check that the network answers leaves a channel connected, and one of another workspace finds none', async (t) => {
@@ -123,4 +143,29 @@ test('an access token that outlives its grant by minutes brings no channel back'
   t.like(await state(), { state: 'needs_reconnect' });
   t.deepEqual(await told(), ['channel.needs_reconnect']);
   t.truthy(steps);
+});
+
+test('a channel is checked once in five minutes, and the last answer is given meanwhile', async (t) => {
+  const { answers, key, steps, pass } = await spaced(t);
+  const check = () => pass.check();
+  answers.push(away, 'me');
+  const first = await check();
+  t.like(first, { access: 'unknown' });
+  t.deepEqual(await check(), first);
+  t.is(answers.length, 1);
+  pass.by(5 * 60_000);
+  const second = await check();
+  t.like(second, { access: 'connected' });
+  t.not(second?.at, first?.at);
+  t.is(answers.length, 0);
+  await steps.deps.orm.em
+    .fork()
+    .execute(`update channels set state = 'needs_reconnect', error = 'Lost.' where id = ?`, [
+      key.channelId,
+    ]);
+  t.like(await check(), { access: 'needs_reconnect', reason: 'Lost.' });
+  t.is(
+    await spacedCheck({ ...steps.deps, checks: {} }, { ...key, workspaceId: crypto.randomUUID() }),
+    null,
+  );
 });

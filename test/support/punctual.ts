@@ -24,6 +24,7 @@ import { createSealer } from '../../runtime/secrets.ts';
 import { backgroundSync } from '../../temporal/background-sync.ts';
 import type { Temporal } from '../../temporal/connect.ts';
 import { workflowStates } from '../../temporal/workflow-states.ts';
+import { createRefusals } from '../../api/rate-limits/refusals.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import type { ConnectionBounds } from '../../api/rate-limits/crowd.ts';
 import { createPool } from '../../api/rate-limits/create-pool.ts';
@@ -149,7 +150,7 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
     refuseUrl: (url) => checkDestination(url, { allow, resolve: resolveName, ownUrl: publicUrl }),
     readiness: () => readiness(orm, gate),
     status: () => systemStatus(orm, temporal, gate),
-    admit: admission(t, databaseUrl, options.rateLimits, options),
+    ...counting(t, databaseUrl, options),
     mostPerAddress,
     trustedProxies,
   });
@@ -281,4 +282,13 @@ export function admission(
   t.teardown(() => pool.end());
   const allowances = { mostAtATime: mostPerKey, quotas: { ...usualQuotas, ...quotas } };
   return createAdmission(pool, { ...plenty, ...limits }, allowances);
+}
+
+/** What counts the calls of clients. */
+function counting(t: ExecutionContext, databaseUrl: string, options: ApiOptions) {
+  const pool = createPool(databaseUrl, testLog, patience);
+  t.teardown(() => pool.end());
+  const { wrongKeys = plenty.wrongKeys } = options.rateLimits ?? {};
+  const admit = admission(t, databaseUrl, options.rateLimits, options);
+  return { admit, refusedSecrets: createRefusals(pool, wrongKeys) };
 }

@@ -1,5 +1,6 @@
 import type { RouterContext } from '@koa/router';
 import type { ApiDeps } from '../../deps.ts';
+import { clientAddress } from '../../rate-limits/crowd.ts';
 import { beginConnecting, type Step } from '../begin.ts';
 import { chooseAccount, openChoice } from '../choose.ts';
 import { findLink } from '../links.ts';
@@ -129,7 +130,7 @@ async function take(
     const index = /^\d{1,4}$/v.test(account ?? '') ? Number(account) : -1;
     await goOn(deps, ctx, await chooseAccount(deps, step, index));
   } else if (kind === 'secret') {
-    await goOn(deps, ctx, await connectWithSecret(deps, step, values));
+    await goOn(deps, ctx, await connectWithSecret(deps, step, values, clientAddress(ctx.ip)));
   } else if (kind === 'retry') {
     const page = retriedPage(await sendLostPosts(deps, step));
     showPage(ctx, 200, page, basePath(deps.publicUrl));

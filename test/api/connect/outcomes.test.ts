@@ -242,3 +242,24 @@ test('for a network that asks once the page itself asks, and promises no other q
   t.is((await channels()).length, 1);
   t.regex(wordsOf(await browser.get(await linkFor(client))), /Fake asks you to allow it/v);
 });
+
+test('a link ends after ten refused secrets', async (t) => {
+  const { client, browser, channels } = await stage(world);
+  const password = crypto.randomUUID();
+  passwords.set(password, '@app');
+  const link = await linkFor(client, { platform: 'secretive' });
+  const page = await browser.get(link);
+  const type = (secret: string) =>
+    browser.submit(page, 'secret', { url: 'https://mine.example', 'app-password': secret });
+  for (let number = 1; number <= 9; number += 1) {
+    t.is((await type('wrong')).status, 400);
+  }
+
+  await type('wrong');
+  t.regex(
+    wordsOf(await browser.get(link)),
+    /refused 10 sign-ins with this link, and it has ended/v,
+  );
+  t.is((await type(password)).status, 410);
+  t.deepEqual(await channels(), []);
+});

@@ -1,0 +1,50 @@
+import type { Pool } from 'pg';
+import { RateLimiterPostgres } from 'rate-limiter-flexible';
+import { sha256Hex } from '../../runtime/secrets.ts';
+
+/** A sign-in with a secret that somebody typed. */
+export type SignIn = {
+  /** Of the client, as `clientAddress` counts it. */
+  readonly address: string;
+  /** The host that is to take the secret. */
+  readonly server: string;
+};
+
+/** Counts sign-ins that a network refused, in PostgreSQL, where all API processes meet. */
+export type Refusals = {
+  /** @returns for how many seconds no more are passed on; 0 where they are. */
+  readonly restOf: (signIn: SignIn) => Promise<number>;
+  readonly count: (signIn: SignIn) => Promise<void>;
+};
+
+const windowSeconds = 300;
+
+/** One server is asked for many clients. Far below what servers take from one address: 3000 calls in 5 minutes. */
+const serverFactor = 10;
+
+/** @param perAddress How many refusals of one client address there may be in five minutes. */
+export function createRefusals(pool: Pool, perAddress: number): Refusals {
+  const counterOf = (keyPrefix: string, points: number) =>
+    new RateLimiterPostgres({
+      storeClient: pool,
+      storeType: 'pool',
+      tableName: 'rate_limits',
+      tableCreated: true, // By a migration.
+      clearExpiredByTimeout: false,
+      keyPrefix,
+      points,
+      duration: windowSeconds,
+    });
+  const addresses = counterOf('refused-by-address', perAddress);
+  const servers = counterOf('refused-by-server', serverFactor * perAddress);
+  return {
+    async restOf({ address, server }) {
+      const counted = await Promise.all([addresses.get(address), servers.get(sha256Hex(server))]);
+      const used = counted.filter((one) => one !== null && one.remainingPoints <= 0);
+      return Math.max(0, ...used.map((one) => Math.ceil((one?.msBeforeNext ?? 0) / 1000)));
+    },
+    async count({ address, server }) {
+      await Promise.all([addresses.penalty(address), servers.penalty(sha256Hex(server))]);
+    },
+  };
+}
