@@ -95,3 +95,71 @@ export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
   not_published: 'Retry the post to send it.',
   internal: 'Retry the post once whoever runs this service has mended it.',
 };
+
+type ErrorMeaning = {
+  /** Whether a retry of the post can succeed as things stand; otherwise something has to change first. */
+  readonly retryable: boolean;
+  /** For programs that call the API. */
+  readonly meaning: string;
+};
+
+/** What each code means to a caller. The OpenAPI document and docs/api.md show this table. */
+export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
+  content_refused: {
+    retryable: false,
+    meaning: 'The network refused the content. Make a new post with other content.',
+  },
+  media_refused: {
+    retryable: false,
+    meaning: 'The network refused a file. Make a new post with another file.',
+  },
+  duplicate: {
+    retryable: false,
+    meaning: 'The network has an equal post of this account. Make a new post with another text.',
+  },
+  access_lost: {
+    retryable: false,
+    meaning:
+      'The access of the channel was revoked or has expired. Connect the account again, then retry.',
+  },
+  disconnected: {
+    retryable: false,
+    meaning: 'The account was disconnected here. Connect it again, then retry.',
+  },
+  permission_missing: {
+    retryable: false,
+    meaning:
+      'The access does not include what the post needs. Connect the account again with the permission, then retry.',
+  },
+  rate_limited: {
+    retryable: true,
+    meaning: 'The network limits how much is posted, and all automatic tries met the limit.',
+  },
+  network_unavailable: {
+    retryable: true,
+    meaning: 'The network did not answer, or answered with an error of its own.',
+  },
+  processing: {
+    retryable: true,
+    meaning: 'The network has the post and works on it, usually on a video. Wait.',
+  },
+  too_late: {
+    retryable: true,
+    meaning: 'A day has passed since the time of the post. Retry if it is still to go out.',
+  },
+  unconfirmed: {
+    retryable: false,
+    meaning:
+      'The network may or may not have the post. Look at the account, then settle the channel by `POST /posts/{id}/settle`; a retry leaves it alone.',
+  },
+  not_published: {
+    retryable: true,
+    meaning: 'The channel was settled as not there. A retry sends what is missing.',
+  },
+  internal: { retryable: true, meaning: 'The fault is on the side of this service.' },
+};
+
+/** For the document. */
+export const errorCodesDescription = `Why the channel does not have the post. ${channelErrorCodes
+  .map((code) => `\`${code}\`: ${errorMeanings[code].meaning}`)
+  .join(' ')}`;

@@ -42,8 +42,13 @@ export type ErrorDetail = {
   readonly message: string;
   /** Of a quota that is used up: which, how much it allows, and how much there is. */
   readonly quota?: string;
-  readonly limit?: number;
   readonly used?: number;
+  /** Of content that a network would refuse: on which channel, by which rule, and what there is. */
+  readonly channel_id?: string;
+  readonly rule?: string;
+  readonly actual?: number;
+  /** What the quota or the rule allows. */
+  readonly limit?: number;
 };
 
 /** More are not told: who sent thousands of faults has the same cause for most of them. */

@@ -1,4 +1,4 @@
-import { channelErrorCodes } from './channel-error.ts';
+import { channelErrorCodes, errorCodesDescription, errorMeanings } from './channel-error.ts';
 import {
   anyFields,
   count,
@@ -55,8 +55,17 @@ export const channelResultSchema = record({
   platform: text,
   handle: text,
   url: { ...nullable(text), description: 'The live URL of the published post.' },
-  error: nullable(text),
-  error_code: nullable(oneOf(channelErrorCodes)),
+  error: {
+    ...nullable(text),
+    description:
+      'What happened and what to do, as a sentence for people; null when nothing failed.',
+  },
+  error_code: { ...nullable(oneOf(channelErrorCodes)), description: errorCodesDescription },
+  retryable: {
+    ...nullable(flag),
+    description:
+      'Whether `POST /posts/{id}/retry` can succeed as things stand. False: something has to change first, as `error_code` says. Null without an `error_code`.',
+  },
   warning: nullable(text),
   retry_at: { ...nullable(dateTime), description: 'When the automatic retry is due.' },
   body: nullable(text),
@@ -130,7 +139,10 @@ export type PostFacts = Omit<
 };
 
 /** A post's channel as its rows hold it. */
-export type ChannelFacts = Omit<ChannelResult, 'retry_at' | 'metrics_updated_at' | 'gone_at'> & {
+export type ChannelFacts = Omit<
+  ChannelResult,
+  'retryable' | 'retry_at' | 'metrics_updated_at' | 'gone_at'
+> & {
   readonly retry_at: Date | null;
   readonly metrics_updated_at: Date | null;
   readonly gone_at: Date | null;
@@ -178,6 +190,7 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
     ...channel,
     url: channel.url ?? live?.url ?? null,
     warning: warnings.filter(Boolean).join(' ') || null,
+    retryable: code === null ? null : errorMeanings[code].retryable,
     retry_at: iso(channel.retry_at),
     metrics_updated_at: iso(channel.metrics_updated_at),
     gone_at: iso(channel.gone_at),

@@ -63,6 +63,19 @@ export type Measure = {
   readonly unit: string;
 };
 
+/** One of the sentences of a validation, as data. */
+export type FaultFacts = {
+  /** As it stands among the errors or the warnings. */
+  readonly message: string;
+  /** Stable: `text_length`, `file_size`. */
+  readonly rule: string;
+  /** In the unit of the rule; null where it is no number. */
+  readonly limit: number | null;
+  readonly actual: number | null;
+  /** Where it is: the text of a part, the files of a part, or a field of the request as a JSON pointer. */
+  readonly at: { readonly part: number; readonly of: 'text' | 'files' } | string;
+};
+
 export type ValidationResult = {
   /** What the network would refuse: a sentence each, with the rule, the limit and the actual value. Empty: all is well. */
   readonly errors: readonly string[];
@@ -70,6 +83,10 @@ export type ValidationResult = {
   readonly warnings: readonly string[];
   /** One for each text that goes out, in order: for a network without threads, one at most. */
   readonly texts: readonly Measure[];
+  /** Of those sentences that a limit is behind. */
+  readonly facts?: readonly FaultFacts[];
+  /** What the network charges the app that publishes, in US dollars; left out: nothing, or the content has errors. */
+  readonly priceUsd?: number;
 };
 
 /**

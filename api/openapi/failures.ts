@@ -119,6 +119,17 @@ const failures: Readonly<Record<ErrorCode, Failure>> = {
     example: {
       error:
         'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31): The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 512.',
+      details: [
+        {
+          path: '/body',
+          message:
+            'mastodon channel @ana@social.example (0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31): The text is too long for this Mastodon server: it takes 500 characters (a link counts 23), and this is 512.',
+          channel_id: '0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31',
+          rule: 'text_length',
+          limit: 500,
+          actual: 512,
+        },
+      ],
     },
   },
   invalid_media_ids: {

@@ -10,6 +10,7 @@ const waiting = {
   url: null,
   error: null,
   error_code: null,
+  retryable: null,
   warning: null,
   retry_at: null,
   body: text,
@@ -85,6 +86,7 @@ const blueskyFailed: ChannelResult = {
   status: 'failed',
   error: 'The app password was revoked.',
   error_code: 'access_lost',
+  retryable: false,
 };
 
 /** A partial outcome is `failed` and told apart by its summary. */
@@ -112,6 +114,7 @@ const absentPost: PostView = {
       status: 'failed',
       error: 'Somebody looked, and the network does not have this post; a retry sends it.',
       error_code: 'not_published',
+      retryable: true,
     },
   ],
 };
@@ -239,6 +242,7 @@ export const validations: Examples = {
     summary: 'A channel that would take it',
     value: {
       valid: true,
+      warning: null,
       channels: [
         {
           channel_id: mastodonChannel.id,
@@ -246,10 +250,41 @@ export const validations: Examples = {
           handle: mastodonChannel.handle,
           errors: [],
           warnings: [],
+          price_usd: 0,
           length,
           limit: 500,
           unit: 'characters',
           texts: [{ length, limit: 500, unit: 'characters' }],
+        },
+      ],
+    },
+  },
+  refuses: {
+    summary: 'A channel that would refuse it',
+    value: {
+      valid: false,
+      warning: null,
+      channels: [
+        {
+          channel_id: blueskyChannel.id,
+          platform: blueskyChannel.platform,
+          handle: blueskyChannel.handle,
+          errors: [
+            {
+              message:
+                'The text is too long for Bluesky: it takes 300 characters, and this is 312.',
+              path: '/body',
+              rule: 'text_length',
+              limit: 300,
+              actual: 312,
+            },
+          ],
+          warnings: [],
+          price_usd: null,
+          length: 312,
+          limit: 300,
+          unit: 'graphemes',
+          texts: [{ length: 312, limit: 300, unit: 'graphemes' }],
         },
       ],
     },

@@ -40,12 +40,37 @@ export type PostList = Value<typeof postListSchema>;
 
 const length = nullable(count);
 
+const contentFault = record({
+  message: { ...text, description: 'A sentence for people.' },
+  path: {
+    ...text,
+    description: 'A JSON pointer into the request; empty where it is about no single field.',
+  },
+  rule: {
+    ...text,
+    description:
+      'What it is about. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `other`.',
+  },
+  limit: {
+    ...nullable({ type: 'number' }),
+    description:
+      'What the rule allows: characters or bytes of a text as `unit` says, bytes of a file, milliseconds, pixels. Null where it is no number.',
+  },
+  actual: { ...nullable({ type: 'number' }), description: 'What there is, in the same unit.' },
+});
+export type ContentFault = Value<typeof contentFault>;
+
 export const validatedChannelSchema = record({
   channel_id: uuid,
   platform: text,
   handle: text,
-  errors: { ...listOf(text), description: 'What holds it back from being scheduled.' },
-  warnings: listOf(text),
+  errors: { ...listOf(contentFault), description: 'What holds it back from being scheduled.' },
+  warnings: { ...listOf(contentFault), description: 'What may go out otherwise than expected.' },
+  price_usd: {
+    ...nullable({ type: 'number' }),
+    description:
+      'What the network charges the app that publishes for this post, in US dollars, by the prices that the operator set. 0: nothing. Null while there are errors.',
+  },
   length: {
     ...length,
     description: 'Of the text that is nearest to its limit; null without text.',
@@ -61,6 +86,10 @@ export type ValidatedChannel = Value<typeof validatedChannelSchema>;
 
 export const validatedSchema = record({
   valid: { ...flag, description: 'Whether no channel has an error.' },
+  warning: {
+    ...nullable(text),
+    description: 'What the `warning` of the post would say of the request as a whole.',
+  },
   channels: listOf(validatedChannelSchema),
 });
 export type Validated = Value<typeof validatedSchema>;

@@ -1,4 +1,4 @@
-import { AppError } from '../../domain/errors.ts';
+import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { filesOfParts } from '../../domain/files-of-parts.ts';
 import { textsForChannel } from '../../domain/texts.ts';
 import {
@@ -8,11 +8,17 @@ import {
   type ValidationResult,
 } from '../../networks/content-rules.ts';
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
+import { describeFaults } from './describe-faults.ts';
 import type { PostContent } from './post-content.ts';
 import type { FileToValidate } from './post-media.ts';
+import type { ContentFault } from './schemas.ts';
 
 /** What a channel's network says of a post. */
-export type ChannelValidation = ValidationResult & { readonly channel: ChosenChannel };
+export type ChannelValidation = ValidationResult & {
+  readonly channel: ChosenChannel;
+  /** Its errors and warnings as the API shows them. */
+  readonly describe: (sentences: readonly string[]) => ContentFault[];
+};
 
 /** Validates a post by the rules of each channel's network. Sends nothing. */
 export function validateContent(
@@ -28,7 +34,8 @@ export function validateContent(
     const network = rules[channel.platform];
     if (!network) {
       const error = `This version knows no network "${channel.platform}".`;
-      return { channel, errors: [error], warnings: [], texts: [] };
+      const describe = describer(channel, content, {});
+      return { channel, errors: [error], warnings: [], texts: [], describe };
     }
 
     const override = content.overrides[channel.id] ?? null;
@@ -50,12 +57,23 @@ export function validateContent(
         channel.settings,
       );
     known.set(alike, result);
+    const describe = describer(channel, content, result, network.threads);
     const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
     return isJoined
-      ? { ...result, channel, warnings: [joined, ...result.warnings] }
-      : { ...result, channel };
+      ? { ...result, channel, describe, warnings: [joined, ...result.warnings] }
+      : { ...result, channel, describe };
   });
 }
+
+export const describer =
+  (
+    { id: channelId }: Pick<ChosenChannel, 'id'>,
+    content: PostContent,
+    result: Pick<ValidationResult, 'facts'>,
+    threads = true,
+  ) =>
+  (sentences: readonly string[]): ContentFault[] =>
+    describeFaults(sentences, result, { channelId, content, threads });
 
 const joined =
   'This network has no threads: the texts go out as one post, with a blank line between them.';
@@ -72,10 +90,19 @@ export function assertPublishable(validations: readonly ChannelValidation[]): vo
   const faults = faultsOf(validations);
   if (faults.length > 0) {
     throw new AppError('invalid_content', faults.join(' '), {
-      details: faults.map((message) => ({ path: '', message })),
+      details: validations.flatMap(detailsOf),
     });
   }
 }
+
+const detailsOf = ({ channel, errors, describe }: ChannelValidation): ErrorDetail[] =>
+  describe(errors).map(({ message, path, rule, limit, actual }) =>
+    Object.assign(
+      { path, message: `${nameOfChannel(channel)}: ${message}`, channel_id: channel.id, rule },
+      limit === null ? {} : { limit },
+      actual === null ? {} : { actual },
+    ),
+  );
 
 /**
  * What a post is stored in spite of, for its `warning`; null when there is nothing to say.

@@ -8,7 +8,12 @@ import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { EditedChannels } from './edit-channels.ts';
 import type { EditedMedia } from './edit-media.ts';
 import type { PostContent } from './post-content.ts';
-import { assertPublishable, validateContent, type ChannelValidation } from './validate-content.ts';
+import {
+  assertPublishable,
+  describer,
+  validateContent,
+  type ChannelValidation,
+} from './validate-content.ts';
 
 /**
  * What the networks say of an edited post, and where its texts may not change any more.
@@ -35,7 +40,10 @@ export async function validateEdit(
   }
 
   if (isScheduled) {
-    const asTheyAre = sending.map((channel) => ({ channel, errors: [], warnings: [], texts: [] }));
+    const asTheyAre = sending.map((channel) => {
+      const describe = describer(channel, content, {});
+      return { channel, errors: [], warnings: [], texts: [], describe };
+    });
     const inFlight = await addChangedParts(em, edited, asTheyAre);
     assertPublishable([...validations, ...inFlight]);
   }
@@ -100,12 +108,15 @@ async function assertLiveFiles(
     return live
       .filter((part) => part.channel_id === channel.id && isChanged(part.part))
       .filter(({ is_open: isOpen, parts }) => !isOpen || parts > 1)
-      .map((part) => `${nameOfChannel(channel)}: ${isFixed(part, 'files')}`);
+      .map((part) => ({
+        path: '',
+        message: `${nameOfChannel(channel)}: ${isFixed(part, 'files')}`,
+        channel_id: channel.id,
+      }));
   });
   if (faults.length > 0) {
-    throw new AppError('invalid_content', faults.join(' '), {
-      details: faults.map((message) => ({ path: '', message })),
-    });
+    const message = faults.map((fault) => fault.message).join(' ');
+    throw new AppError('invalid_content', message, { details: faults });
   }
 }
 

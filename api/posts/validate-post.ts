@@ -1,5 +1,5 @@
 import type { MediaFacts, ValidationResult } from '../../networks/content-rules.ts';
-import { dueTime } from '../../domain/due-time.ts';
+import { dueTime, timeWarning } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import { assertMediaQuota } from '../quotas/media-quota.ts';
@@ -9,7 +9,7 @@ import { chooseChannels } from './choose-channels.ts';
 import { countNamed, givenFiles } from './given-files.ts';
 import { assertNotEmpty, assertTexts, contentOf } from './post-content.ts';
 import { chooseMedia, factsOf, idsOfParts, optionFiles, placeFiles } from './post-media.ts';
-import type { Validated, ValidatedChannel, ValidatePostBody } from './schemas.ts';
+import type { ContentFault, Validated, ValidatedChannel, ValidatePostBody } from './schemas.ts';
 import { validateContent, type ChannelValidation } from './validate-content.ts';
 
 /**
@@ -50,21 +50,41 @@ export async function validatePost(
   const placed = [...placeFiles(given, downloaded.files), ...optionFiles(inOptions)];
   const files = factsOf(placed, found);
   const validated = validateContent(deps.rules, channels, content, files).map(present);
-  return { valid: validated.every(({ errors }) => errors.length === 0), channels: validated };
+  return {
+    valid: validated.every(({ errors }) => errors.length === 0),
+    warning: timeWarning(request),
+    channels: validated,
+  };
 }
 
-const present = ({ channel, errors, warnings, texts }: ChannelValidation): ValidatedChannel => ({
+const present = ({
+  channel,
+  errors,
+  warnings,
+  texts,
+  priceUsd = 0,
+  describe,
+}: ChannelValidation): ValidatedChannel => ({
   channel_id: channel.id,
   platform: channel.platform,
   handle: channel.handle,
-  errors,
-  warnings:
-    channel.state === 'needs_reconnect'
-      ? [...warnings, 'The channel needs reconnecting.']
-      : warnings,
+  errors: describe(errors),
+  warnings: [
+    ...describe(warnings),
+    ...(channel.state === 'needs_reconnect' ? [needsReconnect] : []),
+  ],
+  price_usd: errors.length > 0 ? null : priceUsd,
   ...nearestLimit(texts),
   texts,
 });
+
+const needsReconnect: ContentFault = {
+  message: 'The channel needs reconnecting.',
+  path: '/channel_ids',
+  rule: 'channel_access',
+  limit: null,
+  actual: null,
+};
 
 function nearestLimit(
   texts: ValidationResult['texts'],

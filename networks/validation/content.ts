@@ -1,6 +1,7 @@
 import type { Content, MediaFacts, ValidationResult } from '../content-rules.ts';
-import { mixtureFaults, validateFiles } from './files.ts';
+import { validateFiles } from './files.ts';
 import type { Limits } from './limits.ts';
+import { mixtureFaults } from './mixture.ts';
 import { validateTexts, wherePart, type TextFaults } from './texts.ts';
 
 /** What a network's own rules add to its limits. */
@@ -19,21 +20,29 @@ export function validateByLimits(
   limits: Limits,
   { text, fileErrors = () => [], fileWarnings = () => [] }: OwnRules = {},
 ): ValidationResult {
-  const { texts, errors } = validateTexts(content, limits, text);
+  const { texts, errors, facts } = validateTexts(content, limits, text);
   const parts = Array.from({ length: Math.max(1, content.texts.length) }, (_, index) => {
     const media = content.media[index] ?? [];
     const where = wherePart(content.texts, index);
     const files = validateFiles(media, limits);
-    const faults = [...mixtureFaults(media, limits), ...files.errors, ...media.flatMap(fileErrors)];
+    const mixture = mixtureFaults(media, limits);
+    const faults = [...mixture, ...files.errors, ...media.flatMap(fileErrors)];
+    const count = { rule: 'file_count', limit: null, actual: media.length };
+    const known = [...mixture.map((message) => Object.assign({ message }, count)), ...files.facts];
     const warnings = [...files.warnings, ...media.flatMap(fileWarnings)];
     return {
       errors: faults.map((fault) => where + fault),
       warnings: warnings.map((warning) => where + warning),
+      facts: known.map((fact) => {
+        const at = { part: index, of: 'files' } as const;
+        return Object.assign({}, fact, { message: where + fact.message, at });
+      }),
     };
   });
   return {
     texts,
     errors: [...errors, ...parts.flatMap((part) => part.errors)],
     warnings: parts.flatMap((part) => part.warnings),
+    facts: [...facts, ...parts.flatMap((part) => part.facts)],
   };
 }

@@ -1,9 +1,16 @@
-import type { MediaFacts } from '../content-rules.ts';
+import type { FaultFacts, MediaFacts } from '../content-rules.ts';
 import type { FileKind, Limits } from './limits.ts';
-import { countOf, durationOf, list, numberOf, sizesOf } from './amounts.ts';
+import { durationOf, list, numberOf, sizesOf } from './amounts.ts';
 import { quote } from '../answer.ts';
 
-export type Faults = { readonly errors: readonly string[]; readonly warnings: readonly string[] };
+export type Faults = {
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  /** The same, as data. */
+  readonly facts: readonly FileFacts[];
+};
+
+type FileFacts = Omit<FaultFacts, 'at'>;
 
 /**
  * Validates every file by the limits of its kind; a type of no kind is one that the network does not take.
@@ -16,15 +23,22 @@ export function validateFiles(
 ): Faults {
   const errors: string[] = [];
   const warnings: string[] = [];
+  const facts: FileFacts[] = [];
   for (const file of media) {
     const kind = kindOf(file, kinds);
     const faults = kind
-      ? checks.map((validate) => validate(file, kind))
+      ? Object.entries(checks).map(([rule, validate]) => {
+          const fault = validate(file, kind);
+          return fault && Object.assign({}, fault, { rule });
+        })
       : [
-          typeFault(
-            file,
-            kinds.flatMap(({ types }) => types),
-          ),
+          {
+            rule: 'file_type',
+            ...typeFault(
+              file,
+              kinds.flatMap(({ types }) => types),
+            ),
+          },
         ];
     for (const fault of faults) {
       if (fault) {
@@ -33,15 +47,17 @@ export function validateFiles(
           ? `${fault.what ?? nameOf(file)} ${fault.is} for ${network}: ${fault.limit}, and this ${fault.actual}.`
           : `It could not be told ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`;
         (isKnown ? errors : warnings).push(sentence);
+        const [limit, actual] = (isKnown && fault.numbers) || [null, null];
+        facts.push({ message: sentence, rule: fault.rule, limit, actual });
       }
     }
   }
 
-  return { errors, warnings };
+  return { errors, warnings, facts };
 }
 
 /** A type by its own name comes before `image/*`. */
-function kindOf({ type }: MediaFacts, kinds: readonly FileKind[]): FileKind | undefined {
+export function kindOf({ type }: MediaFacts, kinds: readonly FileKind[]): FileKind | undefined {
   const names = [type, type.replace(/\/.*$/s, '/*')];
   return names
     .map((name) => kinds.find(({ types }) => types.includes(name)))
@@ -58,10 +74,12 @@ type Fault =
       readonly is: string;
       readonly limit: string;
       readonly actual: string;
+      /** The limit and the actual value. */
+      readonly numbers?: readonly [limit: number, actual: number];
     }
   | { readonly unknown: string; readonly limit: string };
 
-const typeFault = ({ type }: MediaFacts, types: readonly string[]): Fault => ({
+const typeFault = ({ type }: MediaFacts, types: readonly string[]) => ({
   is: 'is of the wrong kind',
   limit: `it takes ${list(types)}`,
   actual: `is ${quote(type, []) || 'of no known type'}`,
@@ -75,6 +93,7 @@ function sizeFault({ sizeBytes }: MediaFacts, kind: FileKind): Fault | null {
       is: 'is too large',
       limit: `${one(kind)} may have up to ${limit}`,
       actual: `has ${actual}`,
+      numbers: [maxBytes, sizeBytes],
     };
   }
 
@@ -84,6 +103,7 @@ function sizeFault({ sizeBytes }: MediaFacts, kind: FileKind): Fault | null {
       is: 'is too small',
       limit: `${one(kind)} has ${limit} or more`,
       actual: `has ${actual}`,
+      numbers: [minBytes, sizeBytes],
     };
   }
 
@@ -103,7 +123,9 @@ function pixelsFault({ width, height }: MediaFacts, kind: FileKind): Fault | nul
 
   const pixels = width * height;
   const actual = `has ${numberOf(pixels)} (${width} × ${height})`;
-  return pixels > maxPixels ? { is: 'has too many pixels', limit, actual } : null;
+  return pixels > maxPixels
+    ? { is: 'has too many pixels', limit, actual, numbers: [maxPixels, pixels] }
+    : null;
 }
 
 function sidesFault({ width, height }: MediaFacts, kind: FileKind): Fault | null {
@@ -116,12 +138,17 @@ function sidesFault({ width, height }: MediaFacts, kind: FileKind): Fault | null
   const actual = `is ${width} × ${height}`;
   if (shorter < minSide) {
     const limit = `${one(kind)} has ${minSide} × ${minSide} pixels or more`;
-    return { is: 'is too small', limit, actual };
+    return { is: 'is too small', limit, actual, numbers: [minSide, shorter] };
   }
 
   const limit = `${one(kind)} may have up to ${longest} × ${shortest} pixels`;
   return longer > longest || shorter > shortest
-    ? { is: 'has too many pixels', limit, actual }
+    ? {
+        is: 'has too many pixels',
+        limit,
+        actual,
+        numbers: longer > longest ? [longest, longer] : [shortest, shorter],
+      }
     : null;
 }
 
@@ -133,6 +160,7 @@ function framesFault({ width, height, details }: MediaFacts, kind: FileKind): Fa
       is: 'has too many frames',
       limit: `${one(kind)} may have up to ${numberOf(maxFrames)}`,
       actual: `has ${numberOf(frames)}`,
+      numbers: [maxFrames, frames],
     };
   }
 
@@ -142,6 +170,7 @@ function framesFault({ width, height, details }: MediaFacts, kind: FileKind): Fa
         is: 'has too many pixels',
         limit: `all frames of ${one(kind)} together may have up to ${numberOf(maxPixels)} pixels`,
         actual: `has ${numberOf(pixels)} (${width} × ${height} × ${numberOf(frames)})`,
+        numbers: [maxPixels, pixels],
       }
     : null;
 }
@@ -154,6 +183,7 @@ function frameRateFault({ details }: MediaFacts, kind: FileKind): Fault | null {
         is: 'has too many frames per second',
         limit: `${one(kind)} may have up to ${maxFrameRate}`,
         actual: `has ${Math.round(frameRate * 100) / 100}`,
+        numbers: [maxFrameRate, frameRate],
       }
     : null;
 }
@@ -170,7 +200,9 @@ function aspectFault({ width, height }: MediaFacts, kind: FileKind): Fault | nul
   }
 
   const isNarrow = width > height * maxAspect || height > width * maxAspect;
-  return isNarrow ? { is: 'is too narrow', limit, actual: `is ${width} × ${height}` } : null;
+  const actual = `is ${width} × ${height}`;
+  const aspect = Math.max(width, height) / Math.min(width, height);
+  return isNarrow ? { is: 'is too narrow', limit, actual, numbers: [maxAspect, aspect] } : null;
 }
 
 function durationFault(file: MediaFacts, kind: FileKind): Fault | null {
@@ -193,6 +225,7 @@ function durationFault(file: MediaFacts, kind: FileKind): Fault | null {
         is: isShort ? 'is too short' : 'is too long',
         limit,
         actual: `lasts ${durationOf(durationMs)}`,
+        numbers: [isShort ? minDurationMs : maxDurationMs, durationMs],
       }
     : null;
 }
@@ -207,20 +240,22 @@ function altTextFault(file: MediaFacts, kind: FileKind): Fault | null {
         is: 'is too long',
         limit: `${one(kind)} may have one of up to ${numberOf(maxAltText)} characters`,
         actual: `has ${numberOf(length)}`,
+        numbers: [maxAltText, length],
       }
     : null;
 }
 
-const checks = [
-  sizeFault,
-  pixelsFault,
-  sidesFault,
-  framesFault,
-  frameRateFault,
-  aspectFault,
-  durationFault,
-  altTextFault,
-];
+/** By the name of the rule. */
+const checks: Readonly<Record<string, (file: MediaFacts, kind: FileKind) => Fault | null>> = {
+  file_size: sizeFault,
+  file_pixels: pixelsFault,
+  file_dimensions: sidesFault,
+  file_frames: framesFault,
+  file_frame_rate: frameRateFault,
+  file_aspect_ratio: aspectFault,
+  file_duration: durationFault,
+  alt_text_length: altTextFault,
+};
 
 /** `an image`, `a video`. */
 const one = ({ one: name }: FileKind): string => `${/^[aeiou]/v.test(name) ? 'an' : 'a'} ${name}`;
@@ -234,45 +269,3 @@ export const hasType =
 export const isAnimatedWebp = ({ type, details, durationMs }: MediaFacts): boolean =>
   type === 'image/webp' && ((details?.frames ?? 1) > 1 || durationMs !== null);
 export const isImage = ({ type }: MediaFacts): boolean => type.startsWith('image/');
-
-/**
- * What a network has against the files as a whole: too many of a kind, too few, or a mixture of kinds. Empty: nothing.
- *
- * A file of no kind is left out: what is wrong with it is its type.
- */
-export function mixtureFaults(
-  media: readonly MediaFacts[],
-  { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,
-): string[] {
-  const counts = kinds.map((kind) => ({
-    ...kind,
-    count: media.filter((file) => kindOf(file, kinds) === kind).length,
-  }));
-  const present = counts.filter(({ count }) => count > 0);
-  if (
-    present.length < 2 &&
-    counts.every(({ count, max, min = 0 }) => count >= min && count <= max)
-  ) {
-    return [];
-  }
-
-  const taken = kinds.filter(({ max }) => max > 0).map(amountOf);
-  const limit = taken.join(', or ') || 'no files';
-  const sentence = `${network} takes ${limit} in a post, and there ${actualOf(present)}.`;
-  return [sentence.charAt(0).toUpperCase() + sentence.slice(1)];
-}
-
-function amountOf({ one: name, max, min = 0 }: FileKind): string {
-  if (min === max) {
-    return `exactly ${countOf(max, name)}`;
-  }
-
-  return max > 1 ? `up to ${max} ${name}s` : `1 ${name}`;
-}
-
-/** What there is, in words: `is 1 video`, `are 2 images and 1 video`, `is none`. */
-function actualOf(present: readonly { readonly one: string; readonly count: number }[]): string {
-  const total = present.reduce((sum, { count }) => sum + count, 0);
-  const words = list(present.map(({ one: name, count }) => countOf(count, name)));
-  return `${total < 2 ? 'is' : 'are'} ${words || 'none'}`;
-}

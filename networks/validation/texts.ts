@@ -1,4 +1,4 @@
-import type { Content, Measure } from '../content-rules.ts';
+import type { Content, FaultFacts, Measure } from '../content-rules.ts';
 import type { Limits, TextLimit, TextUnit } from './limits.ts';
 
 /** Whitespace alone is no text: every network trims it away. */
@@ -17,26 +17,62 @@ export function validateTexts(
   { texts, media }: Pick<Content, 'texts' | 'media'>,
   { name, text: limits }: Pick<Limits, 'name' | 'text'>,
   more: TextFaults = () => [],
-): { readonly texts: readonly Measure[]; readonly errors: readonly string[] } {
+): ValidatedTexts {
   const measured = texts.map((text) => measure(text, limits));
   const measures = measured.flatMap((all) => nearest(all) ?? []);
   if (texts.every(isBlank) && media.flat().length === 0) {
-    return { texts: measures, errors: [`There is neither a text nor a file for ${name}.`] };
+    const message = `There is neither a text nor a file for ${name}.`;
+    return { texts: measures, errors: [message], facts: [missingText(message, 0)] };
   }
 
+  const facts: FaultFacts[] = [];
   const errors = texts.flatMap((text, index) => {
     const where = wherePart(texts, index);
     if (isBlank(text)) {
-      const hasFile = (media[index] ?? []).length > 0;
-      return hasFile ? [] : [`${where}There is no text in it.`];
+      const message = `${where}There is no text in it.`;
+      const isMissing = (media[index] ?? []).length === 0;
+      facts.push(...(isMissing ? [missingText(message, index)] : []));
+      return isMissing ? [message] : [];
     }
 
-    const lengths = (measured[index] ?? []).flatMap((one) => lengthFault(one, name));
-    const faults = lengths.length > 0 ? lengths : more(text);
-    return faults.map((fault) => where + fault);
+    const lengths = (measured[index] ?? []).flatMap((one) => {
+      const [fault] = lengthFault(one, name);
+      return fault === undefined ? [] : [{ one, message: where + fault }];
+    });
+    facts.push(
+      ...lengths.map(
+        ({
+          message,
+          one: {
+            limit: { max: limit },
+            length: actual,
+          },
+        }) => {
+          const at = { part: index, of: 'text' } as const;
+          return { message, rule: 'text_length', limit, actual, at };
+        },
+      ),
+    );
+    return lengths.length > 0
+      ? lengths.map(({ message }) => message)
+      : more(text).map((fault) => where + fault);
   });
-  return { texts: measures, errors };
+  return { texts: measures, errors, facts };
 }
+
+type ValidatedTexts = {
+  readonly texts: readonly Measure[];
+  readonly errors: readonly string[];
+  readonly facts: readonly FaultFacts[];
+};
+
+const missingText = (message: string, part: number): FaultFacts => ({
+  message,
+  rule: 'text_missing',
+  limit: null,
+  actual: null,
+  at: { part, of: 'text' },
+});
 
 /** How sentences about a part of a thread begin; a single post has no parts. */
 export const wherePart = (texts: readonly string[], index: number): string =>

@@ -1,6 +1,5 @@
 import { text as readText, type Env } from '../../runtime/config/read-values.ts';
 import type { Content } from '../content-rules.ts';
-import { countOf } from '../validation/amounts.ts';
 import { isImage } from '../validation/files.ts';
 import { findLinks } from './find-links.ts';
 
@@ -26,11 +25,11 @@ function dollars(env: Env, name: string, otherwise: number, problems: string[]):
   return Number(given);
 }
 
-/** What the posts of a thread cost, as a sentence; none when they cost nothing. */
-export function priceWarnings(
+/** What the posts of a thread cost, in US dollars. */
+export function priceOf(
   { texts, media }: Pick<Content, 'texts' | 'media'>,
   prices: Prices,
-): string[] {
+): number {
   const posts = Math.max(1, texts.length);
   const linked = texts.filter((text) => hasLink(text)).length;
   // The alt texts of videos do not go out.
@@ -40,18 +39,10 @@ export function priceWarnings(
     linked * prices.linkPost +
     (posts - linked) * prices.post +
     (isFree ? 0 : described * altTextPrice);
-  if (price === 0) {
-    return [];
-  }
-
-  const what = posts === 1 ? 'this post' : `these ${posts} posts`;
-  const links = posts === 1 ? 'it has a link' : countOf(linked, 'has a link', 'have a link');
-  const altTexts = `${countOf(described, 'alt text')} ${described === 1 ? 'is' : 'are'} charged too`;
-  const why = [...(linked > 0 ? [links] : []), ...(described > 0 ? [altTexts] : [])].join(', and ');
-  return [`X charges the app that publishes ${what} about ${amountOf(price)}${why && `: ${why}`}.`];
+  return Math.round(price * smallestParts) / smallestParts;
 }
 
-const hasLink = (text: string): boolean => findLinks(text).next().done !== true;
+/** Prices have four decimals; sums of them, as binary fractions, have more. */
+const smallestParts = 10_000;
 
-const amountOf = (price: number): string =>
-  `$${price.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 })}`;
+const hasLink = (text: string): boolean => findLinks(text).next().done !== true;

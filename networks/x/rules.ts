@@ -4,7 +4,7 @@ import { validateByLimits } from '../validation/content.ts';
 import type { Limits } from '../validation/limits.ts';
 import { fileErrors, fileWarnings, maxFrameRate } from './file-rules.ts';
 import { optionsSchema } from './options.ts';
-import { priceWarnings, type Prices } from './prices.ts';
+import { priceOf, type Prices } from './prices.ts';
 import { weightedLength } from './weighted-length.ts';
 
 const maxCashtags = 1;
@@ -59,7 +59,7 @@ const limits: Limits = {
 };
 
 /**
- * @param prices What a post costs, for the warning that says so.
+ * @param prices What X charges, for `priceUsd`.
  * @param readEveryHours How often the operator lets a post's metrics be read, which costs money too.
  */
 export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
@@ -79,8 +79,8 @@ export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
       return result;
     }
 
-    const more = [...duplicateWarnings(content), ...priceWarnings(content, prices)];
-    return { ...result, warnings: [...result.warnings, ...more] };
+    const warnings = [...result.warnings, ...duplicateWarnings(content)];
+    return { ...result, warnings, priceUsd: priceOf(content, prices) };
   },
 });
 

@@ -1,4 +1,4 @@
-import type { Content, MediaFacts, Rules, ValidationResult } from '../content-rules.ts';
+import type { Content, MediaFacts, Rules, ValidationResult, FaultFacts } from '../content-rules.ts';
 import { durationOf, numberOf } from '../validation/amounts.ts';
 import { validateByLimits } from '../validation/content.ts';
 import { nameOf, validateFiles } from '../validation/files.ts';
@@ -71,7 +71,12 @@ export const rules: Rules = {
     const { video } = post;
     const choice = choiceOf(post.options, video);
     const title = titleOf(post.texts[0] ?? '', choice);
-    const { texts, errors, warnings } = validateByLimits(post, limits, {
+    const {
+      texts,
+      errors,
+      warnings,
+      facts = [],
+    } = validateByLimits(post, limits, {
       text: (text) => forbiddenFaults(text, 'a description'),
       fileWarnings: lengthWarnings,
     });
@@ -86,12 +91,21 @@ export const rules: Rules = {
       ],
       warnings: [...titleWarnings(title), ...warnings],
       texts,
+      facts: [...facts, ...(choice.madeForKids === undefined ? [audienceFacts] : [])],
     };
   },
 };
 
 const audienceFault =
   'YouTube must be told whether the video is made for kids: set video.made_for_kids to true or false.';
+
+const audienceFacts: FaultFacts = {
+  message: audienceFault,
+  rule: 'field_missing',
+  limit: null,
+  actual: null,
+  at: '/video/made_for_kids',
+};
 
 function titleFaults(title: Title | null): string[] {
   if (!title) {

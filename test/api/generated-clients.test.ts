@@ -79,7 +79,7 @@ async function assertAnswers(
     got: { pending: 1, media: ['image/png'] },
     listed: true,
     retried: [channel],
-    invalid: 1,
+    invalid: ['text_length'],
     refused: 'empty_body',
   });
 }

@@ -76,6 +76,7 @@ test('a post has all of its fields, whatever it was made of', async (t) => {
   const named = ['channel_id', 'status', 'platform', 'handle', 'url', 'error', 'error_code'];
   const others = [
     'warning',
+    'retryable',
     'retry_at',
     'body',
     'metrics',

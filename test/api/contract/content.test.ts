@@ -104,7 +104,7 @@ test('a network without threads gets the texts as one, and its channel says so; 
   t.regex(linkedin.warning, /thread/v);
   t.is(linkedin.body, thread.join('\n\n'));
   t.deepEqual([mastodon.warning, bluesky.warning], [null, null]);
-  t.is(x.warning, 'X charges the app that publishes these 2 posts about $0.03.');
+  t.is(x.warning, null);
 
   t.is(reply.body.post.warning, null);
 });
@@ -145,14 +145,15 @@ test('validation says of each channel what scheduling would say, and stores noth
   const post = { body: 'x'.repeat(400), channel_ids: ids };
   const reply = await client.post('/posts/validate', post);
   t.is(reply.status, 200);
-  const shown = new Map<string, { errors: string[]; length: number; limit: number }>(
+  type Said = { errors: { message: string; rule: string }[]; length: number; limit: number };
+  const shown = new Map<string, Said>(
     reply.body.channels.map((one: { platform: string }) => [one.platform, one]),
   );
   for (const [platform, limit] of limits) {
     const said = shown.get(platform);
     t.is(said?.length, 400, platform);
     t.is(said?.limit, limit, platform);
-    const tooLong = said?.errors.some((error) => error.includes('too long'));
+    const tooLong = said?.errors.some(({ rule }) => rule === 'text_length');
     t.is(tooLong, limit < 400, platform);
   }
 
@@ -161,7 +162,7 @@ test('validation says of each channel what scheduling would say, and stores noth
   const { error } = (await client.post('/posts', { ...post, schedule_in_minutes: 60 })).body;
   for (const { errors } of shown.values()) {
     t.true(
-      errors.every((one) => error.includes(one)),
+      errors.every(({ message }) => error.includes(message)),
       error,
     );
   }
@@ -178,9 +179,59 @@ test('validation warns as a draft does, and is no call that needs a plan', async
   t.deepEqual([fine.channels[0].errors, fine.channels[0].warnings], [[], []]);
   const joined = await ask({ thread: ['a', 'b'], channel_ids: [channels.linkedin] });
   t.true(joined.valid);
-  t.regex(joined.channels[0].warnings.join(), /thread/v);
+  t.regex(joined.channels[0].warnings[0].message, /thread/v);
   const sql = `update channels set state = 'needs_reconnect' where id = ?`;
   await em.fork().execute(sql, [channels.x]);
   const lost = await ask({ body: 'x', channel_ids: [channels.x] });
-  t.regex(lost.channels[0].warnings.join(), /reconnect/v);
+  t.regex(lost.channels[0].warnings[0].message, /reconnect/v);
+});
+
+test('a refusal of content names channel, field, rule, limit and actual value', async (t) => {
+  const { client, channels } = await workspace();
+  const { x, mastodon, youtube } = channels;
+  const post = {
+    thread: ['One', 'x'.repeat(281)],
+    channel_ids: [x, mastodon, youtube],
+    channel_bodies: { [mastodon]: 'x'.repeat(501) },
+  };
+  const onX = { path: '/thread/1', rule: 'text_length', limit: 280, actual: 281 };
+  const onMastodon = {
+    path: `/channel_bodies/${mastodon}`,
+    rule: 'text_length',
+    limit: 500,
+    actual: 501,
+  };
+  const { channels: said } = (await client.post('/posts/validate', post)).body;
+  t.like(said[0].errors, [onX]);
+  t.like(said[1].errors, [onMastodon]);
+  t.like(said[2].errors, [
+    { path: '/media_ids', rule: 'file_count', limit: null, actual: 0 },
+    { path: '/video/made_for_kids', rule: 'field_missing' },
+  ]);
+  const { body } = await client.post('/posts', { ...post, schedule_in_minutes: 60 });
+  t.is(body.code, 'invalid_content');
+  t.like(body.details, [
+    { channel_id: x, ...onX },
+    { channel_id: mastodon, ...onMastodon },
+    { channel_id: youtube, path: '/media_ids', rule: 'file_count', actual: 0 },
+    { channel_id: youtube, path: '/video/made_for_kids', rule: 'field_missing' },
+  ]);
+  t.true(body.error.includes(body.details[0].message));
+});
+
+test('what X charges is a field of the validation and no warning', async (t) => {
+  const { client, channels } = await workspace();
+  const ask = async (body: object) => (await client.post('/posts/validate', body)).body;
+  const two = { channel_ids: [channels.x, channels.mastodon] };
+  const { channels: said, warning } = await ask({ body: 'See example.com', ...two });
+  t.is(warning, null);
+  t.deepEqual(
+    said.map((one: { price_usd: number }) => one.price_usd),
+    [0.2, 0],
+  );
+  t.deepEqual([said[0].warnings, said[1].warnings], [[], []]);
+  const refused = await ask({ body: 'x'.repeat(501), ...two });
+  t.is(refused.channels[0].price_usd, null);
+  const times = { scheduled_at: '2020-01-01T00:00:00Z', schedule_in_minutes: 5 };
+  t.regex((await ask({ body: 'x', ...two, ...times })).warning, /schedule_in_minutes decided/v);
 });

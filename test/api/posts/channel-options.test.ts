@@ -147,5 +147,5 @@ test('options are validated by the network together with the text', async (t) =>
   t.true((await client.post('/posts/validate', ask(50))).body.valid);
   const { valid, channels } = (await client.post('/posts/validate', ask(51))).body;
   t.false(valid);
-  t.regex(channels[0].errors[0], /this is 501/v);
+  t.regex(channels[0].errors[0].message, /this is 501/v);
 });

@@ -33,6 +33,7 @@ test('a post without a time is a draft, and its answer is the whole post', async
     url: null,
     error: null,
     error_code: null,
+    retryable: null,
     warning: null,
     retry_at: null,
     body: 'Hello',
@@ -196,12 +197,12 @@ const results = [
   {
     channel: { platform: 'bluesky', handle: 'b.test' },
     row: `status = 'failed', error = 'No.', error_code = 'content_refused'`,
-    shown: { status: 'failed', error: 'No.', error_code: 'content_refused' },
+    shown: { status: 'failed', error: 'No.', error_code: 'content_refused', retryable: false },
   },
   {
     channel: { platform: 'mastodon', handle: '@c@social.test' },
     row: `status = 'unconfirmed', error_code = 'unconfirmed'`,
-    shown: { status: 'unconfirmed', error_code: 'unconfirmed' },
+    shown: { status: 'unconfirmed', error_code: 'unconfirmed', retryable: false },
   },
   {
     channel: { platform: 'mastodon', handle: '@d@social.test' },
@@ -214,6 +215,7 @@ const nothing = {
   url: null,
   error: null,
   error_code: null,
+  retryable: null,
   warning: null,
   retry_at: null,
   body: 'x',

@@ -216,7 +216,7 @@ test('the files of each part are validated by the network', async (t) => {
   t.true((await ask([film])).valid);
   const { valid, channels } = await ask([film, a]);
   t.false(valid);
-  t.regex(channels[0].errors[0], /^Part 2: .*1 image and 1 video\.$/v);
+  t.regex(channels[0].errors[0].message, /^Part 2: .*1 image and 1 video\.$/v);
 });
 
 test('a network without threads gets the files of all parts, each once', async (t) => {
@@ -237,7 +237,7 @@ test('a network without threads gets the files of all parts, each once', async (
   };
   t.true((await ask(a)).valid);
   const { channels } = await ask(a, film);
-  t.regex(channels[0].errors[0], /there are 2 images and 1 video\.$/v);
+  t.regex(channels[0].errors[0].message, /there are 2 images and 1 video\.$/v);
 });
 
 test('a file that a later part of a scheduled thread has cannot be deleted', async (t) => {

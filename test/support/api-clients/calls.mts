@@ -59,7 +59,7 @@ const answers = {
   got: { pending: got.post.summary.pending, media: got.post.media.map(({ type }) => type) },
   listed: listed.posts.some(({ id }) => id === post.id),
   retried: retrying,
-  invalid: invalid.channels[0]?.errors.length,
+  invalid: invalid.channels[0]?.errors.map(({ rule }) => rule),
   refused: refused.error?.code,
 };
 console.log(JSON.stringify(answers));

@@ -49,7 +49,7 @@ with AuthenticatedClient(base_url=api_url, token=api_key) as client:
         },
         "listed": str(created.post.id) in [str(post.id) for post in listed.posts],
         "retried": [str(one) for one in retried.retrying],
-        "invalid": len(invalid.channels[0].errors),
+        "invalid": [error.rule for error in invalid.channels[0].errors],
         "refused": str(refused.code),
     }
 print(json.dumps(answers))

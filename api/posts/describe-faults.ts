@@ -1,0 +1,44 @@
+import type { FaultFacts, ValidationResult } from '../../networks/content-rules.ts';
+import type { PostContent } from './post-content.ts';
+import type { ContentFault } from './schemas.ts';
+
+/** Where the texts and files of one channel stand in the request. */
+type Place = {
+  readonly channelId: string;
+  readonly content: Pick<PostContent, 'thread' | 'overrides'>;
+  /** Whether its network has threads. */
+  readonly threads: boolean;
+};
+
+/** The sentences of a validation as the API shows them; a sentence that no limit is behind has the rule `other`. */
+export function describeFaults(
+  sentences: readonly string[],
+  { facts = [] }: Pick<ValidationResult, 'facts'>,
+  place: Place,
+): ContentFault[] {
+  const known = new Map(facts.map((fact) => [fact.message, fact]));
+  return sentences.map((message) => {
+    const fact = known.get(message);
+    const { rule = 'other', limit = null, actual = null } = fact ?? {};
+    return { message, path: fact ? pathOf(fact.at, place) : '', rule, limit, actual };
+  });
+}
+
+/** A JSON pointer into the request. */
+function pathOf(at: FaultFacts['at'], { channelId, content, threads }: Place): string {
+  if (typeof at === 'string') {
+    return at;
+  }
+
+  const { part, of } = at;
+  const isJoined = content.thread !== null && !threads;
+  if (of === 'files') {
+    return part === 0 || isJoined ? '/media_ids' : `/thread/${part}/media_ids`;
+  }
+
+  if (content.overrides[channelId] !== undefined) {
+    return `/channel_bodies/${channelId}`;
+  }
+
+  return content.thread === null ? '/body' : isJoined ? '/thread' : `/thread/${part}`;
+}
