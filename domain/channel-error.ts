@@ -131,6 +131,11 @@ export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
     meaning:
       'The access does not include what the post needs. Connect the account again with the permission, then retry.',
   },
+  paced: {
+    retryable: true,
+    meaning:
+      'This service holds the post back, so that the posts of a channel or of a server go out in order. Wait.',
+  },
   rate_limited: {
     retryable: true,
     meaning: 'The network limits how much is posted, and all automatic tries met the limit.',
