@@ -37,6 +37,9 @@ const settings = [
   'matching.numTaskqueueWritePartitions=1',
   // A webhook's first request is handed out along with its workflow's first task, not by another round through a queue.
   'system.enableActivityEagerExecution=true',
+  // Answers the polls of a worker that stops. Otherwise the worker breaks them off, and a task that Temporal hands to one of
+  // them at that moment is lost for 20 s.
+  'frontend.enableCancelWorkerPollsOnShutdown=true',
 ];
 
 /**
