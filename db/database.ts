@@ -12,6 +12,7 @@ import type { MediaFileSchema } from './entities/media-file.ts';
 import type { MetricDaySchema } from './entities/metric-day.ts';
 import type { MetricReadsSchema } from './entities/metric-reads.ts';
 import type { NetworkParkSchema } from './entities/network-park.ts';
+import type { NetworkUseSchema } from './entities/network-use.ts';
 import type { OauthAppSchema } from './entities/oauth-app.ts';
 import type { PostChannelSchema } from './entities/post-channel.ts';
 import type { PostMediaSchema } from './entities/post-media.ts';
@@ -44,6 +45,7 @@ export type Database = {
   media_files: InferKyselyTable<typeof MediaFileSchema>;
   metric_days: InferKyselyTable<typeof MetricDaySchema>;
   metric_reads: InferKyselyTable<typeof MetricReadsSchema>;
+  network_use: InferKyselyTable<typeof NetworkUseSchema>;
   network_parks: InferKyselyTable<typeof NetworkParkSchema>;
   oauth_apps: InferKyselyTable<typeof OauthAppSchema>;
   post_channels: InferKyselyTable<typeof PostChannelSchema>;

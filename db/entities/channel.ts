@@ -43,6 +43,13 @@ export const ChannelSchema = defineEntity({
     /** Of the account, where its network tells. */
     followers: p.integer().strictNullable(),
     followersUpdatedAt: instant().strictNullable(),
+    /** When its network was last asked, by `POST /channels/{id}/check`, whether the account can be entered. */
+    checkedAt: instant().strictNullable(),
+    /** What it said; null while the first check is under way. */
+    checkAnswer: p
+      .json<Json | null>()
+      .nullable()
+      .onCreate(() => null),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

@@ -49,6 +49,8 @@ export const ConnectLinkSchema = defineEntity({
     error: p.text().strictNullable(),
     /** The same for programs. */
     errorCode: p.text().strictNullable(),
+    /** How many secrets that were typed on its page were refused. */
+    refusedSecrets: p.integer().default(0),
     expiresAt: instant().index(),
     createdAt: createdAt(),
   },

@@ -12,6 +12,7 @@ import { MediaFile } from './media-file.ts';
 import { MetricDay } from './metric-day.ts';
 import { MetricReads } from './metric-reads.ts';
 import { NetworkPark } from './network-park.ts';
+import { NetworkUse } from './network-use.ts';
 import { OauthApp } from './oauth-app.ts';
 import { PostChannel } from './post-channel.ts';
 import { PostMedia } from './post-media.ts';
@@ -53,6 +54,7 @@ export const entities = [
   QuotaShare,
   RateLimit,
   NetworkPark,
+  NetworkUse,
   ServerPlace,
   ServerCircuit,
   SweepFind,
