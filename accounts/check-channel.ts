@@ -2,12 +2,14 @@ import { sql } from 'kysely';
 import { query } from '../db/query.ts';
 import { credentialsPurpose, sessionPurpose } from '../db/sealing-purposes.ts';
 import type { Json } from '../domain/json-schema.ts';
+import type { CheckAccount } from '../networks/entry.ts';
 import { NetworkError } from '../networks/network.ts';
 import type { Networks } from '../networks/registry.ts';
 import { currentGrant } from './current-grant.ts';
 import type { AccountDeps } from './deps.ts';
 import { credentialsOf, endsSoon, openGrant, type ChannelKey, type Current } from './grants.ts';
 import { loseAccess, regainAccess } from './lose-access.ts';
+import { plainName } from './plain-account.ts';
 
 export type CheckDeps = AccountDeps & { readonly checks: Networks['checks'] };
 
@@ -20,6 +22,8 @@ export type Checked =
   | { readonly access: 'connected' }
   /** @param reason For the channel's owner, as a sentence. */
   | { readonly access: 'needs_reconnect' | 'unknown'; readonly reason: string };
+
+type Owner = Awaited<ReturnType<CheckAccount>>;
 
 type Row = {
   readonly platform: string;
@@ -45,10 +49,16 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
     return null;
   }
 
-  const checked = await ask(deps, key, row);
+  const { checked, displayName } = await ask(deps, key, row);
   return deps.orm.em.fork().transactional(async (em): Promise<Checked> => {
     if (checked.access === 'connected') {
       await regainAccess(em, deps, key, row.sealed_credentials);
+      await query(
+        em,
+        sql`update channels set display_name = ${displayName} where id = ${key.channelId}
+          and workspace_id = ${key.workspaceId} and sealed_credentials = ${row.sealed_credentials}
+          and display_name is distinct from ${displayName}`,
+      );
       return checked;
     }
 
@@ -83,29 +93,37 @@ async function load(deps: AccountDeps, key: ChannelKey): Promise<Row | undefined
   return row;
 }
 
-async function ask(deps: CheckDeps, key: ChannelKey, row: Row): Promise<Checked> {
+/** @returns also the name that the account has by now, where the network let us in. */
+async function ask(
+  deps: CheckDeps,
+  key: ChannelKey,
+  row: Row,
+): Promise<{ readonly checked: Checked; readonly displayName: string | null }> {
+  const unnamed = (checked: Checked) => ({ checked, displayName: null });
   try {
-    const remoteId = await enter(deps, key, row);
+    const { remoteId, displayName } = await enter(deps, key, row);
     const reason = 'What was handed out opens another account by now. Connect the channel again.';
     return remoteId === row.remote_id
-      ? { access: 'connected' }
-      : { access: 'needs_reconnect', reason };
+      ? { checked: { access: 'connected' }, displayName: plainName(displayName) }
+      : unnamed({ access: 'needs_reconnect', reason });
   } catch (error) {
     if (!(error instanceof NetworkError)) {
       throw error;
     }
 
-    return error.code === 'access_lost'
-      ? { access: 'needs_reconnect', reason: `${error.message} Connect the channel again.` }
-      : { access: 'unknown', reason: error.message };
+    return unnamed(
+      error.code === 'access_lost'
+        ? { access: 'needs_reconnect', reason: `${error.message} Connect the channel again.` }
+        : { access: 'unknown', reason: error.message },
+    );
   }
 }
 
 /**
- * @returns the network's id of the account that is open.
+ * @returns the account that is open.
  * @throws NetworkError; `access_lost` only where nothing can be refreshed, or the refresh says so.
  */
-async function enter(deps: CheckDeps, key: ChannelKey, row: Row): Promise<string> {
+async function enter(deps: CheckDeps, key: ChannelKey, row: Row): Promise<Owner> {
   const first = await openedGrant(deps, key, row);
   try {
     return await enterWith(deps, key, row, first);
@@ -149,7 +167,7 @@ async function enterWith(
   { channelId }: ChannelKey,
   row: Row,
   current: Current | null,
-): Promise<string> {
+): Promise<Owner> {
   const check = checks[row.platform];
   if (!check) {
     throw new NetworkError('internal', `This service cannot check an account of ${row.platform}.`, {
@@ -158,7 +176,7 @@ async function enterWith(
   }
 
   const open = (sealed: string, purpose: string): Json => JSON.parse(sealer.open(sealed, purpose));
-  const { remoteId } = await check({
+  return check({
     http: egress,
     baseUrl: row.base_url,
     remoteId: row.remote_id,
@@ -169,5 +187,4 @@ async function enterWith(
     session:
       row.sealed_session === null ? null : open(row.sealed_session, sessionPurpose(channelId)),
   });
-  return remoteId;
 }

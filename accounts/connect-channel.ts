@@ -10,7 +10,7 @@ import type { Account } from '../networks/network.ts';
 import type { Grant } from '../networks/oauth.ts';
 import type { Sealer } from '../runtime/secrets.ts';
 import { storeGrant } from './grants.ts';
-import { plainHandle } from './plain-handle.ts';
+import { plainAccount } from './plain-account.ts';
 
 export type ConnectOptions = {
   /** What the network handed out in a browser; null or left out where the account's own credentials open it. */
@@ -36,7 +36,7 @@ export async function connectChannel(
   account: Account,
   { grant = null, moves = false, most = Number.POSITIVE_INFINITY }: ConnectOptions = {},
 ): Promise<Channel> {
-  const { baseUrl, remoteId, handle, settings } = plainHandle(account);
+  const { baseUrl, remoteId, handle, displayName, settings } = plainAccount(account);
   return em.transactional(async (tx) => {
     // Locked: its access may be lost at this moment, and what is written here must come after that.
     const own = { workspaceId, platform, remoteId };
@@ -61,6 +61,7 @@ export async function connectChannel(
     const fresh = {
       baseUrl,
       handle,
+      displayName,
       settings,
       sealedCredentials: sealer.seal(JSON.stringify(account.credentials), credentialsPurpose(id)),
       sealedSession:

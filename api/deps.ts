@@ -27,7 +27,7 @@ export type ApiDeps = {
   /** What each network accepts, by platform. */
   readonly rules: Readonly<Record<string, Rules>>;
   /** How accounts of each network are connected and checked. */
-  readonly networks: Pick<Networks, 'oauth' | 'connectors' | 'checks'>;
+  readonly networks: Pick<Networks, 'oauth' | 'connectors' | 'checks' | 'profileUrls'>;
   /** Where browsers reach the API, without a slash at the end. */
   readonly publicUrl: string;
   readonly media: MediaDeps;

@@ -23,7 +23,12 @@ export type CheckAccount = (
     Connection,
     'http' | 'baseUrl' | 'remoteId' | 'credentials' | 'session' | 'settings'
   >,
-) => Promise<Pick<Account, 'remoteId' | 'handle'>>;
+) => Promise<Pick<Account, 'remoteId' | 'handle' | 'displayName'>>;
+
+/** The page of an account for people; null when its address is not known. */
+export type ProfileUrl = (
+  account: Pick<Account, 'baseUrl' | 'remoteId' | 'handle' | 'settings'>,
+) => string | null;
 
 /**
  * What the folder of a network exports for the registry.
@@ -45,4 +50,5 @@ export type Entry = (
   readonly oauth?: OauthEntry;
   readonly check?: CheckAccount;
   readonly limits?: ReadLimits;
+  readonly profileUrl?: ProfileUrl;
 };

@@ -228,6 +228,8 @@ export type Account = {
   readonly baseUrl: string;
   readonly remoteId: string;
   readonly handle: string;
+  /** What people call the account, as the network says it. Shown only where it is text. Left out: the network does not say. */
+  readonly displayName?: unknown;
   readonly credentials: Json;
   readonly session: Json;
   readonly settings: Json;

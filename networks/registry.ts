@@ -1,7 +1,7 @@
 import { ConfigError, type Env } from '../runtime/config/read-values.ts';
 import { bluesky } from './bluesky/entry.ts';
 import type { Rules } from './content-rules.ts';
-import type { CheckAccount, Entry, ReadLimits } from './entry.ts';
+import type { CheckAccount, Entry, ProfileUrl, ReadLimits } from './entry.ts';
 import { linkedin } from './linkedin/entry.ts';
 import { mastodon } from './mastodon/entry.ts';
 import type { Connector, Network } from './network.ts';
@@ -32,6 +32,8 @@ export type Networks = {
   readonly checks: Readonly<Partial<Record<string, CheckAccount>>>;
   /** How servers are asked for their limits, of networks whose servers differ. */
   readonly limits: Readonly<Record<string, ReadLimits>>;
+  /** Where people look at an account, of networks where that is known. */
+  readonly profileUrls: Readonly<Partial<Record<string, ProfileUrl>>>;
   /** Loads the adapters, by the name that a channel's `platform` has. */
   readonly load: () => Promise<Readonly<Record<string, Network>>>;
 };
@@ -62,6 +64,7 @@ export function openNetworks(env: Env): Networks {
     oauth: pick(({ oauth }) => oauth),
     checks: pick(({ check }) => check),
     limits: pick(({ limits }) => limits) as Networks['limits'],
+    profileUrls: pick(({ profileUrl }) => profileUrl),
     load: async () => {
       const loaded = opened.map(async ([platform, { adapter }]) =>
         adapter ? [[platform, await adapter()] as const] : [],

@@ -32,7 +32,7 @@ type Face = {
     readonly picture: readonly [string, string];
     readonly label: readonly [string, string];
   };
-  /** Paths of the API as the network itself has them, for clients that know only an origin: `/api/`. */
+  /** Paths as the network itself has them, for clients that know only an origin: `/api/`. */
   readonly apiPaths: readonly string[];
   /** The path of the accounts' page. */
   readonly profile: string;

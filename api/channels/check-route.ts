@@ -63,7 +63,7 @@ export const checkRoute = (deps: ApiDeps): Route =>
       }
 
       const em = deps.orm.em.fork();
-      const channel = await presentChannel(em, await loadChannel(em, workspaceId, id), deps.now());
+      const channel = await presentChannel(deps, em, await loadChannel(em, workspaceId, id));
       const reason = checked.access === 'connected' ? null : checked.reason;
       return {
         status: 200,

@@ -48,7 +48,7 @@ export const reconnectCall = (deps: ApiDeps): Route =>
       const { workspaceId } = caller;
       const em = deps.orm.em.fork();
       const now = deps.now();
-      const channel = await presentChannel(em, await loadChannel(em, workspaceId, id), now);
+      const channel = await presentChannel(deps, em, await loadChannel(em, workspaceId, id));
       if (retries) {
         assertConnected(deps, channel);
       }

@@ -19,7 +19,7 @@ export const channelRoutes = (deps: ApiDeps): Route[] => [
   reconnectCall(deps),
 ];
 
-const listCall = ({ orm, now }: ApiDeps): Route =>
+const listCall = (deps: ApiDeps): Route =>
   route({
     method: 'get',
     path: '/channels',
@@ -40,20 +40,20 @@ const listCall = ({ orm, now }: ApiDeps): Route =>
     },
     errors: [],
     handle: async ({ caller: { workspaceId } }) => {
-      const em = orm.em.fork();
+      const em = deps.orm.em.fork();
       const channels = await em.find(
         Channel,
         { workspaceId, disconnectedAt: null },
         { orderBy: { createdAt: 'asc', id: 'asc' } },
       );
-      const shown = await presentChannels(em, workspaceId, channels, now());
+      const shown = await presentChannels(deps, em, workspaceId, channels);
       return { status: 200, body: { channels: shown } };
     },
   });
 
 const one = { mastodon: { summary: 'A channel', value: { channel: mastodonChannel } } };
 
-const readCall = ({ orm, now }: ApiDeps): Route =>
+const readCall = (deps: ApiDeps): Route =>
   route({
     method: 'get',
     path: '/channels/{id}',
@@ -63,9 +63,9 @@ const readCall = ({ orm, now }: ApiDeps): Route =>
     answers: { 200: { description: 'The channel.', schema: channelAnswer, examples: one } },
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const em = orm.em.fork();
+      const em = deps.orm.em.fork();
       const channel = await loadChannel(em, workspaceId, id);
-      return { status: 200, body: { channel: await presentChannel(em, channel, now()) } };
+      return { status: 200, body: { channel: await presentChannel(deps, em, channel) } };
     },
   });
 
@@ -89,7 +89,7 @@ const editCall = (deps: ApiDeps): Route =>
     errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' }, body }) => {
       const channel = await editChannel(deps, workspaceId, id, body);
-      const shown = await presentChannel(deps.orm.em.fork(), channel, deps.now());
+      const shown = await presentChannel(deps, deps.orm.em.fork(), channel);
       return { status: 200, body: { channel: shown } };
     },
   });

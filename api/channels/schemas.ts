@@ -20,6 +20,20 @@ export const channelSchema = record({
   id: uuid,
   platform: { ...text, examples: ['mastodon', 'bluesky'] },
   handle: text,
+  display_name: {
+    ...nullable(text),
+    description:
+      'What people call the account, as its network said when it was connected or checked last. Null where the network does not say.',
+  },
+  profile_url: {
+    ...nullable(text),
+    description: 'The page of the account for people. Null where its address is not known.',
+  },
+  sandbox: {
+    ...flag,
+    description:
+      'Whether the account is one of the sandbox: nothing that is posted to it goes out.',
+  },
   state: {
     ...oneOf(channelAccess),
     description:

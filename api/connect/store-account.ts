@@ -1,5 +1,5 @@
 import { connectChannel } from '../../accounts/connect-channel.ts';
-import { plainHandle } from '../../accounts/plain-handle.ts';
+import { plainAccount } from '../../accounts/plain-account.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import type { ConnectLink } from '../../db/entities/connect-link.ts';
 import type { Account } from '../../networks/network.ts';
@@ -23,7 +23,7 @@ export async function fitting(
   { isProved }: { readonly isProved: boolean },
 ): Promise<readonly Account[]> {
   const { channelId, workspaceId } = link;
-  const accounts = named.map(plainHandle);
+  const accounts = named.map(plainAccount);
   const [first] = accounts;
   if (!first) {
     throw new Problem('no_account', 'The network named no account that could be connected.');

@@ -16,6 +16,8 @@ export const ChannelSchema = defineEntity({
     /** Text, not an enum: a new network needs no migration. */
     platform: p.text(),
     handle: p.text(),
+    /** What people call the account, where its network says. */
+    displayName: p.text().strictNullable(),
     /** The account's permanent id on the network. */
     remoteId: p.text(),
     baseUrl: p.text(),

@@ -24,6 +24,7 @@ import { Migration0025StorageMark } from './migration-0025-storage-mark.ts';
 import { Migration0026Beats } from './migration-0026-beats.ts';
 import { Migration0028MediaDetails } from './migration-0028-media-details.ts';
 import { Migration0029FairShares } from './migration-0029-fair-shares.ts';
+import { Migration0033DisplayNames } from './migration-0033-display-names.ts';
 
 /** In order; a landed migration is never edited. Its name is what the `migrations` table remembers. */
 export const migrations = [
@@ -53,4 +54,5 @@ export const migrations = [
   { name: 'migration-0026-beats', class: Migration0026Beats },
   { name: 'migration-0028-media-details', class: Migration0028MediaDetails },
   { name: 'migration-0029-fair-shares', class: Migration0029FairShares },
+  { name: 'migration-0033-display-names', class: Migration0033DisplayNames },
 ];

@@ -5,7 +5,7 @@ import type { OauthEntry } from '../oauth.ts';
 import { metadataPath } from './oauth/metadata-path.ts';
 import { readLimits } from './describe-server.ts';
 import type { Directories } from './oauth/open-client.ts';
-import { rules } from './rules.ts';
+import { blueskySettings, rules } from './rules.ts';
 
 export const bluesky: Entry = (env, problems) => {
   const directories = directoriesIn(env, problems);
@@ -14,6 +14,9 @@ export const bluesky: Entry = (env, problems) => {
     adapter: async () => (await import('./adapter.ts')).bluesky,
     oauth: oauthEntry(directories),
     limits: readLimits,
+    // A handle may change hands; a DID does not.
+    profileUrl: ({ remoteId, settings }) =>
+      `${blueskySettings(settings).webUrl}/profile/${remoteId}`,
     check: async (connection) => (await import('./account.ts')).checkAccount(connection),
     connector: connectorWith(directories),
   };

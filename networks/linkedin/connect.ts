@@ -80,10 +80,10 @@ export const checkLinkedin = async (
   version: string,
 ): ReturnType<CheckAccount> => {
   const access = accessWith({ http, baseUrl }, credentials, version, 'prepare');
-  const { urn, handle } = linkedinSettings(settings).isOrganization
+  const { urn, handle, name } = linkedinSettings(settings).isOrganization
     ? await organizationOf(access, remoteId)
     : await memberOf(access);
-  return { remoteId: urn, handle };
+  return { remoteId: urn, handle, displayName: name };
 };
 
 function accessBy(http: Egress, { baseUrl, accessToken, version }: LinkedinToken): Access {
@@ -91,13 +91,21 @@ function accessBy(http: Egress, { baseUrl, accessToken, version }: LinkedinToken
   return accessWith(server, { accessToken: accessToken.trim() }, version, 'prepare');
 }
 
-function accountOf({ server, accessToken }: Access, { urn, handle }: Named): Account {
+function accountOf({ server, accessToken }: Access, { urn, handle, name }: Named): Account {
   const { baseUrl } = server;
   const settings: LinkedinSettings = {
     isOrganization: urn.startsWith('urn:li:organization:'),
     webUrl: linkedinWebUrl(baseUrl),
   };
-  return { baseUrl, remoteId: urn, handle, credentials: { accessToken }, session: null, settings };
+  return {
+    baseUrl,
+    remoteId: urn,
+    handle,
+    displayName: name,
+    credentials: { accessToken },
+    session: null,
+    settings,
+  };
 }
 
 /** Source: https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 */
@@ -109,5 +117,5 @@ async function memberOf(access: Access): Promise<Named> {
   }
 
   const { sub, name } = answerAs(access, response, 'prepare', readMember);
-  return { urn: `urn:li:person:${sub}`, handle: name?.trim() || sub };
+  return { urn: `urn:li:person:${sub}`, handle: name?.trim() || sub, name };
 }

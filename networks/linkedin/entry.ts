@@ -1,7 +1,7 @@
 import { address, text, type Env } from '../../runtime/config/read-values.ts';
 import type { Entry } from '../entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
-import { linkedinApiUrl } from './settings.ts';
+import { linkedinApiUrl, profileUrl } from './settings.ts';
 import { rules } from './rules.ts';
 
 /** In use in the autumn of 2026; LinkedIn keeps a version for a year. */
@@ -50,6 +50,7 @@ export const linkedin: Entry = (env, problems) => {
         return linkedinOauth({ app, endpoints, scopes, apiUrl, version });
       },
     },
+    profileUrl,
     check: async (connection) => (await import('./connect.ts')).checkLinkedin(connection, version),
   };
 };

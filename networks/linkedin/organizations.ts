@@ -5,7 +5,12 @@ import { NetworkError } from '../network.ts';
 import { call, getAs, type Access } from './client.ts';
 
 /** Who posts: a member or an organisation. */
-export type Named = { readonly urn: string; readonly handle: string };
+export type Named = {
+  readonly urn: string;
+  readonly handle: string;
+  /** What people call it, where LinkedIn says. */
+  readonly name: string | undefined;
+};
 
 type Role = {
   readonly role?: string;
@@ -68,7 +73,7 @@ export async function organizationOf(access: Access, named: string): Promise<Nam
     );
   }
 
-  const urn = `urn:li:organization:${id}`;
+  const urn = urnOf(id);
   const roles = (await rolesOf(access)).flatMap((held) => (held.urn === urn ? held.role : []));
   if (!roles.some((role) => posting.has(role))) {
     const has = roles.length > 0 ? ` (it is ${roles.join(', ')} there)` : '';
@@ -79,18 +84,18 @@ export async function organizationOf(access: Access, named: string): Promise<Nam
     );
   }
 
-  return { urn, handle: await nameOf(access, id) };
+  return namedBy(access, id);
 }
 
 /** The organisations for which the member behind a token may post: the first hundred, since each costs a request. */
 export async function organizationsOf(access: Access): Promise<readonly Named[]> {
   const held = await rolesOf(access);
   const ids = held.flatMap(({ urn, role }) => (posting.has(role) && idIn(urn)) || []);
-  const handles = new Map([...new Set(ids)].slice(0, mostRoles).map((id) => [id, '']));
-  await forEachLimit([...handles.keys()], namesAtOnce, async (id) => {
-    handles.set(id, await nameOf(access, id));
+  const named = new Map<string, Named>();
+  await forEachLimit([...new Set(ids)].slice(0, mostRoles), namesAtOnce, async (id) => {
+    named.set(id, await namedBy(access, id));
   });
-  return [...handles].map(([id, handle]) => ({ urn: `urn:li:organization:${id}`, handle }));
+  return [...new Set(ids)].flatMap((id) => named.get(id) ?? []);
 }
 
 /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/organization-access-control-by-role */
@@ -103,10 +108,13 @@ async function rolesOf(access: Access) {
   }));
 }
 
-/** What people call it; its id where the token may not read that. */
-async function nameOf(access: Access, id: string): Promise<string> {
+const urnOf = (id: string): string => `urn:li:organization:${id}`;
+
+/** Its handle is its id where the token may not read its names. */
+async function namedBy(access: Access, id: string): Promise<Named> {
   const path = `/rest/organizations/${id}`;
   const response = await call(access, { method: 'GET', path, purpose: 'prepare' });
   const known = response.status === 200 ? readOrganization(jsonOf(response)) : null;
-  return known?.vanityName ?? known?.localizedName ?? `organization ${id}`;
+  const { vanityName, localizedName: name } = known ?? {};
+  return { urn: urnOf(id), handle: vanityName ?? name ?? `organization ${id}`, name };
 }

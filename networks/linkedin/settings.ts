@@ -1,5 +1,6 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
+import type { ProfileUrl } from '../entry.ts';
 
 export const linkedinApiUrl = 'https://api.linkedin.com';
 
@@ -30,3 +31,9 @@ export const linkedinSettings = (settings: Json): LinkedinSettings => ({
   ...defaults,
   ...read(settings),
 });
+
+/** Where people look at the page of an organisation. LinkedIn does not tell apps where a member's profile is. */
+export const profileUrl: ProfileUrl = ({ remoteId, settings }) => {
+  const id = /^urn:li:organization:(?<id>\d+)$/v.exec(remoteId)?.groups?.['id'];
+  return id === undefined ? null : `${linkedinSettings(settings).webUrl}/company/${id}/`;
+};

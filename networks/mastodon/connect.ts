@@ -17,7 +17,13 @@ type MastodonLogin = {
   readonly accessToken: string;
 };
 
-const readOwnAccount = answerReader<{ readonly id: string; readonly username: string }>({
+type OwnAccount = {
+  readonly id: string;
+  readonly username: string;
+  readonly display_name?: unknown;
+};
+
+const readOwnAccount = answerReader<OwnAccount>({
   type: 'object',
   required: ['id', 'username'],
   properties: { id: idSchema, username: { type: 'string', minLength: 1, maxLength: 255 } },
@@ -34,17 +40,21 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
   const baseUrl = baseUrlOf(pasted(login.baseUrl));
   const credentials = { accessToken: pasted(login.accessToken) };
   const access = accessWith({ http, baseUrl }, credentials, 'prepare');
-  const { id: remoteId, username } = await ownerOf(access);
+  const { id: remoteId, username, display_name: displayName } = await ownerOf(access);
   const { instance } = await instanceOf((path) => get(access, path, 'prepare'));
   const handle = await shownHandle(http, { username, domain: instance.domain, baseUrl });
   const settings = settingsOf(instance);
-  return { baseUrl, remoteId, handle, credentials, session: null, settings };
+  return { baseUrl, remoteId, handle, displayName, credentials, session: null, settings };
 }
 
 /** Whether an account can still be entered. */
 export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }) => {
-  const { id, username } = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
-  return { remoteId: id, handle: `@${username}@${new URL(baseUrl).host}` };
+  const owner = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
+  return {
+    remoteId: owner.id,
+    handle: `@${owner.username}@${new URL(baseUrl).host}`,
+    displayName: owner.display_name,
+  };
 };
 
 const ownerOf = (access: Access) =>

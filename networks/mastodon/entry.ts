@@ -1,7 +1,13 @@
-import type { Entry } from '../entry.ts';
+import type { Entry, ProfileUrl } from '../entry.ts';
 import { checkMastodon, connectMastodon } from './connect.ts';
 import { readLimits } from './read-limits.ts';
 import { rules } from './rules.ts';
+
+/** Its server may say the account's domain otherwise, so that only the name in the handle counts. */
+const profileUrl: ProfileUrl = ({ baseUrl, handle }) => {
+  const name = /^@(?<name>[^@]+)@/v.exec(handle)?.groups?.['name'];
+  return name === undefined ? null : `${baseUrl}/@${encodeURIComponent(name)}`;
+};
 
 export const mastodon: Entry = () => ({
   rules,
@@ -21,4 +27,5 @@ export const mastodon: Entry = () => ({
     load: async () => (await import('./oauth.ts')).mastodonOauth,
   },
   check: checkMastodon,
+  profileUrl,
 });

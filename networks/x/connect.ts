@@ -49,8 +49,10 @@ export async function connectX(http: Egress, login: XLogin): Promise<Account> {
 export const checkX: CheckAccount = ({ http, baseUrl, credentials }) =>
   ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
 
-async function ownerOf(access: Access): Promise<Pick<Account, 'remoteId' | 'handle'>> {
+async function ownerOf(
+  access: Access,
+): Promise<Pick<Account, 'remoteId' | 'handle' | 'displayName'>> {
   const request = { method: 'GET', path: '/2/users/me', purpose: 'prepare' } as const;
   const { data } = await callAs(access, request, readOwnUser);
-  return { remoteId: data.id, handle: `@${data.username}` };
+  return { remoteId: data.id, handle: `@${data.username}`, displayName: data.name };
 }

@@ -5,6 +5,7 @@ import { checkX, connectX } from './connect.ts';
 import { defaultReads } from './metrics.ts';
 import { readPrices } from './prices.ts';
 import { xRules } from './rules.ts';
+import { profileUrl } from './settings.ts';
 
 export const x: Entry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_X_API_URL', 'https://api.x.com', problems);
@@ -36,6 +37,7 @@ export const x: Entry = (env, problems) => {
       load: async () => (await import('./oauth.ts')).xOauth({ app, endpoints, apiUrl }),
     },
     check: checkX,
+    profileUrl,
   };
 };
 

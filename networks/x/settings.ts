@@ -1,5 +1,6 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
+import type { ProfileUrl } from '../entry.ts';
 
 /** What holds for one account. */
 export type XSettings = {
@@ -23,3 +24,7 @@ const xSettings = (settings: Json): XSettings => ({
 /** The live address of a post. */
 export const postUrl = (settings: Json, id: string): string =>
   `${xSettings(settings).webUrl}/i/web/status/${encodeURIComponent(id)}`;
+
+/** Where people look at the account. */
+export const profileUrl: ProfileUrl = ({ handle, settings }) =>
+  `${xSettings(settings).webUrl}/${encodeURIComponent(handle.replace(/^@/v, ''))}`;

@@ -49,7 +49,9 @@ export type UploadAnswer = Answer<
   }
 >;
 
-export type OwnUser = Answer<Required<Pick<Wire<Schemas.User>, 'id' | 'username'>>>;
+export type OwnUser = Answer<
+  Required<Pick<Wire<Schemas.User>, 'id' | 'username'>> & { readonly name?: unknown }
+>;
 
 /** The fields of a post that a look asks for. */
 export const postFields = [

@@ -82,7 +82,7 @@ export const checkYoutube: CheckAccount = async ({ http, baseUrl, credentials, r
   const access = accessWith({ http, baseUrl }, credentials, 'prepare');
   const channels = await ownChannels(access, 'snippet');
   const channel = channels.find(({ id }) => id === remoteId) ?? channels[0];
-  return { remoteId: channel.id, handle: handleOf(channel) };
+  return { remoteId: channel.id, handle: handleOf(channel), displayName: channel.snippet.title };
 };
 
 async function ownChannels(access: Access, part: string): Promise<[Channel, ...Channel[]]> {
@@ -114,6 +114,7 @@ function accountOf({ server, accessToken }: Access, channel: Channel): Account {
     baseUrl,
     remoteId: channel.id,
     handle: handleOf(channel),
+    displayName: channel.snippet.title,
     credentials: { accessToken },
     session: null,
     settings,

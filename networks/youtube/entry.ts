@@ -3,6 +3,7 @@ import type { Entry } from '../entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
 import { checkYoutube, connectYoutube } from './connect.ts';
 import { rules } from './rules.ts';
+import { profileUrl } from './settings.ts';
 
 export const youtube: Entry = (env, problems) => {
   const apiUrl = address(env, 'PUNCTUAL_YOUTUBE_API_URL', 'https://www.googleapis.com', problems);
@@ -33,5 +34,6 @@ export const youtube: Entry = (env, problems) => {
       load: async () => (await import('./oauth.ts')).youtubeOauth({ app, endpoints, apiUrl }),
     },
     check: checkYoutube,
+    profileUrl,
   };
 };

@@ -1,4 +1,5 @@
 import { answerReader } from '../answer.ts';
+import type { ProfileUrl } from '../entry.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { idSchema } from './client.ts';
 
@@ -28,3 +29,7 @@ export function settingsOf(settings: Json, channelId: string): YoutubeSettings {
     ...readSettings(settings),
   };
 }
+
+/** Where people look at the channel. */
+export const profileUrl: ProfileUrl = ({ remoteId, settings }) =>
+  `${settingsOf(settings, remoteId).webUrl}/channel/${encodeURIComponent(remoteId)}`;

@@ -1,5 +1,5 @@
 import { defineNetwork } from '../network.ts';
-import { account, identities } from './account.ts';
+import { account, accountNamed, identities } from './account.ts';
 import { blueskyPostSchema, type BlueskyPost } from './post.ts';
 import { blueskyRoutes } from './routes.ts';
 import { isDemo } from './sessions.ts';
@@ -32,10 +32,10 @@ export const bluesky = defineNetwork<BlueskyPost>({
     if (first === 'hashtag') {
       return third === undefined ? { kind: 'tag', tag: second } : null;
     }
-    if (first !== 'profile' || !isDemo(second)) {
+    if (first !== 'profile' || accountNamed(second) === null) {
       return null;
     }
-    if (third === 'post' && id !== undefined) {
+    if (third === 'post' && id !== undefined && isDemo(second)) {
       return { kind: 'post', id };
     }
     return third === undefined ? { kind: 'profile' } : null;

@@ -45,8 +45,9 @@ export const linkedin = defineNetwork<LinkedinPost>({
       const isBelow = comment === null || id.includes(`(${activityOf(third)},`);
       return isBelow ? { kind: 'post', id } : null;
     }
-    const isMember = first === 'in' && isAccountName(second);
-    return isMember && third === undefined ? { kind: 'profile' } : null;
+    const isAccount =
+      first === 'company' ? second === page.id : first === 'in' && isAccountName(second);
+    return isAccount && third === undefined ? { kind: 'profile' } : null;
   },
   show: ({ text, commentary, author, visibility, media, replyTo }) => ({
     segments: replyTo === null ? segmentsOf(commentary, tagPath) : linksIn(text),

@@ -17,7 +17,7 @@ export const mastodon = defineNetwork<Status>({
     'Access token': account.accessToken,
   }),
   colours: { picture: ['#6d5efc', '#4b3bd6'], label: ['#5140d8', '#a79cff'] },
-  apiPaths: ['/api/'],
+  apiPaths: ['/api/', ...Object.values(accounts).map(({ username }) => `/@${username}`)],
   profile,
   postSchema: statusSchema,
   routes: mastodonRoutes,

@@ -34,6 +34,11 @@ export const youtube = defineNetwork<Video | Comment>({
     if (first === 'hashtag' && second !== undefined && rest.length === 0) {
       return { kind: 'tag', tag: second };
     }
+    const isChannel =
+      first === 'channel' && Object.values(accounts).some(({ id }) => id === second);
+    if (isChannel && rest.length === 0) {
+      return { kind: 'profile' };
+    }
     const isAccount = first === accounts.demo.handle || first === accounts.second.handle;
     return isAccount && second === undefined ? { kind: 'profile' } : null;
   },

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { checkChannel } from '../../accounts/check-channel.ts';
 import { spacedCheck } from '../../accounts/spaced-check.ts';
 import { connectChannel } from '../../accounts/connect-channel.ts';
+import { Channel } from '../../db/entities/channel.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -18,6 +19,7 @@ async function checkable(t: ExecutionContext, forMs = 10 * hourMs) {
   const world = await granted(t, database().url, { forMs });
   const { steps, channel } = world;
   const answers: (NetworkError | string)[] = [];
+  const names: unknown[] = [];
   const checks = {
     a: async () => {
       const answer = answers.shift() ?? 'me';
@@ -25,13 +27,14 @@ async function checkable(t: ExecutionContext, forMs = 10 * hourMs) {
         throw answer;
       }
 
-      return { remoteId: answer, handle: '@me' };
+      return { remoteId: answer, handle: '@me', displayName: names.shift() };
     },
   };
   const key = { workspaceId: steps.workspaceId, channelId: channel.id };
   return {
     ...world,
     answers,
+    names,
     key,
     checks,
     check: () => checkChannel({ ...steps.deps, checks }, key),
@@ -57,6 +60,22 @@ test('a check that the network answers leaves a channel connected, and one of an
   t.like(await state(), { state: 'connected' });
   const other = { workspaceId: crypto.randomUUID(), channelId: channel.id };
   t.is(await checkChannel({ ...steps.deps, checks: {} }, other), null);
+});
+
+test('a check brings the name that the account has by now', async (t) => {
+  const { check, names, answers, steps, channel } = await checkable(t);
+  const nameOf = async () => {
+    const { displayName } = await steps.deps.orm.em.fork().findOneOrFail(Channel, channel.id);
+    return displayName;
+  };
+  names.push(' Ana\n', 'Ana B.');
+  t.deepEqual(await check(), { access: 'connected' });
+  t.is(await nameOf(), 'Ana');
+  await check();
+  t.is(await nameOf(), 'Ana B.');
+  answers.push(away);
+  await check();
+  t.is(await nameOf(), 'Ana B.', 'nobody said another one');
 });
 
 test('an access token that is refused is replaced, and the check made again', async (t) => {

@@ -13,6 +13,7 @@ test('a member is connected by a token, with a name and an id for good', async (
     baseUrl: `${url}/linkedin`,
     remoteId: 'urn:li:person:sandboxDemo',
     handle: 'Demo',
+    displayName: 'Demo',
     credentials: { accessToken: 'demo' },
     session: null,
     settings: { isOrganization: false, webUrl: `${url}/linkedin` },

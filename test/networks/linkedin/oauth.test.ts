@@ -82,6 +82,7 @@ test('a member connects for 60 days, by an app that has neither PKCE nor a heade
       baseUrl: server.url,
       remoteId: 'urn:li:person:abc',
       handle: 'Alice',
+      displayName: 'Alice',
       credentials: {},
       session: null,
       settings: { isOrganization: false, webUrl: server.url },
@@ -199,9 +200,13 @@ test('a check tells whether a member or a page can still be entered', async (t) 
       settings: { isOrganization: remoteId.includes(':organization:') },
       credentials: { accessToken },
     });
-  const person = { remoteId: 'urn:li:person:sandboxDemo', handle: 'Demo' };
+  const person = { remoteId: 'urn:li:person:sandboxDemo', handle: 'Demo', displayName: 'Demo' };
   t.deepEqual(await checked(person.remoteId), person);
-  const page = { remoteId: 'urn:li:organization:1000', handle: 'demo-page' };
+  const page = {
+    remoteId: 'urn:li:organization:1000',
+    handle: 'demo-page',
+    displayName: 'Demo Page',
+  };
   t.deepEqual(await checked(page.remoteId), page);
   const [wrong, noRole] = [
     checked(person.remoteId, 'nobodys'),

@@ -21,7 +21,7 @@ async function opened(
 ) {
   const server = await startScriptedServer(t, (asked) =>
     asked.path.startsWith('/2/users/me')
-      ? { json: { data: { id: '42', username: 'alice' } } }
+      ? { json: { data: { id: '42', username: 'alice', name: 'Alice' } } }
       : token(asked),
   );
   const env = {
@@ -80,6 +80,7 @@ test('a code opens the account, with a grant that lives for two hours and can be
       baseUrl: server.url,
       remoteId: '42',
       handle: '@alice',
+      displayName: 'Alice',
       credentials: {},
       session: null,
       settings: {},

@@ -17,6 +17,7 @@ test('a token is connected with the account behind it', async (t) => {
     baseUrl: `${sandbox.url}/x`,
     remoteId: '2000000000000000001',
     handle: '@demo',
+    displayName: 'Demo',
     credentials: { accessToken: 'demo' },
     session: null,
     settings: { webUrl: `${sandbox.url}/x` },

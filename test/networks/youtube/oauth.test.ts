@@ -55,6 +55,7 @@ test('a channel connects, with access that can be renewed without its owner', as
       baseUrl: server.url,
       remoteId: 'UC1',
       handle: '@alice',
+      displayName: 'Alice',
       credentials: {},
       session: null,
       settings: { webUrl: server.url },
