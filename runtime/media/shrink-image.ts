@@ -24,6 +24,8 @@ const enter = createFairQueue({ all: availableParallelism() > 3 ? 2 : 1, each: 1
 type Wanted = {
   readonly maxBytes: number;
   readonly maxSide?: number;
+  /** Transparency becomes white, for networks that take no WebP. */
+  readonly isOpaque?: boolean | undefined;
   /** Whose image it is. */
   readonly workspaceId?: string | undefined;
 };
@@ -32,8 +34,8 @@ const program = fileURLToPath(new URL('shrink.ts', import.meta.url));
 const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
 
 /**
- * Encodes an image anew, so that it has so few bytes: as a JPEG, or as a WebP where it has transparency; smaller where
- * that must be. Of an animation its first frame. The same bytes and bounds give the same bytes, by the same version.
+ * Encodes an image anew, so that it has so few bytes: as a JPEG, or as a WebP where it has transparency to keep; smaller
+ * where that must be. Of an animation its first frame. The same bytes and bounds give the same bytes, by the same version.
  *
  * A process of its own decodes it, within bounds.
  *
@@ -43,7 +45,7 @@ const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
  */
 export async function shrinkImage(
   image: Readable,
-  { maxBytes, maxSide = 4000, workspaceId = '' }: Wanted,
+  { maxBytes, maxSide = 4000, isOpaque = false, workspaceId = '' }: Wanted,
   signal: AbortSignal,
 ): Promise<(SmallerImage & { readonly bytes: Buffer }) | null> {
   image.on('error', () => undefined); // It may break before it is read.
@@ -55,7 +57,7 @@ export async function shrinkImage(
   const [from, to] = [path.join(folder, 'from'), path.join(folder, 'to')];
   try {
     await pipeline(image, createWriteStream(from, { mode: 0o600 }), { signal });
-    const parameters = [from, to, String(maxBytes), String(maxSide)];
+    const parameters = [from, to, String(maxBytes), String(maxSide), String(isOpaque)];
     const written = await runBounded(program, parameters, bounds, signal);
     const made = JSON.parse(written ?? 'null') as SmallerImage | null; // As our own program wrote it.
     return made && { ...made, bytes: await readFile(to) };

@@ -32,30 +32,40 @@ const attempts = [
 async function shrink(
   from: string,
   to: string,
-  { maxBytes, maxSide }: { readonly maxBytes: number; readonly maxSide: number },
+  {
+    maxBytes,
+    maxSide,
+    isOpaque,
+  }: { readonly maxBytes: number; readonly maxSide: number; readonly isOpaque: boolean },
 ): Promise<SmallerImage | null> {
   // The first frame of an animation; without a file's metadata, which may say where it was taken.
   const image = sharp(from, decoding).autoOrient();
-  const { hasAlpha } = await image.metadata();
+  const keepsAlpha = (await image.metadata()).hasAlpha && !isOpaque;
   for (const [longest, quality] of attempts) {
     const side = Math.min(longest, maxSide);
     const resized = image
       .clone()
       .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true });
-    const encoded = hasAlpha ? resized.webp({ quality }) : resized.jpeg({ quality });
+    const encoded = keepsAlpha
+      ? resized.webp({ quality })
+      : resized.flatten({ background: '#ffffff' }).jpeg({ quality });
     const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
     if (data.length <= maxBytes) {
       writeFileSync(to, data, { mode: 0o600 });
       const { width, height } = info;
-      return { type: hasAlpha ? 'image/webp' : 'image/jpeg', width, height };
+      return { type: keepsAlpha ? 'image/webp' : 'image/jpeg', width, height };
     }
   }
 
   return null;
 }
 
-const [, , from = '', to = '', maxBytes, maxSide] = process.argv;
-const bounds = { maxBytes: Number(maxBytes), maxSide: Number(maxSide) };
+const [, , from = '', to = '', maxBytes, maxSide, isOpaque] = process.argv;
+const bounds = {
+  maxBytes: Number(maxBytes),
+  maxSide: Number(maxSide),
+  isOpaque: isOpaque === 'true',
+};
 const made = await shrink(from, to, bounds).catch(nullUnlessUnread);
 writeSync(1, JSON.stringify(made));
 process.exit(0);

@@ -37,6 +37,15 @@ test('transparency is kept, and a picture stands upright without its metadata', 
   t.is((await sharp(turned?.bytes).metadata()).exif, undefined);
 });
 
+test('an opaque picture is a JPEG, white where it was transparent', async (t) => {
+  const create = { width: 30, height: 20, channels: 4, background: '#ff000000' } as const;
+  const bytes = await sharp({ create }).png().toBuffer();
+  const bounds = { maxBytes: 100_000, isOpaque: true };
+  const made = await shrinkImage(Readable.from([bytes]), bounds, never);
+  t.like(made, { type: 'image/jpeg', width: 30, height: 20 });
+  t.deepEqual([...(await sharp(made?.bytes).raw().toBuffer()).subarray(0, 3)], [255, 255, 255]);
+});
+
 test('of an animation there is its first frame, and no side is longer than was asked', async (t) => {
   t.like(await shrink(await animation('gif', [100, 100]), 100_000), { width: 30, height: 20 });
   const wide = await noise(900, 300).jpeg().toBuffer();
