@@ -9,7 +9,7 @@ import { bodyReader, objectOf } from './check-fields.ts';
 import type { LinkedinDeps } from './deps.ts';
 import { mayActFor } from './guards.ts';
 import { shownText } from './little-text.ts';
-import { isLinkedinPost, type LinkedinPost, type PostMedia } from './post.ts';
+import { isLinkedinPost, type LinkedinPost, type PostArticle, type PostMedia } from './post.ts';
 import {
   accessDenied,
   badTokens,
@@ -18,11 +18,19 @@ import {
   throttled,
   unprocessable,
 } from './refusals.ts';
+import type { Uploads } from './uploads.ts';
 
 const maxCharacters = 3000;
 const maxAltText = 4086;
 
 type Image = { readonly id: string; readonly altText?: string };
+
+type Article = {
+  readonly source: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly thumbnail?: string;
+};
 
 type Body = {
   readonly author: string;
@@ -31,6 +39,7 @@ type Body = {
   readonly content?: {
     readonly media?: Image;
     readonly multiImage?: { readonly images: readonly Image[] };
+    readonly article?: Article;
   };
 };
 
@@ -39,6 +48,15 @@ const media = objectOf(
   ['altText', 'title'],
 );
 const image = objectOf({ id: { type: 'string' }, altText: { type: 'string' } }, ['altText']);
+const article = objectOf(
+  {
+    source: { type: 'string', pattern: '^https?://[^/]' },
+    title: { type: 'string', minLength: 1, maxLength: 400 },
+    description: { type: 'string', maxLength: 4086 },
+    thumbnail: { type: 'string', pattern: '^urn:li:image:' },
+  },
+  ['description', 'thumbnail'],
+);
 const none = { type: 'array', maxItems: 0 };
 
 const readPost = bodyReader<Body>(
@@ -55,10 +73,10 @@ const readPost = bodyReader<Body>(
       lifecycleState: { const: 'PUBLISHED' },
       isReshareDisabledByAuthor: { type: 'boolean' },
       content: {
-        ...objectOf({ media, multiImage: objectOf({ images: { type: 'array', items: image } }) }, [
-          'media',
-          'multiImage',
-        ]),
+        ...objectOf(
+          { media, multiImage: objectOf({ images: { type: 'array', items: image } }), article },
+          ['media', 'multiImage', 'article'],
+        ),
         minProperties: 1,
         maxProperties: 1,
       },
@@ -102,6 +120,7 @@ export async function createPost(
     commentary,
     visibility,
     media: files,
+    ...(content.article && { article: articleOf(deps, author, content.article) }),
   };
   const { answer, hiddenUntilMs } = await admit(deps, post, accessIn(ctx));
   if (hiddenUntilMs !== null) {
@@ -180,7 +199,8 @@ function assertFits(posts: readonly Post[], post: LinkedinPost): void {
   }
 }
 
-const urnsOf = ({ media: files }: LinkedinPost): string => files.map(({ urn }) => urn).join();
+const urnsOf = ({ media: files, article: card }: LinkedinPost): string =>
+  [...files.map(({ urn }) => urn), card?.source, card?.thumbnail?.urn].join();
 
 /** @throws Refusal 400 or 422 for files that are not there, or not all ready. */
 function mediaOf(
@@ -193,22 +213,42 @@ function mediaOf(
     throw unprocessable(`/content/multiImage/images :: ${named.length} images, not 2 to 20`);
   }
   return named.map(({ id, altText = '' }) => {
-    const upload = uploads.find(id);
-    if (upload === undefined || upload.owner !== author) {
-      throw invalid(`${id} is no file of ${author}`, 'INVALID_URN_ID');
-    }
-    if (upload.status !== 'AVAILABLE' || upload.stored === null) {
-      const code =
-        upload.status === 'PROCESSING_FAILED'
-          ? 'MEDIA_ASSET_PROCESSING_FAILED'
-          : 'MEDIA_ASSET_WAITING_UPLOAD';
-      throw invalid(`${id} is ${upload.status}`, code);
-    }
+    const { cid, type } = storedOf(uploads, author, id);
     const isImage = id.startsWith('urn:li:image:');
     if ((multiImage && !isImage) || (altText !== '' && !isImage) || altText.length > maxAltText) {
       throw unprocessable('/content :: only images have an alt text, of up to 4086 characters');
     }
-    const { cid, type } = upload.stored;
     return { urn: id, cid, type, altText };
   });
+}
+
+/** @throws Refusal 400 for a thumbnail that is not there, or not ready. */
+function articleOf(
+  { uploads }: LinkedinDeps,
+  author: string,
+  { source, title, description = '', thumbnail }: Article,
+): PostArticle {
+  const picture = thumbnail === undefined ? null : storedOf(uploads, author, thumbnail);
+  return {
+    source,
+    title,
+    description,
+    thumbnail: picture && { urn: thumbnail ?? '', altText: '', ...picture },
+  };
+}
+
+function storedOf(uploads: Uploads, author: string, id: string): Pick<PostMedia, 'cid' | 'type'> {
+  const upload = uploads.find(id);
+  if (upload === undefined || upload.owner !== author) {
+    throw invalid(`${id} is no file of ${author}`, 'INVALID_URN_ID');
+  }
+  if (upload.status !== 'AVAILABLE' || upload.stored === null) {
+    const code =
+      upload.status === 'PROCESSING_FAILED'
+        ? 'MEDIA_ASSET_PROCESSING_FAILED'
+        : 'MEDIA_ASSET_WAITING_UPLOAD';
+    throw invalid(`${id} is ${upload.status}`, code);
+  }
+  const { cid, type } = upload.stored;
+  return { cid, type };
 }

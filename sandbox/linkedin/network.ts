@@ -49,9 +49,17 @@ export const linkedin = defineNetwork<LinkedinPost>({
       first === 'company' ? second === page.id : first === 'in' && isAccountName(second);
     return isAccount && third === undefined ? { kind: 'profile' } : null;
   },
-  show: ({ text, commentary, author, visibility, media, replyTo }) => ({
+  show: ({ text, commentary, author, visibility, media, article, replyTo }) => ({
     segments: replyTo === null ? segmentsOf(commentary, tagPath) : linksIn(text),
     files: media.map(({ cid, type, altText }) => ({ cid, type, altText })),
+    ...(article && {
+      card: {
+        href: article.source,
+        title: article.title,
+        description: article.description,
+        cid: article.thumbnail?.cid,
+      },
+    }),
     notes: [
       ...(author === pageUrn ? [`as ${page.displayName}`] : []),
       ...(visibility === 'PUBLIC' || replyTo !== null ? [] : ['connections only']),

@@ -8,6 +8,14 @@ export type PostMedia = {
   readonly altText: string;
 };
 
+/** A card of a link. */
+export type PostArticle = {
+  readonly source: string;
+  readonly title: string;
+  readonly description: string;
+  readonly thumbnail: PostMedia | null;
+};
+
 /** A post, or a comment on one. Its id is its URN. */
 export type LinkedinPost = Post & {
   readonly author: string;
@@ -15,6 +23,7 @@ export type LinkedinPost = Post & {
   readonly commentary: string;
   readonly visibility: string;
   readonly media: readonly PostMedia[];
+  readonly article?: PostArticle;
 };
 
 export function isLinkedinPost(post: Post | undefined): post is LinkedinPost {
@@ -25,6 +34,17 @@ export function isLinkedinPost(post: Post | undefined): post is LinkedinPost {
 export const activityOf = (urn: string): string =>
   `urn:li:activity:${BigInt(/(?<id>[0-9]+)$/v.exec(urn)?.groups?.['id'] ?? '0') + 1n}`;
 
+const mediaSchema = {
+  type: 'object',
+  required: ['urn', 'cid', 'type', 'altText'],
+  properties: {
+    urn: { type: 'string' },
+    cid: { type: 'string' },
+    type: { type: 'string' },
+    altText: { type: 'string' },
+  },
+};
+
 export const postSchema = {
   type: 'object',
   required: ['author', 'commentary', 'visibility', 'media'],
@@ -32,17 +52,15 @@ export const postSchema = {
     author: { type: 'string' },
     commentary: { type: 'string' },
     visibility: { type: 'string' },
-    media: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['urn', 'cid', 'type', 'altText'],
-        properties: {
-          urn: { type: 'string' },
-          cid: { type: 'string' },
-          type: { type: 'string' },
-          altText: { type: 'string' },
-        },
+    media: { type: 'array', items: mediaSchema },
+    article: {
+      type: 'object',
+      required: ['source', 'title', 'description', 'thumbnail'],
+      properties: {
+        source: { type: 'string' },
+        title: { type: 'string' },
+        description: { type: 'string' },
+        thumbnail: { ...mediaSchema, nullable: true },
       },
     },
   },

@@ -166,10 +166,19 @@ function pageOf<T>(all: readonly T[], query: URLSearchParams): readonly T[] {
   return all.slice(start, start + Math.min(Number(query.get('count') ?? 10), 100));
 }
 
-function presentPost({ id, author, commentary, createdAt, visibility, media }: LinkedinPost) {
-  const at = Date.parse(createdAt);
+function contentOf({ media, article }: LinkedinPost): object | undefined {
+  if (article) {
+    const { thumbnail, ...words } = article;
+    return { article: { ...words, ...(thumbnail && { thumbnail: thumbnail.urn }) } };
+  }
   const files = media.map(({ urn, altText }) => ({ id: urn, ...(altText !== '' && { altText }) }));
-  const content = files.length > 1 ? { multiImage: { images: files } } : { media: files[0] };
+  return files.length > 1 ? { multiImage: { images: files } } : files[0] && { media: files[0] };
+}
+
+function presentPost(post: LinkedinPost) {
+  const { id, author, commentary, createdAt, visibility } = post;
+  const at = Date.parse(createdAt);
+  const content = contentOf(post);
   return {
     id,
     author,
@@ -179,7 +188,7 @@ function presentPost({ id, author, commentary, createdAt, visibility, media }: L
     publishedAt: at,
     lastModifiedAt: at,
     lifecycleState: 'PUBLISHED',
-    ...(files.length > 0 && { content }),
+    ...(content && { content }),
   };
 }
 
