@@ -22,7 +22,7 @@ export type Connection = {
   readonly saveSession: (session: Json) => Promise<void>;
   /**
    * What an earlier try kept of a part's files that are on their way: the address of an upload that can be resumed, the
-   * ids of files that are there. Null when nothing was kept. Each network parses its own shape.
+   * ids of files that are there, the card of a link. Null when nothing was kept. Each network parses its own shape.
    */
   readonly uploadsOf: (part: Part) => Json;
   /** Keeps it (sealed) with the part in the ledger, for the next try. Resolves once it is committed. */

@@ -15,7 +15,7 @@ type LinkCard = {
   readonly picture: CardPicture | null;
 };
 
-type CardPicture = { readonly bytes: Buffer; readonly type: 'image/jpeg' | 'image/webp' };
+export type CardPicture = { readonly bytes: Buffer; readonly type: 'image/jpeg' | 'image/webp' };
 
 /** A card, or why there is none. */
 type MadeCard = { readonly card: LinkCard | null; readonly warnings: readonly string[] };
@@ -33,6 +33,8 @@ const maxPictureBytes = 15 * 1024 * 1024;
 type PictureBounds = {
   readonly maxBytes: number;
   readonly maxSide: number;
+  /** Always a JPEG. */
+  readonly isOpaque?: boolean;
   readonly workspaceId?: string | undefined;
 };
 

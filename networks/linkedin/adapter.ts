@@ -12,6 +12,7 @@ import type { Purpose } from '../send-request.ts';
 import { linkedinSettings } from './settings.ts';
 import { accessWith, type Access } from './client.ts';
 import { createComment, findComments } from './comments.ts';
+import { keepCard, keptCard } from './link-card.ts';
 import { openKeepers } from './uploads/kept-files.ts';
 import { linkedinMetrics } from './metrics.ts';
 import { createPost, findPosts, type Author } from './posts.ts';
@@ -50,7 +51,7 @@ export function createLinkedin(version: string): Network {
       const author = authorOf(connection);
       const sent = post
         ? await createComment(access, author, part, post)
-        : await createPost(access, author, part, files);
+        : await createPost(access, author, part, { files, card: keptCard(connection, part) });
       return [sent];
     },
     reconcile: async (connection: Connection, step: Step): Promise<Finding> => {
@@ -59,7 +60,7 @@ export function createLinkedin(version: string): Network {
       const author = authorOf(connection);
       const found = post
         ? await findComments(access, author, part, post)
-        : await findPosts(access, author, part);
+        : await findPosts(access, author, part, keptCard(connection, part));
       return findingOf(found, part);
     },
   };
@@ -74,6 +75,10 @@ async function upload(
   if (post && part.media.length > 0) {
     const message = 'A comment on LinkedIn goes out without files.';
     throw new NetworkError('media_refused', message, { taken: 'no' });
+  }
+
+  if (!post) {
+    await keepCard(access, connection, part);
   }
 
   const isDoubted = preparedOf(part.data).isDoubted === true;

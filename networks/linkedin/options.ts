@@ -27,16 +27,30 @@ export const optionsSchema: OptionsSchema = {
       description:
         "Written below the post by the same account once it is published. LinkedIn lets only apps of its Community Management API write comments; with any other's token the post is published and the comment fails.",
     },
+    link_card: {
+      type: 'boolean',
+      description:
+        'Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Yes when left out.',
+    },
   },
 };
 
 /** What was chosen for a post. */
-export type Choice = { readonly visibility: Visibility; readonly firstComment?: string };
+export type Choice = {
+  readonly visibility: Visibility;
+  readonly hasLinkCard: boolean;
+  readonly firstComment?: string;
+};
 
 /** Reads what may be of any shape: the API has checked it, and the rules are asked by others too. */
-export function choiceOf({ visibility, first_comment: firstComment }: Options): Choice {
+export function choiceOf({
+  visibility,
+  first_comment: firstComment,
+  link_card: linkCard,
+}: Options): Choice {
   return {
     visibility: visibilities.find((one) => one === visibility) ?? 'PUBLIC',
+    hasLinkCard: linkCard !== false,
     ...(typeof firstComment === 'string' && { firstComment }),
   };
 }

@@ -1,6 +1,7 @@
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader, jsonOf, quote } from '../answer.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
 import { call, type Access } from './client.ts';
+import type { LinkCard } from './link-card.ts';
 import { littleText, plainText } from './little-text.ts';
 import { choiceOf } from './options.ts';
 import { mayBeOf, mayBeOurs, preparedOf, type Prepared } from './prepared.ts';
@@ -9,6 +10,14 @@ import { postPage, postUrnIn, postUrnOf, postUrnPattern } from './urns.ts';
 
 /** Who posts, and where people read it. */
 export type Author = { readonly urn: string; readonly webUrl: string };
+
+/** What a post shows beside its text. */
+type Content = {
+  /** The URNs of the part's files, in their order. */
+  readonly files: readonly string[];
+  /** Of a post without files. */
+  readonly card: LinkCard | null;
+};
 
 /** What LinkedIn says of the post itself. All else leaves open what became of an earlier send. */
 const verdicts = new Set(['content_refused', 'media_refused', 'duplicate']);
@@ -21,12 +30,15 @@ export async function createPost(
   access: Access,
   author: Author,
   part: PreparedPart,
-  files: readonly string[],
+  content: Content,
 ): Promise<SentPart> {
   try {
-    return await postAnew(access, author, part, files);
+    return await postAnew(access, author, part, content);
   } catch (error) {
     const isOpen = preparedOf(part.data).isDoubted === true;
+    if (!isOpen && content.card?.article && isRefusal(error)) {
+      return postWithoutCard(access, author, part, content.card, error);
+    }
     if (isOpen && error instanceof NetworkError && !verdicts.has(error.code)) {
       const { code, message, retryAtMs, limit, server, cause } = error;
       throw new NetworkError(code, message, {
@@ -42,19 +54,50 @@ export async function createPost(
   }
 }
 
+const isRefusal = (error: unknown): error is NetworkError =>
+  error instanceof NetworkError &&
+  error.taken === 'no' &&
+  ['content_refused', 'media_refused'].includes(error.code);
+
+/**
+ * After a final refusal, which may be of the card alone.
+ *
+ * @throws NetworkError `unconfirmed` when the answer is lost: the next try would send the card again, and LinkedIn may
+ *   not know that post for a duplicate.
+ */
+async function postWithoutCard(
+  access: Access,
+  author: Author,
+  part: PreparedPart,
+  { article, warnings }: LinkCard,
+  refused: NetworkError,
+): Promise<SentPart> {
+  const link = quote(article?.source, []);
+  const warning = `LinkedIn refused the post with the card for ${link}, and took it without one. ${refused.message}`;
+  const card = { article: null, warnings: [...warnings, warning] };
+  try {
+    return await postAnew(access, author, part, { files: [], card });
+  } catch (error) {
+    if (error instanceof NetworkError && error.taken === 'unknown') {
+      const { message, taken, cause } = error;
+      throw new NetworkError('unconfirmed', message, { taken, cause });
+    }
+    throw error;
+  }
+}
+
 /**
  * A second time LinkedIn refuses it, for as long as it knows the first.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api
  *
- * @param files The URNs of the part's files, in their order.
  * @throws NetworkError `duplicate` with the post that is there in `existing`, where that may be of an earlier send.
  */
 async function postAnew(
   access: Access,
   author: Author,
   part: PreparedPart,
-  files: readonly string[],
+  { files, card }: Content,
 ): Promise<SentPart> {
   const response = await call(access, {
     method: 'POST',
@@ -70,7 +113,7 @@ async function postAnew(
       },
       lifecycleState: 'PUBLISHED',
       isReshareDisabledByAuthor: false,
-      ...contentOf(part, files),
+      ...(card?.article ? { content: { article: card.article } } : contentOf(part, files)),
     },
     purpose: 'create',
   });
@@ -79,20 +122,21 @@ async function postAnew(
     if (urn === null) {
       throw unreadable('create');
     }
-    return sentPartOf(author, urn);
+    return sentPartOf(author, urn, card);
   }
 
   const error = refusal(response, { ...access, purpose: 'create' });
   const refused = refusedBy(response);
   const known = isDuplicate(response.status, refused) ? postUrnIn(refused.message ?? '') : null;
   throw known !== null && mayBeOurs(preparedOf(part.data), known)
-    ? withExisting(error, sentPartOf(author, known))
+    ? withExisting(error, sentPartOf(author, known, card))
     : error;
 }
 
-const sentPartOf = ({ webUrl }: Author, urn: string): SentPart => ({
+const sentPartOf = ({ webUrl }: Author, urn: string, card: LinkCard | null): SentPart => ({
   remoteId: urn,
   url: postPage(webUrl, urn),
+  ...(card && card.warnings.length > 0 && { warning: card.warnings.join(' ') }),
 });
 
 const withExisting = ({ code, message, taken }: NetworkError, existing: SentPart): NetworkError =>
@@ -168,6 +212,7 @@ export async function findPosts(
   access: Access,
   author: Author,
   part: PreparedPart,
+  card: LinkCard | null,
 ): Promise<readonly SentPart[] | null> {
   const prepared = preparedOf(part.data);
   const found: SentPart[] = [];
@@ -178,7 +223,7 @@ export async function findPosts(
     }
 
     const fitting = posts.filter((post) => fits(post, part, prepared));
-    found.push(...fitting.map(({ id }) => sentPartOf(author, id)));
+    found.push(...fitting.map(({ id }) => sentPartOf(author, id, card)));
     const isOver = posts.some((post) => !mayBeOf(prepared, timeOf(post)));
     if (posts.length < pageSize || isOver) {
       return found.toReversed();

@@ -1,8 +1,11 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { connectChannel } from '../../accounts/connect-channel.ts';
 import { connectLinkedin } from '../../networks/linkedin/connect.ts';
 import type { Connection, Network } from '../../networks/network.ts';
-import { egressTo } from '../networks/connection.ts';
+import { waysOutTo } from '../networks/connection.ts';
 import { linkedin, listed, selfServe, version } from '../networks/linkedin/bench.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
 import { beforeTests } from '../support/before-tests.ts';
@@ -13,8 +16,9 @@ const minute = 60_000;
 const database = beforeTests(test, freshDatabase);
 
 /** The adapter as it is, with a way out to the sandbox. */
-function reaching(http: Connection['http']): Network {
-  const on = (connection: Connection): Connection => Object.assign(connection, { http });
+function reaching(http: ReturnType<typeof waysOutTo>): Network {
+  const on = (connection: Connection): Connection =>
+    Object.assign(connection, { http, downloads: http });
   return {
     ...linkedin,
     upload: (connection, step) => linkedin.upload(on(connection), step),
@@ -24,11 +28,11 @@ function reaching(http: Connection['http']): Network {
 }
 
 /** A channel of an app that may read nothing, and a clock that the sandbox shares. */
-async function selfServed(t: ExecutionContext) {
+async function selfServed(t: ExecutionContext, ...sites: readonly string[]) {
   const clock: { steps?: PostSteps } = {};
   const now = () => clock.steps?.deps.now().getTime() ?? Date.now();
   const { url } = await openSandbox(t, { now });
-  const http = egressTo(t, url);
+  const http = waysOutTo(t, url, ...sites);
   const steps = await postSteps(t, { linkedin: reaching(http) }, database().url);
   clock.steps = steps;
   const login = { baseUrl: `${url}/linkedin`, accessToken: selfServe, version };
@@ -62,6 +66,34 @@ for (const how of ['lost', 'error', 'late'] as const) {
     t.is(live.length, 1);
     const [channel] = (await steps.show(post)).channels;
     t.is(channel?.url, `${account.baseUrl}/feed/update/${live[0]?.id}/`);
+  });
+}
+
+for (const [status, article, warning] of [
+  [200, { title: 'A tale' }, /^$/v],
+  [404, undefined, /^There is no card for "http:.*": it answered 404\.$/v],
+] as const) {
+  test(`a post whose link answers ${status} is sent again as it was, and the page is read once`, async (t) => {
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked += 1;
+      response.writeHead(status, { 'content-type': 'text/html' }).end('<title>A tale</title>');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => server.close());
+    const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { steps, account, make } = await selfServed(t, site);
+    const { post, target } = await make(`Read ${site}/tale #sandbox-lost`);
+    t.like(await steps.attempt(post, target), { kind: 'again', code: 'network_unavailable' });
+    steps.pass(2 * minute);
+    t.like(await steps.attempt(post, target), { kind: 'done', status: 'published' });
+
+    const [live, ...more] = await listed(account);
+    t.deepEqual(more, []);
+    t.like({ article: live?.content?.article }, { article });
+    const [channel] = (await steps.show(post)).channels;
+    t.regex(channel?.warning ?? '', warning);
+    t.is(asked, 1);
   });
 }
 

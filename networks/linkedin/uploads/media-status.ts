@@ -9,6 +9,8 @@ const longestWaitMs = 5000;
 
 export type Resource = 'images' | 'videos';
 
+type Named = Pick<PartMedia, 'name'>;
+
 /** `WAITING_UPLOAD`, `PROCESSING`, `PROCESSING_FAILED`, `AVAILABLE`; LinkedIn may add others. */
 const readStatus = answerReader<{ readonly status: string }>({
   type: 'object',
@@ -25,7 +27,7 @@ export async function statusOf(
   access: Access,
   resource: Resource,
   urn: string,
-  { name: fileName }: PartMedia,
+  { name: fileName }: Named,
 ): Promise<string | null> {
   const path = `/rest/${resource}/${encodeURIComponent(urn)}`;
   const response = await call(access, { method: 'GET', path, purpose: 'upload' });
@@ -57,7 +59,7 @@ export async function untilAvailable(
   access: Access,
   resource: Resource,
   urn: string,
-  file: PartMedia,
+  file: Named,
   timeoutMs: number,
 ): Promise<boolean> {
   const giveUpAtMs = Date.now() + timeoutMs;
@@ -97,7 +99,7 @@ export async function untilProbablyAvailable(access: Access, file: PartMedia): P
   });
 }
 
-const stillProcessing = ({ name }: PartMedia): NetworkError =>
+const stillProcessing = ({ name }: Named): NetworkError =>
   new NetworkError('network_unavailable', `LinkedIn still works on the file "${name}".`, {
     taken: 'no',
     server: 'answered',

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { StreamedBody } from '../../../runtime/egress/egress.ts';
 import { answerReader } from '../../answer.ts';
 import { fileBytes } from '../../file-bytes.ts';
 import type { PartMedia } from '../../network.ts';
@@ -44,7 +45,7 @@ export async function uploadImage(
   const kept = keeper.kept();
   const isThere =
     kept?.kind === 'whole' && (await statusOf(access, 'images', kept.urn, file)) !== null;
-  const urn = isThere ? kept.urn : await bring(access, owner, file);
+  const urn = isThere ? kept.urn : await bringImage(access, owner, bodyOf(file), file.name);
   if (!isThere) {
     await keeper.keep({ kind: 'whole', id: file.id, urn });
   }
@@ -53,19 +54,28 @@ export async function uploadImage(
   return urn;
 }
 
-async function bring(access: Access, owner: string, file: PartMedia): Promise<string> {
+const bodyOf = (file: PartMedia): StreamedBody => ({
+  stream: Readable.from(fileBytes(file)),
+  sizeBytes: file.sizeBytes,
+});
+
+/** @returns the URN of the image, which LinkedIn may still process. */
+export async function bringImage(
+  access: Access,
+  owner: string,
+  body: StreamedBody,
+  name: string,
+): Promise<string> {
   const begun = await call(access, {
     method: 'POST',
     path: '/rest/images?action=initializeUpload',
     body: { initializeUploadRequest: { owner } },
     purpose: 'upload',
   });
-  const { uploadUrl, image } = answerAs(access, begun, 'upload', readUpload, file.name).value;
-  const stream = Readable.from(fileBytes(file));
-  const body = { stream, sizeBytes: file.sizeBytes };
+  const { uploadUrl, image } = answerAs(access, begun, 'upload', readUpload, name).value;
   const response = await putBytes(access, uploadUrl, body, { withToken: true });
   if (response.status < 200 || response.status > 299) {
-    throw putRefusal(response, access, file.name);
+    throw putRefusal(response, access, name);
   }
   return image;
 }

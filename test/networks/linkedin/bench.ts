@@ -59,6 +59,12 @@ export type Listed = {
     readonly multiImage?: {
       readonly images: readonly { readonly id: string; readonly altText?: string }[];
     };
+    readonly article?: {
+      readonly source: string;
+      readonly title: string;
+      readonly description: string;
+      readonly thumbnail?: string;
+    };
   };
 };
 
@@ -116,6 +122,7 @@ export const bench: Bench = {
   options: [
     { chosen: { visibility: 'CONNECTIONS' }, shown: { visibility: 'CONNECTIONS' } },
     { chosen: { visibility: 'PUBLIC' }, shown: { visibility: 'PUBLIC' } },
+    { chosen: { link_card: false }, shown: { visibility: 'PUBLIC' } },
     // The ledger makes a second part of it.
     { chosen: { first_comment: 'More below' }, shown: { visibility: 'PUBLIC' } },
   ],

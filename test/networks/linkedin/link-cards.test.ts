@@ -1,0 +1,258 @@
+import { createServer, type RequestListener } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import sharp from 'sharp';
+import { firstLink } from '../../../networks/linkedin/first-link.ts';
+import { lossyProxy } from '../../support/lossy-proxy.ts';
+import { openConnection, waysOutTo } from '../connection.ts';
+import { pictureFile } from '../files.ts';
+import { nextStep, partsOf, partsWith, sendStep } from '../publish.ts';
+import { articleOf, connected, linkedin, listed, requests, selfServe } from './bench.ts';
+
+const initialize = { method: 'POST', path: /\/rest\/images\?action=initializeUpload$/ } as const;
+
+/** A web site of the test's own, and an account whose posts may link to it. */
+async function posting(t: ExecutionContext, answer: RequestListener, token = 'demo') {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    answer(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const world = await connected(t, { token });
+  const proxy = await lossyProxy(t, world.account.baseUrl);
+  const downloads = waysOutTo(t, site);
+  const connection = openConnection(t, world.account, { baseUrl: proxy.url, downloads });
+  const stepOf = async (parts = partsOf(`Read ${site}/tale.`)) =>
+    nextStep(linkedin, await linkedin.prepare(connection, parts, Date.now()), []);
+  const bodies = () =>
+    proxy.seen.filter(({ path }) => requests.posts.path.test(path)).map(({ body }) => body);
+  return { ...world, site, asked, proxy, connection, stepOf, bodies };
+}
+
+const page = (head: string): RequestListener => {
+  const html = `<!doctype html><html><head>${head}</head><body>…</body></html>`;
+  return (_, response) => response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
+};
+
+const tags = `<meta property="og:title" content="The &lt;Fox&gt;"><meta name="description" content="A tale">
+  <meta property="og:image" content="/fox.png">`;
+
+/** A page with a picture, which has transparency. */
+async function foxPage(): Promise<RequestListener> {
+  const create = { width: 1600, height: 800, channels: 4, background: '#ff000080' } as const;
+  const fox = await sharp({ create }).png().toBuffer();
+  return (request, response) =>
+    request.url === '/fox.png'
+      ? response.setHeader('content-type', 'image/png').end(fox)
+      : page(tags)(request, response);
+}
+
+test('the first link of a post has a card with the title, the description and a JPEG of the picture', async (t) => {
+  const { account, url, site, connection, stepOf, asked } = await posting(t, await foxPage());
+  const [sent] = await sendStep(linkedin, connection, await stepOf());
+
+  t.is(sent?.warning, undefined);
+  const [post] = await listed(account);
+  t.like(post?.content?.article, {
+    source: `${site}/tale`,
+    title: 'The <Fox>',
+    description: 'A tale',
+  });
+  t.regex(post?.content?.article?.thumbnail ?? '', /^urn:li:image:/v);
+  t.deepEqual(asked, ['/tale', '/fox.png']);
+
+  const article = await articleOf(account, sent?.remoteId ?? '');
+  t.regex(article, /The &lt;Fox&gt;/v);
+  const [, path] = /src="(\/files\/[^"]*)"/v.exec(article) ?? [];
+  const shown = Buffer.from(await (await fetch(url + path)).arrayBuffer());
+  t.like(await sharp(shown).metadata(), { format: 'jpeg', width: 1200, height: 600 });
+});
+
+test('a page that says nothing of itself has a card with its host', async (t) => {
+  const { account, site, connection, stepOf } = await posting(t, page(''));
+  const [sent] = await sendStep(linkedin, connection, await stepOf());
+
+  t.is(sent?.warning, undefined);
+  const [post] = await listed(account);
+  t.deepEqual(post?.content?.article, {
+    source: `${site}/tale`,
+    title: new URL(site).host,
+    description: '',
+  });
+});
+
+test('a page that cannot be fetched costs the card and gives a warning', async (t) => {
+  const { account, site, connection, stepOf } = await posting(t, (_, response) =>
+    response.writeHead(404).end(),
+  );
+  const [sent] = await sendStep(linkedin, connection, await stepOf());
+
+  t.is(sent?.warning, `There is no card for "${site}/tale": it answered 404.`);
+  t.is((await listed(account))[0]?.content, undefined);
+});
+
+test('a picture that LinkedIn does not take costs the picture and gives a warning', async (t) => {
+  for (const status of [400, 403, 429, 500]) {
+    const { account, site, proxy, connection, stepOf } = await posting(t, await foxPage());
+    proxy.plan(initialize, { kind: 'refused', answer: { status } });
+    const [sent] = await sendStep(linkedin, connection, await stepOf());
+
+    t.true(sent?.warning?.startsWith(`The card for "${site}/tale" has no picture. LinkedIn `));
+    const [post] = await listed(account);
+    t.is(post?.content?.article?.title, 'The <Fox>');
+    t.is(post?.content?.article?.thumbnail, undefined);
+  }
+});
+
+test('a lost access at the picture of a card is one of the post', async (t) => {
+  const { proxy, connection, stepOf, posts } = await posting(t, await foxPage());
+  const body = '{"status":401,"serviceErrorCode":65601,"code":"REVOKED_ACCESS_TOKEN"}';
+  proxy.plan(initialize, { kind: 'refused', answer: { status: 401, body } });
+  const step = await stepOf();
+  const error = await t.throwsAsync(sendStep(linkedin, connection, step));
+  t.like(error, { code: 'access_lost', taken: 'no' });
+  t.deepEqual(await posts(), []);
+
+  await sendStep(linkedin, connection, step);
+  t.is((await posts()).length, 1);
+});
+
+test('a post with files, without a link, or whose owner wants no card has none', async (t) => {
+  const { account, site, asked, connection, stepOf } = await posting(t, await foxPage());
+  const unwanted = partsOf(`No card ${site}/a`).map((part) =>
+    Object.assign(part, { options: { link_card: false } }),
+  );
+  const withFile = partsWith([await pictureFile()], `A file ${site}/a`);
+  for (const parts of [unwanted, withFile, partsOf('No link')]) {
+    await sendStep(linkedin, connection, await stepOf(parts));
+  }
+
+  const contents = (await listed(account)).map(({ content }) => Object.keys(content ?? {}));
+  t.deepEqual(contents, [[], ['media'], []]);
+  t.deepEqual(asked, []);
+});
+
+test('a first comment has no card', async (t) => {
+  const { site, asked, connection, posts } = await posting(t, await foxPage());
+  const parts = partsOf('A post', `More at ${site}/a`);
+  const prepared = await linkedin.prepare(connection, parts, Date.now());
+  const sent = await sendStep(linkedin, connection, nextStep(linkedin, prepared, []));
+  await sendStep(linkedin, connection, nextStep(linkedin, prepared, sent));
+
+  t.is((await posts()).length, 2);
+  t.deepEqual(asked, []);
+});
+
+test('after a lost answer the same request is sent again, and the post that is there is found', async (t) => {
+  const world = await posting(t, await foxPage(), selfServe);
+  const { proxy, connection, stepOf, asked, bodies, posts } = world;
+  const step = await stepOf();
+  proxy.plan(requests.posts, { kind: 'lost' });
+  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), { taken: 'unknown' });
+
+  const finding = await linkedin.reconcile(connection, step);
+  const [data = null] = finding.kind === 'absent' ? (finding.data ?? []) : [];
+  const parts = step.parts.map((part) => Object.assign({}, part, { data }));
+  const again = await t.throwsAsync(sendStep(linkedin, connection, { ...step, parts }));
+  const [post, ...more] = await posts();
+  t.deepEqual(more, []);
+  t.like(again, { code: 'duplicate', existing: [{ remoteId: post?.remoteId }] });
+  const [first, second] = bodies();
+  t.regex(first ?? '', /"article":\{/v);
+  t.is(second, first);
+  t.deepEqual(asked, ['/tale', '/fox.png'], 'the page is not fetched again');
+});
+
+test('a post that LinkedIn refuses with its card goes out without it, with a warning', async (t) => {
+  const { account, site, proxy, connection, stepOf, bodies } = await posting(t, page(tags));
+  const body = '{"status":422,"message":"ERROR :: /content/article :: not allowed"}';
+  proxy.plan(requests.posts, { kind: 'refused', answer: { status: 422, body } });
+  const [sent] = await sendStep(linkedin, connection, await stepOf());
+
+  t.is((await listed(account)).length, 1);
+  t.is((await listed(account))[0]?.content, undefined);
+  t.is(bodies().length, 2);
+  const says = `LinkedIn refused the post with the card for "${site}/tale", and took it without one. LinkedIn refused the post (HTTP 422): "ERROR :: /content/article :: not allowed".`;
+  t.true(sent?.warning?.endsWith(says), sent?.warning);
+});
+
+test('a lost answer to a post without its refused card is not tried again', async (t) => {
+  const { proxy, connection, stepOf, posts } = await posting(t, page(tags));
+  proxy.plan(requests.posts, { kind: 'refused', answer: { status: 422 } });
+  proxy.plan(requests.posts, { kind: 'lost' });
+  const error = await t.throwsAsync(sendStep(linkedin, connection, await stepOf()));
+  t.like(error, { code: 'unconfirmed', taken: 'unknown' });
+  t.is((await posts()).length, 1);
+});
+
+test('in doubt, a refusal of the card is the last word on the post', async (t) => {
+  const world = await posting(t, page(tags), selfServe);
+  const { proxy, connection, stepOf, posts } = world;
+  const step = await stepOf();
+  proxy.plan(requests.posts, { kind: 'lost' });
+  await t.throwsAsync(sendStep(linkedin, connection, step));
+  const finding = await linkedin.reconcile(connection, step);
+  const [data = null] = finding.kind === 'absent' ? (finding.data ?? []) : [];
+  const parts = step.parts.map((part) => Object.assign({}, part, { data }));
+  proxy.plan(requests.posts, { kind: 'refused', answer: { status: 422 } });
+  const error = await t.throwsAsync(sendStep(linkedin, connection, { ...step, parts }));
+
+  t.like(error, { code: 'content_refused' });
+  t.is((await posts()).length, 1);
+});
+
+test('a link ends before the punctuation around it', (t) => {
+  for (const [text, link] of [
+    ['Read https://a.example/x.', 'https://a.example/x'],
+    ['(see https://a.example/x_(y)) and https://b.example', 'https://a.example/x_(y)'],
+    ['„https://a.example/?q=1&r=2“, they say', 'https://a.example/?q=1&r=2'],
+    ['今日はhttps://a.example/日本、どうぞ', 'https://a.example/日本'],
+    ['HTTP://A.example/x!', 'HTTP://A.example/x'],
+    ['https:// https://a.example', 'https://a.example'],
+    ['a.example ftp://a.example xhttps://a.example', undefined],
+  ] as const) {
+    t.is(firstLink(text), link, text);
+  }
+});
+
+test('the sandbox takes the articles that LinkedIn documents, and no others', async (t) => {
+  const { account } = await connected(t);
+  const post = async (article: object) => {
+    const answer = await fetch(`${account.baseUrl}/rest/posts`, {
+      method: 'POST',
+      headers: {
+        authorization: 'Bearer demo',
+        'content-type': 'application/json',
+        'linkedin-version': '202609',
+        'x-restli-protocol-version': '2.0.0',
+      },
+      body: JSON.stringify({
+        author: account.remoteId,
+        commentary: crypto.randomUUID(),
+        visibility: 'PUBLIC',
+        distribution: {
+          feedDistribution: 'MAIN_FEED',
+          targetEntities: [],
+          thirdPartyDistributionChannels: [],
+        },
+        lifecycleState: 'PUBLISHED',
+        isReshareDisabledByAuthor: false,
+        content: { article },
+      }),
+    });
+    return answer.status;
+  };
+  const whole = { source: 'https://a.example', title: 'A' };
+  t.is(await post(whole), 201);
+  t.is(await post({ source: whole.source }), 422);
+  t.is(await post({ title: 'A' }), 422);
+  t.is(await post({ ...whole, url: 'https://a.example' }), 422);
+  t.is(await post({ ...whole, thumbnail: 'urn:li:image:nobody-uploaded-it' }), 400);
+});
