@@ -5,11 +5,11 @@ import { describeError, type Logger } from './logger.ts';
 const firstWaitMs = 250;
 const longestWaitMs = 5000;
 
-/** Why another process cannot be worked with. */
+/** Why this process cannot work with another one. */
 export type Trouble = {
   /** A sentence that names the setting. */
   readonly reason: string;
-  /** Only a person can end it: it ends the process if it lasts for so long, in milliseconds. */
+  /** Only a person can end this trouble. The process ends when it has lasted for so long, in milliseconds. */
   readonly finalAfterMs?: number;
 };
 
@@ -18,7 +18,7 @@ export type Explain = (error: unknown) => Promise<Trouble | undefined> | Trouble
 
 /**
  * Does something that works as soon as another process is up. That one may come up later than this one, so it
- * is tried until it works, and each failure is a line in the log. What no waiting mends ends the process.
+ * is tried until it works, and each failure is a line in the log. A trouble that only a person can end ends the process.
  *
  * @param what Whom it waits for: `the database`.
  */
@@ -28,14 +28,19 @@ export async function retryUntilReady<T>(
   log: Logger,
   explain: Explain,
 ): Promise<T> {
-  const startedMs = performance.now();
+  let current = { reason: '', sinceMs: 0 };
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
       return await work();
     } catch (error) {
       const trouble = await explain(error);
-      if (trouble && performance.now() - startedMs >= (trouble.finalAfterMs ?? Infinity)) {
-        log.fatal({}, trouble.reason);
+      const { reason = '', finalAfterMs = Infinity } = trouble ?? {};
+      if (reason !== current.reason) {
+        current = { reason, sinceMs: performance.now() };
+      }
+
+      if (performance.now() - current.sinceMs >= finalAfterMs) {
+        log.fatal({}, reason);
         process.exit(1);
       }
 

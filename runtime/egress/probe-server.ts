@@ -8,10 +8,10 @@ type ProbeTls = {
   readonly clientCertPair?: { readonly crt: Uint8Array; readonly key: Uint8Array } | undefined;
 };
 
-/** `fine` says only that the connection as such is as it should be. */
+/** `fine` says only that a connection can be made, with or without TLS as wanted. */
 type Probe = {
   readonly kind: 'fine' | 'unreachable' | 'speaks-no-tls' | 'speaks-tls' | 'refuses-tls';
-  /** What the system or OpenSSL said. */
+  /** The message of the system or of OpenSSL. */
   readonly said: string;
 };
 
@@ -29,7 +29,7 @@ export async function probeServer(
   port: number,
   tls: ProbeTls | false,
 ): Promise<Probe> {
-  const reached = await heard(connectPlain({ host, port }), 'connect');
+  const reached = await failureBefore('connect', connectPlain({ host, port }));
   if (reached !== null) {
     return { kind: 'unreachable', said: reached };
   }
@@ -43,9 +43,9 @@ export async function probeServer(
   };
   if (tls === false) {
     // Nothing is sent: it only shows whether the server speaks TLS.
-    const said = await heard(
-      connectTls({ ...options, rejectUnauthorized: false }),
+    const said = await failureBefore(
       'secureConnect',
+      connectTls({ ...options, rejectUnauthorized: false }),
     );
     return said === null ? { kind: 'speaks-tls', said: '' } : { kind: 'fine', said };
   }
@@ -58,9 +58,14 @@ export async function probeServer(
       : {}),
   };
   // A server that wants a client's certificate says so after the handshake, where another one sends its settings.
-  const said = await heard(connectTls({ ...options, ...own }), 'data');
+  const said = await failureBefore('data', connectTls({ ...options, ...own }));
   if (said === null || said === silence) {
     return { kind: 'fine', said: '' };
+  }
+
+  // A load balancer closes connections while no server is behind it. A refusal of TLS comes with an alert.
+  if (said === closed) {
+    return { kind: 'unreachable', said };
   }
 
   return {
@@ -69,10 +74,13 @@ export async function probeServer(
   };
 }
 
-const silence = 'no answer';
+type SocketError = { readonly code?: string; readonly reason?: string };
 
-/** @returns null when it was heard; otherwise what went wrong. */
-function heard(socket: Socket, event: string): Promise<string | null> {
+const silence = 'no answer';
+const closed = 'the connection was closed';
+
+/** @returns null when the event comes; otherwise what went wrong before it. */
+function failureBefore(event: string, socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     const end = (said: string | null): void => {
       socket.destroy();
@@ -80,12 +88,11 @@ function heard(socket: Socket, event: string): Promise<string | null> {
     };
     socket.setTimeout(patienceMs, () => end(silence));
     socket.once(event, () => end(null));
-    socket.once('close', () => end('the connection was closed'));
-    socket.once('error', (error: Error & { readonly code?: string; readonly reason?: string }) =>
+    socket.once('close', () => end(closed));
+    socket.once('error', ({ code = '', message, ...rest }: Error & SocketError) => {
       // Node adds advice about its own options.
-      end(
-        (error.reason ?? (error.message || error.code || 'an unknown error')).split(';')[0] ?? '',
-      ),
-    );
+      const [said = ''] = (rest.reason ?? (message || code || 'an unknown error')).split(';');
+      end(code === 'ECONNRESET' ? closed : said);
+    });
   });
 }
