@@ -1,14 +1,14 @@
-import { isUtf8 } from 'node:buffer';
 import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
+import { headerText } from '../../runtime/header-text.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { CreatePostBody } from './schemas.ts';
 
 /**
- * The request's idempotency key, from the header or the body.
+ * The request's idempotency key, from the header or the body. The same key is equal in both.
  *
  * @throws AppError `invalid_request` when both are given and differ, or when it is empty, too long or no text.
  */
@@ -34,15 +34,6 @@ export function idempotencyKey(
   }
 
   return key;
-}
-
-/**
- * Node reads the bytes of a header as Latin-1, and clients send UTF-8: the same key must not differ by where it is sent.
- * Bytes that are no UTF-8 stay as Node read them.
- */
-function headerText(value: string): string {
-  const bytes = Buffer.from(value, 'latin1');
-  return isUtf8(bytes) ? bytes.toString('utf8') : value;
 }
 
 /** The same for equal requests, in whatever order their fields stand and wherever the key was sent. */

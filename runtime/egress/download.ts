@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { finished } from 'node:stream/promises';
 import type { Agent, Dispatcher } from 'undici';
+import { headerText } from '../header-text.ts';
 import type { KeyedSemaphore } from '../keyed-semaphore.ts';
 import { blocked, EgressError } from './egress-error.ts';
 import {
@@ -97,18 +97,12 @@ function targetOf({ status, headers }: Omit<Download, 'url'>, from: string): str
     return undefined;
   }
 
-  const next = URL.parse(utf8Of(location), from);
+  const next = URL.parse(headerText(location), from);
   if (!next) {
     throw blocked('It redirects to an address that is not valid.');
   }
 
   return next.href;
-}
-
-/** Headers arrive decoded as Latin-1, and servers write addresses in UTF-8, as browsers read them. */
-function utf8Of(header: string): string {
-  const bytes = Buffer.from(header, 'latin1');
-  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 /**
