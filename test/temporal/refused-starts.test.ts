@@ -31,6 +31,8 @@ const start = (t: ExecutionContext, main: string, settings: Settings) => {
       ...process.env,
       SECRET_KEY: 'ab'.repeat(32),
       PORT: '0',
+      // The default port may be taken, and a worker logs that with a stack.
+      PUNCTUAL_WORKER_HEALTH_PORT: '0',
       LOG_LEVEL: 'info',
       HOME: root,
       ...settings,
