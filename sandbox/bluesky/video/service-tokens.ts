@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../../refusal.ts';
 
 /** What a token of an account is good for, at one server. */
-export type ServiceClaims = {
+type ServiceClaims = {
   /** The account's DID. */
   readonly iss: string;
   /** The DID of the server. */

@@ -8,7 +8,7 @@ import { uploadBlob, type Blob } from '../blobs.ts';
 const maxJobs = 200;
 
 /** Source: lexicon `app.bsky.video.defs`. */
-export type JobStatus = {
+type JobStatus = {
   readonly jobId: string;
   readonly did: string;
   readonly state:
