@@ -26,7 +26,8 @@ export type LimitScope = 'channel' | 'server' | 'network';
 /**
  * Whether trying the same thing again later can help.
  *
- * `paced` is no failure: this service holds the post back, so that posts of a channel or of a server go out in order.
+ * `paced` is no failure: this service holds the post back, so that posts of a channel or of a server go out in order, or
+ * because the workspace has used its allowance of the day on the network.
  * `processing` is no failure: the network has the post, and works on it until it can be seen.
  *
  * `unconfirmed` cannot: the network may already have the post, and a second send could double it. `not_published` is
@@ -134,7 +135,7 @@ export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   paced: {
     retryable: true,
     meaning:
-      'This service holds the post back, so that the posts of a channel or of a server go out in order. Wait.',
+      'This service holds the post back, so that the posts of a channel or of a server go out in order, or because the workspace has used its allowance of the day on the network. Wait.',
   },
   rate_limited: {
     retryable: true,

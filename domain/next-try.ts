@@ -55,13 +55,16 @@ export type NextTry =
   | { readonly kind: 'retry'; readonly atMs: number; readonly counts: boolean }
   | { readonly kind: 'give_up'; readonly code: ChannelErrorCode };
 
+/** What is no try, whatever else is known of it. */
+const uncounted: ReadonlySet<ChannelErrorCode> = new Set(['rate_limited', 'paced', 'internal']);
+
 /** A rate limit that names no time is asked again after this long, in milliseconds. */
 const unnamedRateLimitMs = 60_000;
 
 /**
  * The next step after a failed try: when to try again, or why not.
  *
- * A wait that a rate limit imposes is no try, nor is a fault on our side, nor one that brought more of a file to the
+ * A wait that a rate limit or our own pacing imposes is no try, nor is a fault on our side, nor one that brought more of a file to the
  * network, nor one that had no access token. A network's own time takes the place of ours when it is later.
  *
  * @param triesBefore Tries of this run that counted, this one not included.
@@ -77,7 +80,7 @@ export function nextTry(
   }
 
   const { code, retryAtMs, hasProgressed = false, lacksToken = false } = failure;
-  const counts = code !== 'rate_limited' && code !== 'internal' && !hasProgressed && !lacksToken;
+  const counts = !uncounted.has(code) && !hasProgressed && !lacksToken;
   const waitMs = counts
     ? publishWaitMs(triesBefore + 1)
     : hasProgressed

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ChannelErrorCode, LimitScope } from '../domain/channel-error.ts';
 import type { Json } from '../domain/json-schema.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
+import type { Allowance } from './allowance.ts';
 import type { MediaFacts, Options, Rules } from './content-rules.ts';
 import type { PostReading } from './metrics.ts';
 
@@ -198,6 +199,8 @@ export type Network = {
   readiness?(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness>;
   /** Left out by networks that tell nothing of a post. */
   readonly metrics?: MetricsReader;
+  /** Left out where all workspaces share no limit of the app, or none of them is limited. */
+  readonly allowance?: Allowance | undefined;
 };
 
 /** How an account is connected by its tokens: `npm run admin -- channel add-…`. */

@@ -34,6 +34,8 @@ export type PublishJob = PublishRequest & {
   readonly isFinishing: boolean;
   /** The network has all parts: what is left is to see whether they can be seen. */
   readonly isTaken: boolean;
+  /** A part is on the network or may be. */
+  readonly hasBegun: boolean;
   /** A part may be on the network, and nobody knows. */
   readonly isInDoubt: boolean;
   /** Of the post at that moment. */

@@ -131,6 +131,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     isPublishing: row.post_status === 'publishing',
     isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(isOut),
     isTaken: ledger.length >= texts.length && isWhole(ledger),
+    hasBegun: ledger.some(isOut),
     isInDoubt: ledger.some(isOpen),
     revision: row.revision,
     tries: row.tries,

@@ -16,6 +16,7 @@ import { serverWaitMs } from '../../domain/server-health.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 import { giveSlotBack } from './server-slots.ts';
+import { usedUp } from './spending.ts';
 import { lockedPost, statusOf } from './start-attempt.ts';
 
 /** Why a try does not begin now. It is no failure, and no try: nothing was asked of the network. */
@@ -27,7 +28,7 @@ export type Wait = {
 
 /**
  * Whether a try may begin: not while a rate limit lasts, nor without a slot at its server, and an overdue post only when
- * it is its turn. A try that died in the middle had its turn, and goes on.
+ * it is its turn and its workspace has something left of the day's allowance. A try that died in the middle had its turn, and goes on.
  *
  * @returns null when it may. A post on time costs no statement.
  */
@@ -45,6 +46,11 @@ export async function checkPacing(deps: ActivityDeps, job: PublishJob): Promise<
   const isLate = lateMs > lateAfterMs;
   if (!isLate || job.status === 'publishing') {
     return null;
+  }
+
+  const used = job.hasBegun ? null : await usedUp(deps, job);
+  if (used) {
+    return { ...used, code: 'paced' };
   }
 
   const turn = await paceOverdue(deps, job);

@@ -21,6 +21,7 @@ import { recordSuccess } from './record-success.ts';
 import { recordUnseen } from './record-unseen.ts';
 import { sendThread } from './send-thread.ts';
 import { atServer, giveBack } from './server-slots.ts';
+import { createSpending } from './spending.ts';
 import { loadAndStart, startAttempt } from './start-attempt.ts';
 
 /** In milliseconds, over all requests of one try. Below the activity's startToCloseTimeout. */
@@ -167,12 +168,15 @@ async function publish(
     saveUploads: uploads.saveUploads,
     mayCreate: intent.isYoung,
   });
+  const spending = createSpending(deps, job, connection);
   const seen = new Map<string, string | undefined>();
-  const attempt = { deps, job, network, connection, intent, uploads, seen };
+  const attempt = { deps, job, network, connection, intent, uploads, spending, seen };
   try {
     const live = await sendThread(attempt, ledger);
     await recordSuccess(deps, job, await awaitReadiness(attempt, live));
   } catch (error) {
+    // Where the database is away the day's count stays too high, which is no reason to hide the error.
+    await spending.giveBack().catch(() => undefined);
     throw await judgeRefusal(deps, job, current, error);
   }
 }

@@ -15,6 +15,7 @@ import type { ActivityDeps } from '../deps.ts';
 import type { Intent } from './intent.ts';
 import { isDayOver, type PublishJob } from './job.ts';
 import type { KeptUploads } from './kept-uploads.ts';
+import type { Spending } from './spending.ts';
 
 /** What a try works with. */
 export type Try = {
@@ -24,6 +25,7 @@ export type Try = {
   readonly connection: Connection;
   readonly intent: Intent;
   readonly uploads: KeptUploads;
+  readonly spending: Spending;
   /** The parts that this try saw on the network, by their ids in the ledger, with the warning that came of it. */
   readonly seen: Map<string, string | undefined>;
 };

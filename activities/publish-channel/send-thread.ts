@@ -189,7 +189,8 @@ async function sendStep(
   attempt: Try,
   { remaining, step: prepared, sent, before }: Progress,
 ): Promise<readonly SentPart[] | null> {
-  const { deps, job, network, connection, intent, uploads } = attempt;
+  const { deps, job, network, connection, intent, uploads, spending } = attempt;
+  await spending.take(remaining, sent.length > 0);
   const renewed = await renew(attempt, prepared, before);
   // Before the intent: while files are on their way no post can come of it, and what fails is certain.
   uploads.begin(remaining);
@@ -198,6 +199,7 @@ async function sendStep(
   const toSend = { step, remaining: remaining.map(uploads.current) };
   intent.begin();
   const marked = await markSending(deps.orm.em.fork(), job, toSend, deps.now());
+  spending.spend(step);
   try {
     return await network.send(connection, { parts: step, sent }, files);
   } catch (error) {
@@ -211,6 +213,7 @@ async function sendStep(
     }
 
     if (error.taken === 'no') {
+      spending.regain(step);
       const state = canRetryLater[error.code] ? 'ready' : 'refused';
       if (!(await markNotTaken(deps.orm.em.fork(), job.workspaceId, marked, state, deps.now()))) {
         throw new SupersededError('Another try took over while this one sent nothing.');

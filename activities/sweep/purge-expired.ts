@@ -4,8 +4,8 @@ import type { ActivityDeps } from '../deps.ts';
 
 const dayMs = 24 * 3_600_000;
 
-/** For how long the page of a link that has expired still says so, in days: an hour. */
-const linkDays = 1 / 24;
+/** For how long what is of no use to anybody stays: an hour. The page of a link that has expired still says so meanwhile. */
+const shortDays = 1 / 24;
 
 /** In one go, so that no statement runs long; what is left goes with the next sweeps. */
 const batchSize = 1000;
@@ -21,7 +21,7 @@ const maxBatches = 10;
 export async function purgeExpired(deps: ActivityDeps): Promise<number> {
   let purged = 0;
   for (const { of, purge } of purges) {
-    const days = of === null ? linkDays : deps.retentionDays[of];
+    const days = of === null ? shortDays : deps.retentionDays[of];
     const before = new Date(deps.now().getTime() - days * dayMs);
     purged += await inBatches(deps, purge(before));
   }
@@ -35,7 +35,7 @@ export async function purgeExpired(deps: ActivityDeps): Promise<number> {
  * the table is. Of all workspaces: it reads nothing that leaves the database.
  */
 const purges: readonly {
-  /** Null: of links that connected accounts. */
+  /** Null: of links that connected accounts, and of what workspaces used of their allowances. */
   readonly of: keyof ActivityDeps['retentionDays'] | null;
   readonly purge: (before: Date) => RawBuilder<unknown>;
 }[] = [
@@ -77,6 +77,15 @@ const purges: readonly {
         select id from connect_links where expires_at < ${before}
         order by expires_at limit ${sql.lit(batchSize)} for update skip locked)
       delete from connect_links where id = any(array(select id from expired)) returning id`,
+  },
+  {
+    of: null,
+    purge: (before) => sql`with expired as materialized (
+        select workspace_id, platform, day from network_use where day < (${before}::timestamptz at time zone 'UTC')::date
+        limit ${sql.lit(batchSize)} for update skip locked)
+      delete from network_use known using expired
+        where known.workspace_id = expired.workspace_id and known.platform = expired.platform and known.day = expired.day
+        returning known.day`,
   },
 ];
 

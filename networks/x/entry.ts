@@ -1,4 +1,5 @@
 import { address, wholeNumber, type Env } from '../../runtime/config/read-values.ts';
+import { readAllowance } from '../allowance.ts';
 import type { Entry } from '../entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
 import { checkX, connectX } from './connect.ts';
@@ -16,10 +17,19 @@ export const x: Entry = (env, problems) => {
     tokenUrl: read('PUNCTUAL_X_TOKEN_URL', 'https://api.x.com/2/oauth2/token'),
   };
   const reads = readReads(env, problems);
+  const allowance = readAllowance(env, problems, {
+    setting: 'PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY',
+    otherwise: 100,
+    unit: 'posts',
+    cost: () => 1,
+  });
   const rules = xRules(readPrices(env, problems), reads.everyHours);
   return {
     rules,
-    adapter: async () => (await import('./adapter.ts')).xNetwork(rules, reads.perMonth),
+    adapter: async () => ({
+      ...(await import('./adapter.ts')).xNetwork(rules, reads.perMonth),
+      allowance,
+    }),
     connector: {
       summary: 'Connects an X account.',
       options: {

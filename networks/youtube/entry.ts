@@ -1,6 +1,8 @@
 import { address } from '../../runtime/config/read-values.ts';
+import { readAllowance } from '../allowance.ts';
 import type { Entry } from '../entry.ts';
 import { readApp } from '../oauth/app-settings.ts';
+import { unitsOf } from './allowance.ts';
 import { checkYoutube, connectYoutube } from './connect.ts';
 import { rules } from './rules.ts';
 import { profileUrl } from './settings.ts';
@@ -16,9 +18,15 @@ export const youtube: Entry = (env, problems) => {
     ),
     tokenUrl: read('PUNCTUAL_YOUTUBE_TOKEN_URL', 'https://oauth2.googleapis.com/token'),
   };
+  const allowance = readAllowance(env, problems, {
+    setting: 'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY',
+    otherwise: 1000,
+    unit: 'units',
+    cost: unitsOf,
+  });
   return {
     rules,
-    adapter: async () => (await import('./adapter.ts')).youtube,
+    adapter: async () => ({ ...(await import('./adapter.ts')).youtube, allowance }),
     connector: {
       summary: 'Connects a YouTube channel.',
       options: { url: { placeholder: apiUrl, required: false } },

@@ -60,6 +60,7 @@ export const knownSettings: readonly string[] = [
   'PUNCTUAL_X_CLIENT_SECRET',
   'PUNCTUAL_X_METRICS_EVERY_HOURS',
   'PUNCTUAL_X_METRIC_READS_PER_MONTH',
+  'PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY',
   'PUNCTUAL_X_PRICE_LINK_POST',
   'PUNCTUAL_X_PRICE_POST',
   'PUNCTUAL_X_TOKEN_URL',
@@ -68,6 +69,7 @@ export const knownSettings: readonly string[] = [
   'PUNCTUAL_YOUTUBE_CLIENT_ID',
   'PUNCTUAL_YOUTUBE_CLIENT_SECRET',
   'PUNCTUAL_YOUTUBE_TOKEN_URL',
+  'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY',
 ];
 
 const temporalSettings: readonly string[] = [

@@ -165,3 +165,20 @@ test.serial('sweeps side by side remove everything once', async (t) => {
   );
   t.deepEqual(await counts(), { events: 0, deliveries: 0, attempts: 0 });
 });
+
+test.serial('what workspaces used of their allowances goes once its day is over', async (t) => {
+  const { workspaceId } = await api.newClient();
+  const { em } = api.punctual.orm;
+  await em.fork().execute(
+    `insert into network_use (workspace_id, platform, day, used)
+      values (?, 'x', '2027-02-27', 3), (?, 'x', '2027-02-28', 3), (?, 'x', '2027-03-01', 3)`,
+    [workspaceId, workspaceId, workspaceId],
+  );
+
+  t.is(await purge(), 2);
+  t.is(await purge(), 0);
+  const left = await em
+    .fork()
+    .execute('select day::text from network_use where workspace_id = ?', [workspaceId]);
+  t.deepEqual(left, [{ day: '2027-03-01' }]);
+});
