@@ -3,7 +3,7 @@ import { query } from '../db/query.ts';
 import { checkChannel, type CheckDeps, type Checked } from './check-channel.ts';
 import type { ChannelKey } from './grants.ts';
 
-/** In milliseconds. Each check costs the operator a call of what the network allows, or charges for. */
+/** In milliseconds. Each check uses up a call of the network's limit, or costs the operator money. */
 const restMs = 5 * 60_000;
 
 /** @param at When the network was asked, in ISO 8601. */
@@ -16,9 +16,9 @@ type Row = {
 };
 
 /**
- * Checks a channel as `checkChannel` does, once in five minutes. Meanwhile the last answer is given.
+ * Checks a channel as `checkChannel` does, at most once in five minutes. In between it returns the last answer.
  *
- * @returns null when there is no such channel.
+ * @returns null when the channel does not exist.
  */
 export async function spacedCheck(deps: CheckDeps, key: ChannelKey): Promise<Answer | null> {
   const now = deps.now();

@@ -53,11 +53,11 @@ export type ApiDeps = {
   readonly refuseUrl: (url: string) => Promise<string | null>;
   /** Whether this process can serve. */
   readonly readiness: () => Promise<Readiness>;
-  /** Of the whole system. */
+  /** The state of the whole system. */
   readonly status: () => Promise<Status>;
   /** Whose call it is, and whether it is one too many. */
   readonly admit: Admission;
-  /** Of secrets that people type on the page of a link. */
+  /** Counts refused secrets that people type on the page of a link. */
   readonly refusedSecrets: Refusals;
   /** How long a JSON body may take to come, in milliseconds. */
   readonly bodyMs: number;

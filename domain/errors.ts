@@ -47,7 +47,7 @@ export type ErrorDetail = {
   readonly channel_id?: string;
   readonly rule?: string;
   readonly actual?: number;
-  /** What the quota or the rule allows. */
+  /** The limit of the quota or the rule. */
   readonly limit?: number;
 };
 

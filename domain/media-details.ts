@@ -1,13 +1,13 @@
 /**
- * What the bytes of a file show beyond its type, size and length. A field that is left out is not known, and no rule
- * refuses a file for what is not known.
+ * Facts about a file beyond its type, size and length, read from its bytes. A field that is left out is unknown, and no
+ * rule refuses a file because of an unknown field.
  */
 export type MediaDetails = {
-  /** Of an image: 1 for a still one. */
+  /** How many an image has: 1 for a still one. */
   readonly frames?: number;
   /** Frames per second of a video. */
   readonly frameRate?: number;
-  /** Of the picture, such as `avc`, `hevc`, `vp9`. */
+  /** The codec of the picture, such as `avc`, `hevc`, `vp9`. */
   readonly videoCodec?: string;
   /** Chroma subsampling, such as `4:2:0`; `4:0:0` is grey. */
   readonly chroma?: string;
@@ -15,7 +15,7 @@ export type MediaDetails = {
   readonly bitDepth?: number;
   /** Width of a pixel by its height. */
   readonly pixelAspect?: number;
-  /** Such as `aac`, and with its profile where the file names it: `mp4a.40.2`. Left out where there is no sound. */
+  /** Such as `aac`, and with its profile where the file names it: `mp4a.40.2`. Left out for a video without sound. */
   readonly audioCodec?: string;
   readonly audioProfile?: string;
   readonly audioChannels?: number;

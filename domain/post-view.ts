@@ -58,7 +58,7 @@ export const channelResultSchema = record({
   error: {
     ...nullable(text),
     description:
-      'What happened and what to do, as a sentence for people; null when nothing failed.',
+      'The problem and the next step, as a sentence for people; null when nothing failed.',
   },
   error_code: { ...nullable(oneOf(channelErrorCodes)), description: errorCodesDescription },
   retryable: {

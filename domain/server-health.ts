@@ -9,8 +9,8 @@ const minute = 60 * second;
 export const slotsPerServer = { answering: 60, silent: 20 } as const;
 
 /**
- * How many tries of one workspace may be under way on one network, over all its servers: a worker makes a hundred at a
- * time, and a workspace that connects many slow servers leaves room for others.
+ * How many channels of one workspace may be sent at a time on one network, over all its servers. A worker sends a hundred
+ * at a time, so a workspace that connects many slow servers leaves room for others.
  */
 export const mostPerWorkspace = 60;
 

@@ -38,8 +38,8 @@ export function withComment(
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 /**
- * A handle, an address or a secret that a person pasted, without the spaces around it and without characters that nobody
- * sees: Bluesky's app, for one, puts marks of direction around a handle. No such value has format characters (`Cf`).
+ * A handle, an address or a secret that a person pasted, without the spaces around it and without invisible characters:
+ * Bluesky's app, for one, puts marks of direction around a handle. No such value has format characters (`Cf`).
  */
 export const pasted = (text: string): string => text.replaceAll(/\p{Cf}/gv, '').trim();
 

@@ -69,7 +69,7 @@ export type FaultFacts = {
   readonly message: string;
   /** Stable: `text_length`, `file_size`. */
   readonly rule: string;
-  /** In the unit of the rule; null where it is no number. */
+  /** In the unit of the rule; null for a rule without a number. */
   readonly limit: number | null;
   readonly actual: number | null;
   /** Where it is: the text of a part, the files of a part, or a field of the request as a JSON pointer. */
@@ -83,9 +83,9 @@ export type ValidationResult = {
   readonly warnings: readonly string[];
   /** One for each text that goes out, in order: for a network without threads, one at most. */
   readonly texts: readonly Measure[];
-  /** Of those sentences that a limit is behind. */
+  /** The same as data, for sentences about a limit. */
   readonly facts?: readonly FaultFacts[];
-  /** What the network charges the app that publishes, in US dollars; left out: nothing, or the content has errors. */
+  /** The price for the app that publishes, in US dollars; left out when it is free or the content has errors. */
   readonly priceUsd?: number;
 };
 

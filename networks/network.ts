@@ -28,7 +28,7 @@ export type Connection = {
   readonly uploadsOf: (part: Part) => Json;
   /** Keeps it (sealed) with the part in the ledger, for the next try. Resolves once it is committed. */
   readonly saveUploads: (part: Part, uploads: Json) => Promise<void>;
-  /** Whose channel it is: workspaces take turns at what all of them share. Left out by connections of nobody's. */
+  /** The workspace of the channel: workspaces take turns at shared work. Left out by connections without a workspace. */
   readonly workspaceId?: string | undefined;
   readonly http: Egress;
   /** Fetches pages and pictures that a text links to. Left out: nothing is fetched, and a post goes out without it. */

@@ -6,7 +6,7 @@ import { knownId } from '../domain/json-schema.ts';
 type Fault = Pick<ErrorObject, 'keyword' | 'params' | 'data'>;
 
 /**
- * What is wrong with a value, by the keyword of JSON Schema that it breaks: the end of a sentence that begins with the
+ * The fault of a value, by the keyword of JSON Schema that it breaks. Each is the end of a sentence that begins with the
  * value's place. Ajv's own messages never reach a caller.
  */
 export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> = {

@@ -30,7 +30,7 @@ export type PostToSync = {
   readonly dueAt: string | null;
   /** Of a draft: a channel was being sent when it was cancelled, and is to be finished. */
   readonly isUnfinished?: boolean;
-  /** Of a post that has ended: somebody settled one of its channels since, so that its workflow shows another end. */
+  /** A channel was settled after the post had ended, so its last workflow shows an outdated end. */
   readonly isSettled?: boolean;
   /** Where it is to go, for people who search for it in Temporal; left out by callers that do not know. */
   readonly networks?: readonly string[];

@@ -18,7 +18,7 @@ export const networksKey = defineSearchAttributeKey('Networks', 'KEYWORD_LIST');
 export const errorCodesKey = defineSearchAttributeKey('ErrorCodes', 'KEYWORD_LIST');
 
 /**
- * Of a post: `pending` from its start, then `published`, `partial`, `failed`, `unconfirmed` or `cancelled`. A workflow
+ * The outcome of a post: `pending` from its start, then `published`, `partial`, `failed`, `unconfirmed` or `cancelled`. A workflow
  * that began without it never sets it: it began under an older version, or its server does not know the attribute.
  */
 export const outcomeKey = defineSearchAttributeKey('Outcome', 'KEYWORD');
@@ -40,7 +40,7 @@ export const ofWorkspace = (
     ...(networks.length > 0 ? [{ key: networksKey, value: distinct(networks) }] : []),
   ]);
 
-/** Those of a post at its start. */
+/** The attributes of a post at its start. */
 export const ofPost = (
   workspaceId: string,
   networks: readonly string[] = [],

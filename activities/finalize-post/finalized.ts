@@ -51,7 +51,7 @@ export const endsIn = ({ channels }: PostView): ChannelEnd[] =>
     return { channelId, network, status, code };
   });
 
-/** What a workflow is told of a post that has ended. */
+/** The part of an answer to a workflow that says how a post has ended. */
 export const endOfPost = (view: PostView): Required<Pick<Finalized, 'outcome' | 'channels'>> => {
   const channels = endsIn(view);
   return { outcome: endedOutcome(channels.map(({ status }) => status)), channels };

@@ -14,7 +14,7 @@ import { endOf, reopen, type Outcome } from './outcome.ts';
 import { failedHere, Problem, problemOf } from './problem.ts';
 import { fitting, storeAccount } from './store-account.ts';
 
-/** So many secrets may be refused with one link: it must not serve to guess passwords. */
+/** How many secrets may be refused with one link, so that it cannot be used to guess passwords. */
 const mostRefused = 10;
 
 /** Longer than any app password, in UTF-16 code units. */
@@ -83,7 +83,7 @@ const tooManyRefusals = (): Problem =>
     `The network refused ${mostRefused} sign-ins with this link, and it has ended. Ask for a new link.`,
   );
 
-/** At most networks the person names it. */
+/** The host that the person named, or the network where there is only one. */
 const serverOf = ({ platform }: ConnectLink, { url }: Readonly<Record<string, string>>): string =>
   url === undefined ? platform : new URL(baseUrlOf(url)).host;
 
@@ -115,7 +115,7 @@ export const shownOptions = (
     ([name, { required }]) => required && !(atSandbox && name === 'url'),
   );
 
-/** @throws Problem `invalid` for what is missing or malformed, or is not on the page. */
+/** @throws Problem `invalid` for a value that is missing or malformed, or is not on the page. */
 function valuesFor(
   connector: Connector,
   given: Readonly<Record<string, string>>,

@@ -13,10 +13,10 @@ const deadlineMs = 2000;
 /** A worker asks for work at least once a minute; one that has not for longer is gone. In milliseconds. */
 const pollerAgeMs = 75_000;
 
-/** Whether this process can serve: `ok`, or what is wrong in a few words. */
+/** Whether this process can serve: `ok`, or the problem in a few words. */
 export type Readiness = { readonly postgresql: string };
 
-/** The whole system. Each part is `ok`, or what is wrong in a few words. */
+/** The whole system. Each part is `ok`, or its problem in a few words. */
 export type Status = {
   readonly parts: Readiness & { readonly temporal: string; readonly worker: string };
   /** Null when the database does not answer. */
@@ -25,9 +25,9 @@ export type Status = {
 
 /** Up to 1,000 of each are counted. */
 type Backlog = {
-  /** Posts of which a channel should have begun two minutes ago. */
+  /** Posts with a channel that should have begun two minutes ago. */
   readonly overdue_posts: number;
-  /** Posts that changed a minute ago or earlier, and of which Temporal does not know yet. */
+  /** Posts that changed a minute ago or earlier, and that Temporal has not received yet. */
   readonly unsynced_posts: number;
 };
 

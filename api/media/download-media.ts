@@ -163,7 +163,7 @@ async function fetchFile(
   }
 }
 
-/** Some servers compress whatever they send. A file that is readable is taken, whatever its server says of it. */
+/** Some servers compress every answer. A file that can be read is accepted, whatever the header says. */
 function namedIfCompressed(error: unknown, { headers: answered }: Download): unknown {
   const encoding = answered['content-encoding']?.trim() ?? '';
   return error instanceof AppError &&

@@ -48,7 +48,7 @@ export const fileKindSchema = record({
   },
   max_frames: {
     ...nullable(count),
-    description: 'Of an animation; null: no limit is known.',
+    description: 'Frames of an animation; null: no limit is known.',
   },
   max_pixels_of_all_frames: {
     ...nullable(count),

@@ -2,7 +2,7 @@ import type { FaultFacts, ValidationResult } from '../../networks/content-rules.
 import type { PostContent } from './post-content.ts';
 import type { ContentFault } from './schemas.ts';
 
-/** Where the texts and files of one channel stand in the request. */
+/** The texts and files of one channel, as the request names them. */
 type Place = {
   readonly channelId: string;
   readonly content: Pick<PostContent, 'thread' | 'overrides'>;
@@ -10,7 +10,7 @@ type Place = {
   readonly threads: boolean;
 };
 
-/** The sentences of a validation as the API shows them; a sentence that no limit is behind has the rule `other`. */
+/** The sentences of a validation as the API shows them; a sentence without a limit has the rule `other`. */
 export function describeFaults(
   sentences: readonly string[],
   { facts = [] }: Pick<ValidationResult, 'facts'>,

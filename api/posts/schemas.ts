@@ -44,19 +44,19 @@ const contentFault = record({
   message: { ...text, description: 'A sentence for people.' },
   path: {
     ...text,
-    description: 'A JSON pointer into the request; empty where it is about no single field.',
+    description: 'A JSON pointer into the request; empty for a problem of several fields.',
   },
   rule: {
     ...text,
     description:
-      'What it is about. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `other`.',
+      'The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `other`.',
   },
   limit: {
     ...nullable({ type: 'number' }),
     description:
-      'What the rule allows: characters or bytes of a text as `unit` says, bytes of a file, milliseconds, pixels. Null where it is no number.',
+      'The most or the least that the rule allows: characters or bytes of a text as `unit` says, bytes of a file, milliseconds, pixels. Null for a rule without a number.',
   },
-  actual: { ...nullable({ type: 'number' }), description: 'What there is, in the same unit.' },
+  actual: { ...nullable({ type: 'number' }), description: 'The actual value, in the same unit.' },
 });
 export type ContentFault = Value<typeof contentFault>;
 
@@ -64,12 +64,18 @@ export const validatedChannelSchema = record({
   channel_id: uuid,
   platform: text,
   handle: text,
-  errors: { ...listOf(contentFault), description: 'What holds it back from being scheduled.' },
-  warnings: { ...listOf(contentFault), description: 'What may go out otherwise than expected.' },
+  errors: {
+    ...listOf(contentFault),
+    description: 'Problems that keep the post from being scheduled.',
+  },
+  warnings: {
+    ...listOf(contentFault),
+    description: 'Parts of the post that may look different from what was sent.',
+  },
   price_usd: {
     ...nullable({ type: 'number' }),
     description:
-      'What the network charges the app that publishes for this post, in US dollars, by the prices that the operator set. 0: nothing. Null while there are errors.',
+      'The price that the network charges the app that publishes for this post, in US dollars, as the operator set it. Null while there are errors.',
   },
   length: {
     ...length,
@@ -88,7 +94,8 @@ export const validatedSchema = record({
   valid: { ...flag, description: 'Whether no channel has an error.' },
   warning: {
     ...nullable(text),
-    description: 'What the `warning` of the post would say of the request as a whole.',
+    description:
+      'A warning about the request as a whole, which the post would have in its `warning`.',
   },
   channels: listOf(validatedChannelSchema),
 });

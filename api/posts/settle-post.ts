@@ -253,7 +253,7 @@ async function updatePost(
 
 /**
  * Has the relay notify Temporal of a post that has ended, where its last workflow still shows the end before. A post that
- * is being published must not be signalled: a new revision would stop what is being sent.
+ * is being published must not be signalled: a new revision would stop the sending.
  */
 async function putInOutbox(em: Em, { workspaceId, postId }: PostScope): Promise<void> {
   await query(

@@ -42,7 +42,7 @@ export type NewPost = {
   readonly media: readonly GivenFiles[];
   /** Files that options name. */
   readonly optionFiles: readonly NamedIds[];
-  /** What is to be said of the request as a whole; null when there is nothing to say. */
+  /** A warning about the request as a whole, or null. */
   readonly note: string | null;
   /** The idempotency key, if one was sent, and the request's fingerprint. */
   readonly key: string | undefined;

@@ -105,9 +105,9 @@ const detailsOf = ({ channel, errors, describe }: ChannelValidation): ErrorDetai
   );
 
 /**
- * What a post is stored in spite of, for its `warning`; null when there is nothing to say.
+ * The problems with which a post is stored all the same, for its `warning`; null when there are none.
  *
- * @param notes What there is to say beside that.
+ * @param notes Other warnings, which come first.
  */
 export function warningFor(
   validations: readonly ChannelValidation[],

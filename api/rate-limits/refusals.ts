@@ -4,22 +4,22 @@ import { sha256Hex } from '../../runtime/secrets.ts';
 
 /** A sign-in with a secret that somebody typed. */
 export type SignIn = {
-  /** Of the client, as `clientAddress` counts it. */
+  /** The client's address, as `clientAddress` counts it. */
   readonly address: string;
-  /** The host that is to take the secret. */
+  /** The host that receives the secret. */
   readonly server: string;
 };
 
 /** Counts sign-ins that a network refused, in PostgreSQL, where all API processes meet. */
 export type Refusals = {
-  /** @returns for how many seconds no more are passed on; 0 where they are. */
+  /** @returns for how many seconds sign-ins are blocked; 0 when they are not. */
   readonly restOf: (signIn: SignIn) => Promise<number>;
   readonly count: (signIn: SignIn) => Promise<void>;
 };
 
 const windowSeconds = 300;
 
-/** One server is asked for many clients. Far below what servers take from one address: 3000 calls in 5 minutes. */
+/** Many clients sign in at one server. Servers allow far more from one address: 3000 calls in 5 minutes. */
 const serverFactor = 10;
 
 /** @param perAddress How many refusals of one client address there may be in five minutes. */

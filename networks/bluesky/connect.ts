@@ -50,7 +50,7 @@ export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise
     handle: await shownHandle(http, { did, handle: named, baseUrl: pds }, login.resolverUrl),
     credentials: { identifier: did, appPassword } satisfies BlueskyCredentials,
     session: { accessJwt } satisfies Session,
-    // A server that does not answer now is asked again within a day.
+    // If the server does not answer now, it is asked again within a day.
     settings: { ...settings, ...(await readLimits(http, pds).catch(() => ({}))) },
   };
 }

@@ -38,7 +38,7 @@ export async function describeServer(server: ServerAccess): Promise<Description>
 const readLimit = answerReader<number>({ type: 'integer', minimum: 1 });
 
 /**
- * Asks a server how large files may be. One that does not say, as those before July 2026, leaves the setting as it is.
+ * Asks a server how large files may be. A server that does not say (those before July 2026) does not change the setting.
  *
  * @throws NetworkError when it does not answer, or not so.
  */

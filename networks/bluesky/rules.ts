@@ -124,15 +124,15 @@ export type BlueskySettings = {
   /** What an image of a record may have. A larger one is made smaller. A PDS older than 2026 takes half of it. */
   readonly maxImageBytes: number;
   readonly maxVideoBytes: number;
-  /** Whether the account's server, or the operator, said so. */
+  /** Whether `maxVideoBytes` comes from the account's server or the operator, and is not a guess. */
   readonly isVideoLimitKnown: boolean;
 };
 
-/** What a channel stores. */
+/** The settings as a channel stores them. */
 export type StoredSettings = Partial<Pick<BlueskySettings, 'webUrl' | 'maxImageBytes'>> & {
   /** An operator's own. */
   readonly maxVideoBytes?: number;
-  /** What the account's server takes as one blob, as it said last. */
+  /** The largest file that the account's server accepts, as it said last. */
   readonly blobUploadLimit?: number;
 };
 

@@ -28,7 +28,7 @@ export async function shownHandle(
 
 const isName = /^[a-z0-9\-]+(?:\.[a-z0-9\-]+)+$/v;
 
-/** Names that belong to nobody on the Internet (RFC 6761): atproto sets them apart for development. */
+/** Names that do not exist on the Internet (RFC 6761): atproto reserves them for development. */
 const isReserved = (handle: string): boolean => handle.endsWith('.test');
 
 const didBehind = async (

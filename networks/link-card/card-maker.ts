@@ -6,7 +6,7 @@ import type { Connection } from '../network.ts';
 import { pageFacts } from './page-facts.ts';
 import { compressed, fetching, NoPageError, readPage, userAgent, type Page } from './read-page.ts';
 
-/** What a link's page says about itself, for a preview of the link in a post. */
+/** A preview of a link in a post, from the metadata of its page. */
 type LinkCard = {
   readonly url: string;
   readonly title: string;
@@ -24,12 +24,12 @@ type CardMaker = (link: string | undefined) => Promise<MadeCard>;
 
 const noCard: MadeCard = { card: null, warnings: [] };
 
-/** For all cards of a thread, in milliseconds: a try has four minutes. */
+/** For all cards of a thread, in milliseconds: an attempt has four minutes. */
 const allWithinMs = 45_000;
-/** Of a picture as a page has it. */
+/** The largest original picture that is fetched. */
 const maxPictureBytes = 15 * 1024 * 1024;
 
-/** What a network takes as the picture of a card. */
+/** The largest picture of a card that a network accepts. */
 type PictureBounds = {
   readonly maxBytes: number;
   readonly maxSide: number;
@@ -89,7 +89,7 @@ type Picture =
   /** The page has none. */
   | null;
 
-/** Encoded anew, whatever it is: so it is small, and what readers get is no stranger's bytes. */
+/** Always encoded again: so it is small, and readers never get the original bytes, which may be harmful. */
 async function pictureOf(
   downloads: Downloader,
   address: string,
@@ -121,7 +121,7 @@ async function pictureOf(
   }
 }
 
-/** What a page or a picture did, to follow "it". */
+/** The problem with a page or a picture, as words that follow "it". */
 function why(error: unknown): string {
   if (error instanceof NoPageError) {
     return error.message;

@@ -1,8 +1,8 @@
 import { readHtml } from '../html-pieces.ts';
 
 /**
- * The text of a page in the charset that it is in: by its byte order mark, its `Content-Type`, its XML declaration or its
- * `meta`, whichever comes first and names a known one. UTF-8 otherwise.
+ * The text of a page. The charset is the first known one of: byte order mark, `Content-Type`, XML declaration, `meta`.
+ * Otherwise it is UTF-8.
  *
  * Source: https://html.spec.whatwg.org/multipage/parsing.html#determining-the-character-encoding
  */
@@ -35,7 +35,7 @@ function known(name: string | undefined): string | undefined {
   }
 }
 
-/** A page that could be read so far is not in UTF-16, whatever it says. */
+/** A page whose declaration is readable as ASCII is not in UTF-16, even if it says so. */
 const readable = (name: string | undefined): string | undefined =>
   known(name)?.replace(/^utf-16.*$/v, 'utf-8');
 

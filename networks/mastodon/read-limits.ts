@@ -22,8 +22,8 @@ export async function readLimits(http: Egress, baseUrl: string): Promise<Record<
 }
 
 /**
- * What a server tells of itself. One that does not know version 2 of the call, as Mastodon before 4.0 and older
- * Pleroma, is asked by version 1.
+ * Asks a server for its description. Where it does not support version 2 of the call (Mastodon before 4.0, older
+ * Pleroma), version 1 is used.
  */
 export async function instanceOf(
   get: (path: string) => Promise<EgressResponse>,

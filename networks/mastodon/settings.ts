@@ -106,7 +106,7 @@ const readFirstVersion = answerReader<
   },
 });
 
-/** What `/api/v1/instance` tells, in the form of version 2. Its `uri` is left out: it may be a whole address. */
+/** The answer of `/api/v1/instance`, in the form of version 2. Its `uri` is left out: it may be a whole address. */
 export function readOldInstance(value: unknown): Instance | null {
   const old = readFirstVersion(value);
   if (old === null) {

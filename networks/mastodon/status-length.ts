@@ -34,7 +34,7 @@ const mention = new RegExp(
   'giu',
 );
 
-/** What unmakes a mention where it follows one. */
+/** Followed by one of these, a mention is not a mention. */
 const afterMention = /(?:[@＠À-ɏ]|:\/\/)/iuy;
 
 type Entity = { readonly start: number; readonly end: number; readonly name?: string };
@@ -42,7 +42,7 @@ type Entity = { readonly start: number; readonly end: number; readonly name?: st
 /**
  * The length of a status.
  *
- * @param count The length of a text without links and mentions, in the unit that is asked for.
+ * @param count The length of a text without links and mentions, in the wanted unit.
  * @param linkLength What each link counts.
  */
 export function statusLength(

@@ -28,8 +28,8 @@ type Exchange = {
  * Buys tokens with an authorization code.
  *
  * @throws TokenRefusal for an answer without tokens.
- * @throws NetworkError `network_unavailable` when no answer came, or one that does not read; what `refusalOf` of the server
- *   returns.
+ * @throws NetworkError `network_unavailable` when no answer came, or one that cannot be read; the error of the
+ *   server's `refusalOf`.
  */
 export async function redeemCode(exchange: Exchange, code: Code): Promise<Tokens> {
   const { as, client, authentication, options } = requestOf(exchange);
@@ -68,7 +68,7 @@ function requestOf(exchange: Exchange) {
   };
 }
 
-/** `fetch` for the library: one request by egress. @throws TokenRefusal, or what the network has instead, for any answer but 200. */
+/** `fetch` for the library: one request by egress. @throws TokenRefusal or the error of `refusalOf`, for any answer but 200. */
 const fetchThrough =
   ({ server, context, secrets }: Exchange) =>
   async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {

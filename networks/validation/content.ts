@@ -8,7 +8,7 @@ import { validateTexts, wherePart, type TextFaults } from './texts.ts';
 type OwnRules = {
   /** Against a text that is neither blank nor too long. */
   readonly text?: TextFaults;
-  /** What it refuses in a file beyond the limits of its kind, a sentence each. */
+  /** Problems of a file beyond the limits of its kind, a sentence each. */
   readonly fileErrors?: (file: MediaFacts) => readonly string[];
   /** What it shows of a file otherwise than one may think. */
   readonly fileWarnings?: (file: MediaFacts) => readonly string[];

@@ -47,15 +47,15 @@ export type FileKind = {
   readonly maxBytes?: number;
   /** Width times height. */
   readonly maxPixels?: number;
-  /** Of an animation. */
+  /** Frames of an animation. */
   readonly maxFrames?: number;
-  /** Of all frames of an animation together. */
+  /** Width times height times frames of an animation. */
   readonly maxPixelsOfAllFrames?: number;
   /** Pixels that each side has at least. */
   readonly minSide?: number;
   /** Pixels that the longer and the shorter side have at most. */
   readonly maxSides?: readonly [longer: number, shorter: number];
-  /** Frames per second of a video. A fraction above it counts for nothing. */
+  /** Frames per second of a video. A rate above it by less than 1 is allowed. */
   readonly maxFrameRate?: number;
   /** Checked only together with `maxDurationMs`. */
   readonly minDurationMs?: number;

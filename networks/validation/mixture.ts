@@ -4,9 +4,9 @@ import { kindOf } from './files.ts';
 import type { FileKind, Limits } from './limits.ts';
 
 /**
- * What a network has against the files as a whole: too many of a kind, too few, or a mixture of kinds. Empty: nothing.
+ * Problems of the files as a whole: too many of a kind, too few, or a mixture of kinds.
  *
- * A file of no kind is left out: what is wrong with it is its type.
+ * A file of an unknown kind is left out: the check of types refuses it.
  */
 export function mixtureFaults(
   media: readonly MediaFacts[],
@@ -38,7 +38,7 @@ function amountOf({ one: name, max, min = 0 }: FileKind): string {
   return max > 1 ? `up to ${max} ${name}s` : `1 ${name}`;
 }
 
-/** What there is, in words: `is 1 video`, `are 2 images and 1 video`, `is none`. */
+/** The files in words: `is 1 video`, `are 2 images and 1 video`, `is none`. */
 function actualOf(present: readonly { readonly one: string; readonly count: number }[]): string {
   const total = present.reduce((sum, { count }) => sum + count, 0);
   const words = list(present.map(({ one: name, count }) => countOf(count, name)));

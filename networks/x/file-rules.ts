@@ -14,7 +14,7 @@ const highEfficiency = new Set(['mp4a.40.5', 'mp4a.40.29']);
 /** Encoders that scale a video round the shape of its pixels. */
 const squareWithin = 0.01;
 
-/** What X's guide says that it takes no video with. */
+/** Properties with which X refuses a video, by its guide. */
 export function fileErrors(file: MediaFacts): string[] {
   const name = nameOf(file);
   const {
@@ -46,7 +46,7 @@ export function fileErrors(file: MediaFacts): string[] {
   ];
 }
 
-/** What X's guide advises against, or does not mention. */
+/** Properties that X's guide advises against or does not mention. */
 export function fileWarnings(file: MediaFacts): string[] {
   if (!isVideo(file)) {
     return [];

@@ -25,7 +25,7 @@ function dollars(env: Env, name: string, otherwise: number, problems: string[]):
   return Number(given);
 }
 
-/** What the posts of a thread cost, in US dollars. */
+/** The price of a thread, in US dollars. */
 export function priceOf(
   { texts, media }: Pick<Content, 'texts' | 'media'>,
   prices: Prices,

@@ -5,7 +5,7 @@ import { retryAtMs } from '../answer.ts';
 /** X's windows: 15 minutes of the account, and a day of the account or of the app. */
 const windows = ['x-rate-limit', 'x-user-limit-24hour', 'x-app-limit-24hour'] as const;
 
-/** How long X is left alone when the app has no money left, in milliseconds: nobody says when there is some again. */
+/** How long X is left alone when the app has no money left, in milliseconds: X does not say when there is some again. */
 export const moneyWaitMs = 15 * 60_000;
 /** The same for an account that has met its limit of a day, where X does not say when that is over. */
 export const accountDayWaitMs = 60 * 60_000;

@@ -13,7 +13,7 @@ type Problem = {
   /** Of an app that is not set up for the API: `client-not-enrolled`. */
   readonly reason?: string;
   readonly errors?: readonly { readonly message?: string; readonly detail?: string }[];
-  /** Of a spend cap: the day on which it is reset. */
+  /** The day on which a spend cap is reset. */
   readonly reset_date?: unknown;
 };
 
@@ -64,7 +64,7 @@ export function refusal(response: EgressResponse, refused: RefusedRequest): Netw
 }
 
 /**
- * Casts an answer that says that the app has no money left for requests: X takes none for any account until it has.
+ * Reads an answer that says that the app has no money left. Until it has, X takes no request for any account.
  *
  * @param secrets Not to be repeated in the message.
  * @returns null for an answer that says something else.
@@ -91,7 +91,7 @@ export function moneyRefusal(
 }
 
 /**
- * Credits that are spent are a 402. A spend cap is a 403, as so much else: its title and its words tell.
+ * X answers 402 when the credits are spent, and 403 at a spend cap. As 403 has many other meanings, title and text decide.
  *
  * Source: https://docs.x.com/x-api/getting-started/pricing
  */

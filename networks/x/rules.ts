@@ -51,7 +51,7 @@ const limits: Limits = {
       maxBytes: 8 * 1024 * megabyte,
       maxFrameRate,
       minDurationMs: 500,
-      // Of an account without Premium; one with it may post 125 minutes.
+      // For an account without Premium; one with it may post 125 minutes.
       maxDurationMs: 20 * 60_000,
       maxAspect: 3,
     },

@@ -82,7 +82,7 @@ export function toEgressError(error: unknown, options: { maybeSent: boolean }): 
   return new EgressError(code, sentence, { ...options, cause: error });
 }
 
-/** Of an answer. */
+/** The most bytes of headers in an answer. */
 export const maxHeaderBytes = 16 * 1024;
 
 const headersTooLarge = `The headers of the answer are larger than ${maxHeaderBytes / 1024} KiB.`;

@@ -1,9 +1,8 @@
 /**
- * How images are decoded: the one decoding at the upload and every later one take and refuse the same files, so that
- * whatever was accepted can be made smaller.
+ * How images are decoded, at the upload and later, so that every image that was accepted can be made smaller.
  *
- * `error` takes harmless faults that viewers ignore, such as the scan parameters of some Samsung phones, and refuses a
- * file that breaks off.
+ * `error` accepts harmless faults that viewers ignore, such as the scan parameters of some Samsung phones, and refuses an
+ * incomplete file.
  */
 export const decoding = {
   failOn: 'error',

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** What a QuickTime file may begin with instead of `ftyp`. */
+/** Boxes that a QuickTime file may begin with instead of `ftyp`. */
 const beginnings = new Set(['moov', 'mdat', 'wide', 'free', 'skip', 'pnot', 'udta']);
 
-/** Of those before the `ftyp` of an MP4; there is seldom more than one. */
+/** The most boxes before the `ftyp` of an MP4; there is seldom more than one. */
 const mostBoxes = 16;
 
 /**

@@ -138,7 +138,7 @@ function pngBlocks(reader: Reader, target: Target): number | null {
   }
 }
 
-/** Of a chunk's name and data: these bytes, and zeros behind them up to a length. */
+/** The checksum of a chunk: its name, these bytes, and zeros up to the length. */
 function checksumOf(name: string, bytes: Buffer, length: number): number {
   let sum = crc32(bytes, crc32(name));
   for (let left = length - bytes.length; left > 0; left -= zeros.length) {
@@ -176,7 +176,7 @@ function writeExif({ file, orientation }: Target, start: number, length: number)
   writeSync(file, exif, 0, exif.length, start);
 }
 
-/** A directory of Exif with one entry: the orientation. Nothing where there is no room for it, nor was for a location. */
+/** An Exif directory with the orientation alone; empty where the room is too small, in which no location fits either. */
 function exifOf(orientation: number, room: number): Buffer {
   const exif = Buffer.from('49492a0008000000010012010300010000000000000000000000', 'hex');
   exif.writeUInt16LE(orientation, 18);

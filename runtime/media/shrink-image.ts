@@ -16,8 +16,8 @@ export type SmallerImage = {
 };
 
 /**
- * Each takes a processor, and up to a gigabyte. Workspaces take turns, with one image of each at a time: a crowd of one
- * holds up the image of another by one turn.
+ * Each image takes a processor and up to a gigabyte. Workspaces alternate, with one image each at a time, so that many
+ * images of one workspace delay another workspace by one image.
  */
 const enter = createFairQueue({ all: availableParallelism() > 3 ? 2 : 1, each: 1 });
 
@@ -26,7 +26,7 @@ type Wanted = {
   readonly maxSide?: number;
   /** Transparency becomes white, for networks that take no WebP. */
   readonly isOpaque?: boolean | undefined;
-  /** Whose image it is. */
+  /** The workspace of the image. */
   readonly workspaceId?: string | undefined;
 };
 

@@ -4,8 +4,8 @@ import type { MediaDetails } from '../../domain/media-details.ts';
 type Written<T> = { -readonly [Field in keyof T]: T[Field] };
 
 /**
- * What networks limit in a video. Reads tables and decodes nothing. What cannot be read is left out: the file may play
- * all the same.
+ * Reads the properties of a video that networks limit, from its tables. Decodes nothing. A property that cannot be read is
+ * left out, as the file may still play.
  */
 export async function videoDetails(
   picture: InputVideoTrack,
@@ -50,7 +50,7 @@ const chromas = ['4:0:0', '4:2:0', '4:2:2', '4:4:4'];
 
 type PixelFormat = Pick<MediaDetails, 'chroma' | 'bitDepth'>;
 
-/** Chroma and bits per sample, by what the container says for the decoder. */
+/** Chroma and bits per sample, from the decoder's configuration in the container. */
 function pixelFormat(config: VideoDecoderConfig | null): PixelFormat {
   const { codec = '', description } = config ?? {};
   const bytes = bytesOf(description);

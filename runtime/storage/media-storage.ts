@@ -47,7 +47,7 @@ export type MediaStorage = {
    * @throws AppError `unavailable` when the storage does not answer.
    */
   markUsed(database: string): Promise<readonly string[]>;
-  /** Marks the storage as that of a database, for good. @throws AppError `unavailable` */
+  /** Marks the storage permanently as that of a database. @throws AppError `unavailable` */
   claim(installation: string): Promise<void>;
   /** @throws AppError `unavailable` when the storage does not answer. */
   isClaimed(installation: string): Promise<boolean>;

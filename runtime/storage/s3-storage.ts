@@ -24,7 +24,7 @@ const prefix = 'media/';
 /** Of databases that use the bucket. No key of a file begins so. */
 const marks = `${prefix}databases/`;
 
-/** Of the databases whose storage this is. */
+/** Marks of the databases that this storage belongs to. */
 const claims = `${prefix}installations/`;
 
 /** How long the server may take to be reached, and then be silent, in milliseconds. */
@@ -108,7 +108,7 @@ async function claim(client: S3Client, Bucket: string, installation: string): Pr
   await client.send(command).catch(throwNamed);
 }
 
-/** By a list: without the right to list, S3 answers 403 for what is not there. */
+/** Lists the mark: to a HEAD for a missing object, S3 answers 403 where the right to list is missing. */
 async function isClaimed(client: S3Client, Bucket: string, installation: string): Promise<boolean> {
   const Prefix = claims + installation;
   const command = new ListObjectsV2Command({ Bucket, Prefix });

@@ -11,7 +11,7 @@ import pinned from './archives.json' with { type: 'json' };
 import { addToCache, type Search, type Source } from './find-program.ts';
 
 /**
- * What archives.json holds: releases by program; archives by platform and architecture as Node names them; the package
+ * The content of archives.json: releases by program; archives by platform and architecture as Node names them; the package
  * of PyPI that wraps the release, with the SHA-256 of its wheel for each platform.
  */
 export type Releases = Readonly<

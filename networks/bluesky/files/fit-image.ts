@@ -61,7 +61,7 @@ export async function fittedBytes(
 }
 
 async function encode({ signal, workspaceId }: Connection, file: PartMedia, maxBytes: number) {
-  // What is kept of a file that was deleted must not go out.
+  // A deleted file must not go out, although its smaller image may still be in memory.
   (await file.open()).destroy();
   const made = await keptImage(`${file.id} ${maxBytes}`, signal, (shared) =>
     shrinkImage(Readable.from(fileBytes(file)), { maxBytes, workspaceId }, shared),

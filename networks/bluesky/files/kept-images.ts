@@ -2,7 +2,7 @@ import type { SmallerImage } from '../../../runtime/media/shrink-image.ts';
 
 type Made = SmallerImage & { readonly bytes: Buffer };
 
-/** Of all images that are kept in this process, in bytes. */
+/** How many bytes of images this process keeps. */
 const most = 64 * 1024 * 1024;
 
 /** The one that was used longest ago is the first. */
@@ -16,11 +16,11 @@ type UnderWay = {
 const underWay = new Map<string, UnderWay>();
 
 /**
- * An image that was encoded anew, once for all posts, parts and tries of this process that need it: encoding a large one
- * takes a processor for up to a minute. The newest are kept.
+ * Encodes an image once for all posts of this process that need it, as a large one takes a processor for up to a minute.
+ * The images that were used last are kept.
  *
- * @param key Names the file and what it was encoded for.
- * @param make Encodes it. Its signal aborts when nobody waits for the image any more.
+ * @param key Names the file and the size that it is encoded for.
+ * @param make Encodes it. Its signal aborts when no caller waits for the image any more.
  * @throws what `make` throws; the signal's reason.
  */
 export async function keptImage(
@@ -60,7 +60,7 @@ function begin(key: string, make: (signal: AbortSignal) => Promise<Made | null>)
 
     return image;
   });
-  made.catch(() => undefined); // Those who wait hear of it.
+  made.catch(() => undefined); // The callers that wait get the error.
   const one = { made, end: controller, waiting: 0 };
   underWay.set(key, one);
   return one;

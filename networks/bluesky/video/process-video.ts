@@ -8,7 +8,7 @@ import { bytesToSend } from '../files/video-bytes.ts';
 import { blobSchema, type Blob } from '../prepared-post.ts';
 import { askService, openVideoService, refusedBy, type VideoService } from './service.ts';
 
-/** How long a try waits for the service once it has the video. Together with the upload shorter than a try. */
+/** How long to wait for the service after the upload. With the upload it has to fit into the time of one attempt. */
 const processingTimeoutMs = 120_000;
 const firstWaitMs = 500;
 const longestWaitMs = 5000;
@@ -16,8 +16,8 @@ const longestWaitMs = 5000;
 /**
  * Has Bluesky's video service process a video, which then puts it on the account's server.
  *
- * The service knows a video that it had before by its bytes. So nothing is kept for a later try: the upload is answered
- * with the job of the first one.
+ * The service recognises a video by its bytes and answers a second upload with the job of the first. So nothing is kept
+ * between attempts.
  *
  * @returns how a record names the result; null where the service takes no part.
  * @throws NetworkError `media_refused` with the service's words when it cannot process the video, `rate_limited` when the
@@ -94,8 +94,8 @@ function readJob(response: EgressResponse): Job | null {
 }
 
 /**
- * What became of a job; null while the service works on it. A blob counts whatever else is said: of a video that the
- * service had before, the job has an error `already_exists` and the blob.
+ * The result of a job; null while the service works on it. A blob counts even beside an error: for a video that the
+ * service already had, the job has the error `already_exists` and the blob.
  */
 function resultOf(
   { blob, state, error, message }: Job,

@@ -7,7 +7,7 @@ import { query, refusal, unreadable } from '../client.ts';
 import { describeServer } from '../describe-server.ts';
 import { withSession } from '../session.ts';
 
-/** What turns a video into what Bluesky's apps play, and puts the result on the account's server. */
+/** Converts a video for Bluesky's apps, and puts the result on the account's server. */
 export type VideoService = {
   readonly baseUrl: string;
   /** Lets the service put a file on the account's server. */
@@ -24,7 +24,7 @@ const uploadTokenSeconds = 30 * minute;
 /**
  * Opens the video service for an account.
  *
- * @returns null where its server or the service does not take part. Such a server takes the file itself.
+ * @returns null when its server or the service does not support this. Then the server takes the file itself.
  * @throws NetworkError `rate_limited` when the service takes no video of the account now, `media_refused` when it takes
  *   none at all, `access_lost`.
  */
