@@ -71,11 +71,18 @@ test('a request without a right header is refused, as LinkedIn does', async (t) 
 test('a field that LinkedIn does not have is refused by its name, and so is one that is missing', async (t) => {
   const { call } = await calling(t);
   const { author: _, ...anonymous } = post;
+  const source = 'https://a.example';
   const wrong: [object, RegExp][] = [
     [{ ...post, title: 'x' }, /\/title :: unrecognized field found but not allowed/],
     [anonymous, /\/author :: field is required but not found/],
     [{ ...post, visibility: 'FRIENDS' }, /\/visibility/],
-    [{ ...post, content: { article: {} } }, /\/content\/article :: unrecognized/],
+    [{ ...post, content: { poll: {} } }, /\/content\/poll :: unrecognized/],
+    [{ ...post, content: { article: { title: 'A' } } }, /\/article\/source :: field is required/],
+    [{ ...post, content: { article: { source } } }, /\/article\/title :: field is required/],
+    [
+      { ...post, content: { article: { source, title: 'A', url: source } } },
+      /\/content\/article\/url :: unrecognized/,
+    ],
     [{ ...post, content: { media: { id: 'x', alt: '' } } }, /\/content\/media\/alt ::/],
   ];
   for (const [body, words] of wrong) {
@@ -113,6 +120,23 @@ test('the same text a second time is a duplicate that names the first, and stand
   t.regex(String(said['message']), new RegExp(`duplicate of ${urn}$`));
   t.like(said, { errorDetails: { inputErrors: [{ code: 'DUPLICATE_POST' }] } });
   t.regex(await readPage(url), /class="post linkedin refused"/);
+});
+
+test('an article is shown as a card, and its thumbnail must be an image that is there', async (t) => {
+  const { url, call } = await calling(t);
+  const article = { source: 'https://a.example', title: 'A tale' };
+  const { status, urn } = await call({ body: { ...post, content: { article } } });
+  t.is(status, 201);
+  t.regex(
+    await readPage(`${url}/linkedin/feed/update/${urn}/`),
+    /<a class="card" href="https:\/\/a\.example"/v,
+  );
+
+  const thumbnail = 'urn:li:image:no';
+  t.like(await call({ body: { ...post, content: { article: { ...article, thumbnail } } } }), {
+    status: 400,
+    said: { code: 'INVALID_URN_ID' },
+  });
 });
 
 test('a file must be there, be ready and be its author’s', async (t) => {
