@@ -28,7 +28,8 @@ export type Wait = {
 
 /**
  * Whether a try may begin: not while a rate limit lasts, nor without a slot at its server, and an overdue post only when
- * it is its turn and its workspace has something left of the day's allowance. A try that died in the middle had its turn, and goes on.
+ * it is its turn and its workspace has something left of the day's allowance. A try that died in the middle had its
+ * turn, and goes on.
  *
  * @returns null when it may. A post on time costs no statement.
  */

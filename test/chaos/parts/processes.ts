@@ -36,6 +36,8 @@ export async function startProcesses(
     ...opened(allowPorts),
     PUNCTUAL_RATE_LIMIT: '1000000',
     PUNCTUAL_RATE_LIMIT_WRITES: '1000000',
+    PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY: '0',
+    PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY: '0',
     HOST: '127.0.0.1',
     PORT: port,
     CHAOS_FOLDER: folder,
