@@ -54,6 +54,8 @@ export type Command = {
   | {
       /** It runs also with another SECRET_KEY than the database's secrets are sealed under. */
       readonly takesAnyKey?: true;
+      /** Its statements read or write most of the database, and have no time limit. */
+      readonly takesLong?: true;
       readonly run: (
         deps: CommandDeps,
         values: Readonly<Record<string, string>>,

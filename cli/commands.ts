@@ -6,6 +6,7 @@ import { addSandboxChannel, channelCommands, makeConnectLink } from './channels.
 import { adoptMediaStorage } from './adopt-media-storage.ts';
 import { createDemo } from './create-demo.ts';
 import { migrateDatabase } from './migrate-database.ts';
+import { finishRestoredDatabase } from './finish-restore.ts';
 import { postCommands } from './posts/commands.ts';
 import { refreshAnalytics } from './posts/refresh-analytics.ts';
 import { setQuota, showQuotas } from './quotas.ts';
@@ -75,6 +76,14 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: [],
     options: {},
     run: adoptMediaStorage,
+  },
+  'restore finish': {
+    summary:
+      'Makes a database that was restored from a backup safe to work on; until then workers send nothing.',
+    positionals: [],
+    options: { since: { placeholder: 'TIME', required: false } },
+    takesLong: true,
+    run: finishRestoredDatabase,
   },
   'secret-key adopt': {
     summary:

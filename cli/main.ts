@@ -44,7 +44,10 @@ async function run(command: Command, values: Readonly<Record<string, string>>) {
   }
 
   const { config, networks, temporal } = readSettings(process.env, readers);
-  const orm = createOrm(config.databaseUrl, { poolSize: 3 });
+  const orm = createOrm(config.databaseUrl, {
+    poolSize: 3,
+    ...(command.takesLong ? { queryTimeoutMs: null } : {}),
+  });
   const { networks: allowed, nat64 } = config.egressAllow;
   const egress = createEgress({
     allow: parseAllowList(allowed),

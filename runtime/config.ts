@@ -114,7 +114,7 @@ function publicUrl(env: Env, problems: string[]): string {
   return given.replace(/\/+$/v, '');
 }
 
-/** Two at least: a migration holds its lock with one connection and works with another. */
+/** Two at least, so that one slow statement does not hold up every other query of the process. */
 const databasePoolSize = (env: Env, problems: string[]): number =>
   wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', { otherwise: 10, least: 2, most: 10_000 }, problems);
 

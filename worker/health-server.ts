@@ -1,7 +1,14 @@
 import Koa from 'koa';
 import { databaseAnswers } from '../db/answers.ts';
+import { awaitsRestoreFinish, restoredDatabase } from '../db/beats.ts';
 import type { Orm } from '../db/orm.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
+
+/** Asks the database only when it has just answered. */
+const whyNot = async (orm: Orm, postgresql: string): Promise<string> =>
+  postgresql === 'ok' && (await awaitsRestoreFinish(orm))
+    ? restoredDatabase
+    : 'not yet, or no longer';
 
 export type HealthSettings = {
   readonly host: string;
@@ -28,7 +35,7 @@ export function serveHealth(
       ctx.body = { ok: true };
     } else if (ctx.path === '/readyz') {
       const postgresql = (await databaseAnswers(orm)) ? 'ok' : 'does not answer';
-      const polling = isPolling() ? 'ok' : 'not yet, or no longer';
+      const polling = isPolling() ? 'ok' : await whyNot(orm, postgresql);
       const ready = postgresql === 'ok' && polling === 'ok';
       ctx.status = ready ? 200 : 503;
       ctx.body = { ready, postgresql, polling };

@@ -32,6 +32,7 @@ import { openBundle } from './bundle-workflows.ts';
 import { createWorkersWhenReady } from './create-workers.ts';
 import { metricsSchedule } from './metrics-schedule.ts';
 import { keepScheduled, untilOwned } from './sweep-schedule.ts';
+import { keepBeating, untilNotBehind, type Place } from './restored-database.ts';
 import { temporalLogger } from './temporal-logger.ts';
 import { keepLimits } from './keep-limits.ts';
 import { serveHealth } from './health-server.ts';
@@ -77,18 +78,21 @@ export async function runWorker(
   const stopLooking = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
   const explain = temporalTrouble(reach);
   const first = await connectWhenReady(reach.connectionOptions, explain, log);
-  await untilOwned(temporal.client, installation, log, explain);
+  const place = { orm, client: temporal.client, log };
+  await untilOurs(place, installation, explain);
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await openBundle(config.workflowBundle);
-  const place = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
-  const { connection, workers } = await createWorkersWhenReady(place, log);
+  const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
+  const { connection, workers } = await createWorkersWhenReady(settings, log);
   const running = Promise.all(workers.map((worker) => worker.run()));
   polling = true;
-  const stopRelay = startRelay({ orm, client: temporal.client, log });
-  const stopLimits = keepLimits({ ...deps, limits });
-  const stopSchedule = keepScheduled(temporal.client, installation, log, [
-    metricsSchedule(Object.keys(networks)),
-  ]);
+  const besides = [
+    startRelay(place),
+    keepBeating(place),
+    keepLimits({ ...deps, limits }),
+    keepScheduled(temporal.client, installation, log, [metricsSchedule(Object.keys(networks))]),
+    stopSearchable,
+  ];
   log.info({ namespace, queues: workers.map((worker) => worker.options.taskQueue) }, 'polling');
 
   await Promise.race([stop, running]);
@@ -96,12 +100,9 @@ export async function runWorker(
   polling = false;
   workers.filter((each) => each.getState() === 'RUNNING').forEach((each) => each.shutdown());
 
-  await Promise.all([running, stopRelay(), stopLimits(), stopSchedule(), stopSearchable()]);
+  await Promise.all([running, ...besides.map((end) => end())]);
   await untilRefreshed(orm);
-  stopMeasuring();
-  stopLooking();
-  storage.close();
-  closeHealth();
+  [stopMeasuring, stopLooking, storage.close, closeHealth].forEach((end) => end());
   await Promise.all([closeEgress(), temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }
@@ -112,6 +113,12 @@ const connectWhenReady = (
   log: Logger,
 ): Promise<NativeConnection> =>
   retryUntilReady('Temporal', () => NativeConnection.connect(options), log, explain);
+
+/** Before this process polls: the namespace must be the database's, and the database not older than its workflows. */
+async function untilOurs(place: Place, installation: string, explain: Explain): Promise<void> {
+  await untilOwned(place.client, installation, place.log, explain);
+  await untilNotBehind(place, explain);
+}
 
 /** Each with connections of its own: one that is open to an allowed address is no way there for the other. */
 function openEgress({ egressAllow, publicUrl: ownUrl }: Config) {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { databaseAnswers } from '../../db/answers.ts';
+import { awaitsRestoreFinish, restoredDatabase } from '../../db/beats.ts';
 import type { Orm } from '../../db/orm.ts';
 import { dueAt } from '../../db/post-columns.ts';
 import { query } from '../../db/query.ts';
@@ -52,6 +53,10 @@ export async function systemStatus(
   ]);
   if (pollers === null) {
     return { parts: { ...ready, temporal: 'does not answer', worker: 'unknown' }, backlog };
+  }
+
+  if (ready.postgresql === 'ok' && (await awaitsRestoreFinish(orm))) {
+    return { parts: { ...ready, temporal: 'ok', worker: restoredDatabase }, backlog };
   }
 
   const alive = pollers.some((lastSeenMs) => Date.now() - lastSeenMs < pollerAgeMs);

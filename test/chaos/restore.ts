@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { Client as PgClient } from 'pg';
+import { finish } from '../../cli/finish-restore.ts';
+import { createOrm } from '../../db/orm.ts';
 import type { Stage } from './change-post.ts';
 import type { Found } from './networks/read-networks.ts';
 import { callUntilAnswered } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
-import { readRestorePage } from './parts/restore-page.ts';
 import type { Database } from './parts/servers.ts';
 import type { Supervised } from './parts/supervise.ts';
 import { forget, type PostHistory } from './post-history.ts';
@@ -44,16 +43,11 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
   await database.gate.close();
   await database.kill();
   await Promise.all(processes.map((each) => each.hold('SIGKILL')));
-  await sleep(1000); // Temporal's list of workflows is that much behind.
-  const backupAt = new Date(backup.atMs);
-  const ended: string[] = [];
-  const { query } = await readRestorePage(backupAt);
-  for await (const { workflowId } of temporalClient.workflow.list({ query })) {
-    ended.push(workflowId.replace('post-', ''));
-  }
   await backup.putBack();
   await database.revive();
-  await sayTo(database.directUrl, (await readRestorePage(backupAt, ended)).statements);
+  const orm = createOrm(database.directUrl, { poolSize: 2 });
+  const { ended } = await finish(orm, temporalClient, new Date(backup.atMs));
+  await orm.close();
   const restoredAtMs = Date.now();
   for (const history of histories) {
     forget(history, { backupAtMs: backup.atMs, restoredAtMs, ended: new Set(ended) });
@@ -65,18 +59,6 @@ export async function restore(hand: Restorable, backup: Backup, suddenly: boolea
   journal.injected('PostgreSQL restored');
   journal.restores.push({ backupAtMs: backup.atMs, restoredAtMs });
   journal.note('', `PostgreSQL is restored as it was ${restoredAtMs - backup.atMs} ms ago`);
-}
-
-async function sayTo(url: string, statements: readonly string[]): Promise<void> {
-  const client = new PgClient({ connectionString: url });
-  await client.connect();
-  try {
-    for (const statement of statements) {
-      await client.query(statement);
-    }
-  } finally {
-    await client.end();
-  }
 }
 
 /**

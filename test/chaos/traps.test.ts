@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { readRestorePage } from './parts/restore-page.ts';
 import {
   aimAt,
   grantWish,
@@ -90,11 +89,4 @@ test('a try that was aimed at tells of its beginning once', async (t) => {
   t.true(tellAim(folder, 'post-1'));
   t.deepEqual(takeWishes(folder), [{ kind: 'change', id: 'f1', marker: 'p1' }]);
   t.false(tellAim(folder, 'post-1'));
-});
-
-test('a database is restored as the page for operators says, with the posts and the time of the run', async (t) => {
-  const at = new Date('2031-04-05T06:07:08.000Z');
-  const { query, statements } = await readRestorePage(at, ['id-1', 'id-2']);
-  t.true(query.includes(at.toISOString()));
-  t.true(statements.some((statement) => statement.includes(`'{id-1,id-2}'::uuid[]`)));
 });

@@ -24,7 +24,7 @@ export type Fault =
   | 'sends again at once'
   /** A try that was frozen sends all the same. */
   | 'sends after a freeze'
-  /** A restored database is started as it is: the statements of docs/backups.md are left out. */
+  /** A restored database is started as it is: `restore finish` is left out. */
   | 'starts a backup as it is';
 
 /** Something that goes wrong. */

@@ -83,7 +83,7 @@ export function* breakdowns(state: State, bounds: Bounds): Generator<Step> {
   }
 }
 
-/** Everything is stopped, and has been for some time: then come the statements of docs/backups.md. */
+/** Everything is stopped, and has been for some time: then comes `restore finish`. */
 function restore(restored: State, { revision }: State, { faults }: Bounds): State {
   const stopped: State = {
     ...restored,
