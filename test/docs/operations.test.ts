@@ -93,7 +93,8 @@ const notSettings = /^(?:SIG|EADDR)/v;
 test('docs/settings.md has every setting that the programs read', (t) => {
   const sources = [
     'runtime/config.ts',
-    ...globSync('runtime/config/*', { cwd: root }),
+    // Its list also has names that are no settings of ours; settings.test.ts compares it with the page.
+    ...globSync('runtime/config/!(known-settings).ts', { cwd: root }),
     ...globSync('networks/*/{entry,prices}.ts', { cwd: root }),
     'scripts/start/start-plan.ts',
     'sandbox/main.ts',
