@@ -66,3 +66,29 @@ export const normalized = (text: string, form: 'NFC' | 'NFKC'): string =>
             .join(''),
     )
     .normalize(form);
+
+const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * The longest beginning of a text that has whole characters, as people see them, and is not longer than so much.
+ *
+ * @param lengthOf The unit; UTF-16 code units when left out.
+ */
+export function wholeCharacters(
+  text: string,
+  most: number,
+  lengthOf: (part: string) => number = (part) => part.length,
+): string {
+  let end = 0;
+  let length = 0;
+  for (const { segment } of characters.segment(text)) {
+    length += lengthOf(segment);
+    if (length > most) {
+      break;
+    }
+
+    end += segment.length;
+  }
+
+  return text.slice(0, end);
+}

@@ -1,10 +1,11 @@
+import { wholeCharacters } from '../../domain/texts.ts';
 import { readHtml } from '../html-pieces.ts';
 
-/** What a page says of itself for previews. Empty where it says nothing. */
+/** The metadata of a page for previews. Empty where the page has none. */
 export type PageFacts = {
   readonly title: string;
   readonly description: string;
-  /** Of a picture, as it stands there. */
+  /** The address of a picture, as the page has it. */
   readonly image: string;
 };
 
@@ -55,32 +56,15 @@ export function pageFacts(html: string): PageFacts {
   };
 }
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const codePoints = (text: string): number => Array.from(text).length;
 
 /** On one line, and with at most so many code points. No character is cut in two. */
 function clean(text: string, most: number): string {
-  const isCut = text.length > most * 4;
   const line = text
-    .slice(0, most * 4)
     .toWellFormed()
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gv, ' ')
     .trim();
-  if (!isCut && Array.from(line).length <= most) {
-    return line;
-  }
-
-  const characters = Array.from(graphemes.segment(line), ({ segment }) => segment);
-  // The last one may go on behind the cut.
-  const whole = isCut ? characters.slice(0, -1) : characters;
-  let kept = '';
-  let length = 0;
-  for (const character of whole) {
-    length += Array.from(character).length;
-    if (length >= most) {
-      break;
-    }
-    kept += character;
-  }
-
-  return `${kept}…`;
+  return wholeCharacters(line, most, codePoints) === line
+    ? line
+    : `${wholeCharacters(line, most - 1, codePoints)}…`;
 }

@@ -1,9 +1,8 @@
+import { wholeCharacters } from '../../domain/texts.ts';
 import { isBlank } from '../validation/texts.ts';
 
 /** In UTF-16 code units, which is how YouTube's own form counts. */
 export const maxTitleLength = 100;
-
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 export type Title = {
   readonly text: string;
@@ -32,22 +31,10 @@ function shortened(line: string): string {
   }
 
   const room = maxTitleLength - '…'.length;
-  const cut = wholeGraphemes(line, room);
+  // Where not even one character fits, whole code points.
+  const cut = wholeCharacters(line, room) || line.slice(0, room).replace(/[\uD800-\uDBFF]$/, '');
   const lastSpace = cut.search(/\s\S*$/);
   const endsInWord = /\S/.test(line.charAt(cut.length));
   const words = endsInWord && lastSpace >= maxTitleLength / 2 ? cut.slice(0, lastSpace) : cut;
   return `${words.trimEnd()}…`;
-}
-
-/** The longest beginning of whole characters; where not even one fits, of whole code points. */
-function wholeGraphemes(text: string, maxLength: number): string {
-  let end = 0;
-  for (const { index, segment } of graphemes.segment(text)) {
-    if (index + segment.length > maxLength) {
-      break;
-    }
-    end = index + segment.length;
-  }
-
-  return end > 0 ? text.slice(0, end) : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '');
 }

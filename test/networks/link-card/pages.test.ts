@@ -68,7 +68,7 @@ test('a long title or description is not cut inside a character', (t) => {
   }
 });
 
-test('a title behind very many spaces is not cut inside a character either', (t) => {
-  const { title: cut } = pageFacts(`<title>x${' '.repeat(1193)}${family}${family}</title>`);
-  t.regex(cut, /^x …$/v);
+test('very many spaces in a title count as one', (t) => {
+  const { title } = pageFacts(`<title>x${' '.repeat(1193)}${family}${family}</title>`);
+  t.is(title, `x ${family}${family}`);
 });
