@@ -26,9 +26,9 @@ export type LimitScope = 'channel' | 'server' | 'network';
 /**
  * Whether trying the same thing again later can help.
  *
- * `paced` is no failure: this service holds the post back, so that posts of a channel or of a server go out in order, or
+ * `paced` is not a failure: this service holds the post back, so that posts of a channel or of a server go out in order, or
  * because the workspace has used its allowance of the day on the network.
- * `processing` is no failure: the network has the post, and works on it until it can be seen.
+ * `processing` is not a failure: the network has the post, and works on it until it can be seen.
  *
  * `unconfirmed` cannot: the network may already have the post, and a second send could double it. `not_published` is
  * what a person said of such a channel after a look; from then on a retry is safe, and theirs to ask for. `internal`
@@ -104,7 +104,7 @@ type ErrorMeaning = {
   readonly meaning: string;
 };
 
-/** What each code means to a caller. The OpenAPI document and docs/api.md show this table. */
+/** The meaning of each code for callers. The OpenAPI document and docs/api.md show this table. */
 export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
   content_refused: {
     retryable: false,

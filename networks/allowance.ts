@@ -2,16 +2,16 @@ import type { Json } from '../domain/json-schema.ts';
 import { wholeNumber, type Env } from '../runtime/config/read-values.ts';
 import type { Options } from './content-rules.ts';
 
-/** What one workspace may use in a day (UTC) of a limit that the network sets for the operator's app as a whole. */
+/** The share of one workspace, in a day (UTC), of a limit that the network sets for the operator's whole app. */
 export type Allowance = {
   /** At least 1. */
   readonly perDay: number;
-  /** What is counted, in the plural, for the error message. */
+  /** The unit in the plural, for the error message. */
   readonly unit: string;
   /** The setting that holds `perDay`. */
   readonly setting: string;
   /**
-   * What it costs to send a part.
+   * The cost of sending a part.
    *
    * @param isUploading Whether an upload of its files has begun: that was counted when it began.
    */

@@ -9,7 +9,7 @@ import { readPrepared } from './prepared.ts';
  */
 const units = { upload: 100, thumbnail: 50, comment: 51 } as const;
 
-/** What is sent for a part. Looks at videos cost a unit each and are not counted. */
+/** The units for sending a part. Reads of videos cost a unit each and are not counted. */
 export const unitsOf: Allowance['cost'] = ({ data, options }, isUploading) => {
   if (readPrepared(data)?.kind === 'comment') {
     return units.comment;
