@@ -14,7 +14,13 @@ import { metrics } from './metrics.ts';
 import { choiceOf } from './options.ts';
 import { rules } from './rules.ts';
 import { statusesWithText } from './status-has-text.ts';
-import { createStatus, newestOwnStatusId, ownStatusesSince, sentPartOf } from './statuses.ts';
+import {
+  createStatus,
+  newestOwnStatusId,
+  ownStatusesSince,
+  sentPartOf,
+  tooMany,
+} from './statuses.ts';
 import { uploadFile } from './upload-file.ts';
 
 type Prepared = {
@@ -76,7 +82,7 @@ export const mastodon: Network = {
     const prepared = readPrepared(part.data);
     const sinceId = parentId ?? prepared?.sinceId ?? null;
     const newer = await ownStatusesSince(access, connection.remoteId, sinceId);
-    const possible = newer.filter((status) => {
+    const possible = newer.statuses.filter((status) => {
       const inPlace = (status.in_reply_to_id ?? null) === parentId;
       const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
       return inPlace && hasFiles;
@@ -89,6 +95,10 @@ export const mastodon: Network = {
     }
 
     const candidates = [...found.values()].map((post) => [post]);
+    if (candidates.length === 0 && !newer.isWhole) {
+      throw tooMany();
+    }
+
     return candidates.length > 0 ? { kind: 'found', candidates } : { kind: 'absent' };
   },
 };

@@ -87,14 +87,18 @@ export async function newestOwnStatusId(access: Access, accountId: string): Prom
  * Pages upwards by `min_id`, which the server compares: the status itself may be deleted by now, and GoToSocial
  * ignores `since_id`.
  *
- * @throws NetworkError `unconfirmed` when there are too many to see them all.
+ * @returns also whether these are all: there may be too many to see them all.
  */
 export async function ownStatusesSince(
   access: Access,
   accountId: string,
   sinceId: string | null,
-): Promise<Status[]> {
+): Promise<{ readonly statuses: readonly Status[]; readonly isWhole: boolean }> {
   const found = new Map<string, Status>();
+  const inOrder = () => {
+    const statuses = [...found.values()];
+    return sinceId === null ? statuses.toReversed() : statuses;
+  };
   let cursor: Record<string, string> = sinceId === null ? {} : { min_id: sinceId };
   for (let pages = 0; pages < maxPages; pages += 1) {
     const query = { limit: String(pageSize), ...cursor };
@@ -103,19 +107,22 @@ export async function ownStatusesSince(
     const newest = statuses.at(0);
     const oldest = statuses.at(-1);
     if (!newest || !oldest) {
-      const oldestFirst = [...found.values()];
-      return sinceId === null ? oldestFirst.toReversed() : oldestFirst;
+      return { statuses: inOrder(), isWhole: true };
     }
 
-    const inOrder = sinceId === null ? statuses : statuses.toReversed();
-    for (const status of inOrder) {
+    for (const status of sinceId === null ? statuses : statuses.toReversed()) {
       found.set(status.id, status);
     }
     cursor = sinceId === null ? { max_id: oldest.id } : { min_id: newest.id };
   }
 
+  return { statuses: inOrder(), isWhole: false };
+}
+
+/** A status that is not among those that were seen may be one of the others. */
+export function tooMany(): NetworkError {
   const message = `The account has over ${maxPages * pageSize} newer posts, too many to look through.`;
-  throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+  return new NetworkError('unconfirmed', message, { taken: 'unknown' });
 }
 
 const page = (

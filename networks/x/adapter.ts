@@ -13,7 +13,7 @@ import {
 import { accessWith } from './client.ts';
 import { createPost } from './create-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
-import { idBefore, ownPostsSince } from './own-posts.ts';
+import { idBefore, ownPostsSince, tooMany } from './own-posts.ts';
 import { isSameText } from './same-text.ts';
 import { postUrl } from './settings.ts';
 import { uploadFile } from './upload/upload-file.ts';
@@ -115,7 +115,7 @@ async function reconcile(connection: Connection, step: Step): Promise<Finding> {
   const parentId = step.sent.at(-1)?.remoteId;
   const sinceId = parentId ?? prepared?.sinceId ?? idBefore(0);
   const newer = await ownPostsSince(access, connection.remoteId, sinceId);
-  const candidates = newer
+  const candidates = newer.posts
     .filter(({ id, conversation_id: thread, attachments }) => {
       // A post that continues none begins a conversation.
       const inPlace = thread === (step.sent[0]?.remoteId ?? id);
@@ -127,6 +127,9 @@ async function reconcile(connection: Connection, step: Step): Promise<Finding> {
     .map(({ id }): SentPart[] => [{ remoteId: id, url: postUrl(connection.settings, id) }]);
   if (candidates.length > 0) {
     return { kind: 'found', candidates };
+  }
+  if (!newer.isWhole) {
+    throw tooMany();
   }
 
   const noted: Prepared = {

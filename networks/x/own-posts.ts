@@ -59,13 +59,13 @@ const maxPages = 2;
  *
  * Source: https://docs.x.com/x-api/users/get-posts
  *
- * @throws NetworkError `unconfirmed` when there are too many to see them all.
+ * @returns also whether these are all: there may be too many to see them all.
  */
 export async function ownPostsSince(
   access: Access,
   accountId: string,
   sinceId: string,
-): Promise<OwnPost[]> {
+): Promise<{ readonly posts: readonly OwnPost[]; readonly isWhole: boolean }> {
   const found: OwnPost[] = [];
   let cursor: Record<string, string> = {};
   for (let pages = 0; pages < maxPages; pages += 1) {
@@ -81,14 +81,19 @@ export async function ownPostsSince(
     const { data = [], meta } = await callAs(access, request, readOwnPosts);
     found.push(...data);
     if (meta?.next_token === undefined) {
-      return found.toReversed();
+      return { posts: found.toReversed(), isWhole: true };
     }
 
     cursor = { pagination_token: meta.next_token };
   }
 
+  return { posts: found.toReversed(), isWhole: false };
+}
+
+/** A post that is not among those that were seen may be one of the others. */
+export function tooMany(): NetworkError {
   const message = `The account has over ${maxPages * pageSize} newer posts, too many to look through.`;
-  throw new NetworkError('unconfirmed', message, { taken: 'unknown' });
+  return new NetworkError('unconfirmed', message, { taken: 'unknown' });
 }
 
 /** X's ids begin with the time, in milliseconds since then. */
