@@ -44,7 +44,8 @@ export const directives = {
   },
   unconfirmed: {
     once: true,
-    effect: 'As lost, and for a minute the network answers no one who looks for posts.',
+    effect:
+      'As lost, and for ten minutes nothing tells what became of the post: X and Mastodon show it with another text, in a list without an end, and Bluesky has another record in its place. Other posts are found. On LinkedIn and YouTube: as lost.',
   },
   revoke: {
     once: false,

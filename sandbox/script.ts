@@ -5,7 +5,8 @@ import { createOrders, type Attempt, type Order, type Orders } from './orders.ts
 
 const busyMs = 5000;
 const lateMs = 20_000;
-const blindMs = 60_000;
+/** Long enough for the first look of a busy worker. */
+const alteredMs = 10 * 60_000;
 /** How often the state of a file is asked before it is ready. */
 const slowPolls = 3;
 
@@ -24,6 +25,8 @@ export type Fate =
       readonly kind: 'take';
       readonly answer: 'normal' | 'none' | 'error';
       readonly hiddenUntilMs: number | null;
+      /** Before it look-ups show them otherwise than they were sent, so that nothing tells what became of them. */
+      readonly alteredUntilMs: number | null;
     };
 
 export type Script = {
@@ -39,8 +42,6 @@ export type Script = {
   orderOf(network: string, directive: Directive): Order | undefined;
   /** Whether a control call set this for the next request; that one is then counted. */
   takeOrder(network: string, directive: Directive): boolean;
-  /** Whether the network's look-ups are to fail (503). */
-  isBlind(network: string): boolean;
   /**
    * Applies a directive to the next requests; a count of 0 takes it back.
    *
@@ -60,16 +61,11 @@ export type Script = {
 export function createScript(now: () => number, grants: EndableGrants): Script {
   const orders = createOrders();
   const { take } = orders;
-  const blindUntilMs = new Map<string, number>();
   const { isRevoked, endGrants, endingOf } = createEndings(orders, grants);
 
   return {
-    fateOf(attempt) {
-      const blind = () => blindUntilMs.set(attempt.network, now() + blindMs);
-      return (
-        endingOf(attempt) ?? refusalOf(orders, attempt, now) ?? takenBy(orders, attempt, now, blind)
-      );
-    },
+    fateOf: (attempt) =>
+      endingOf(attempt) ?? refusalOf(orders, attempt, now) ?? takenBy(orders, attempt, now),
     processingOf: (attempt) => ({
       polls: take('slow', attempt) ? slowPolls : 0,
       fails: take('broken', attempt) !== null,
@@ -78,7 +74,6 @@ export function createScript(now: () => number, grants: EndableGrants): Script {
     isRevoked,
     orderOf: orders.get,
     takeOrder: (network, directive) => orders.takeOrder(network, directive) !== undefined,
-    isBlind: (network) => (blindUntilMs.get(network) ?? 0) > now(),
     set(order, account) {
       const { network, directive, count } = order;
       if (count > 0 && (directive === 'revoke' || directive === 'expire')) {
@@ -89,10 +84,7 @@ export function createScript(now: () => number, grants: EndableGrants): Script {
       }
     },
     orders: orders.all,
-    clear() {
-      orders.clear();
-      blindUntilMs.clear();
-    },
+    clear: orders.clear,
   };
 }
 
@@ -108,20 +100,23 @@ function refusalOf({ take }: Orders, attempt: Attempt, now: () => number): Fate 
   return isBusy ? { kind: 'busy', resetMs: now() + busyMs } : undefined;
 }
 
-/** @param blind Called when no look-up shall be answered from now on. */
-function takenBy({ take }: Orders, attempt: Attempt, now: () => number, blind: () => void): Fate {
+function takenBy({ take }: Orders, attempt: Attempt, now: () => number): Fate {
+  const taken = {
+    kind: 'take',
+    answer: 'none',
+    hiddenUntilMs: null,
+    alteredUntilMs: null,
+  } as const;
   if (take('unconfirmed', attempt)) {
-    blind();
-    return { kind: 'take', answer: 'none', hiddenUntilMs: null };
+    return { ...taken, alteredUntilMs: now() + alteredMs };
   }
   if (take('late', attempt)) {
-    return { kind: 'take', answer: 'none', hiddenUntilMs: now() + lateMs };
+    return { ...taken, hiddenUntilMs: now() + lateMs };
   }
   if (take('lost', attempt)) {
-    return { kind: 'take', answer: 'none', hiddenUntilMs: null };
+    return taken;
   }
-  const answer = take('error', attempt) ? 'error' : 'normal';
-  return { kind: 'take', answer, hiddenUntilMs: null };
+  return { ...taken, answer: take('error', attempt) ? 'error' : 'normal' };
 }
 
 type EndableGrants = Pick<Grants, 'of' | 'revoke' | 'expire'>;

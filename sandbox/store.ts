@@ -6,6 +6,9 @@ import type { RegisteredApp } from './oauth/registered-app.ts';
 import { isRefused, type Post, type RefusedPost } from './post.ts';
 import type { Shelf } from './shelf.ts';
 
+/** What look-ups show in place of the text of a post that was altered. */
+export const alteredText = 'This is not the text that was sent.';
+
 /** How many posts are kept, all networks together. The oldest go first. */
 const maxPosts = 1000;
 
@@ -30,6 +33,9 @@ export type Store = {
   /** Look-ups of a network do not show these posts before an instant. */
   hide(posts: readonly Post[], untilMs: number): void;
   isHidden(post: Post): boolean;
+  /** Look-ups of a network show these posts otherwise than they were sent before an instant. */
+  alter(posts: readonly Post[], untilMs: number): void;
+  isAltered(post: Post): boolean;
   /** Calls the listener after every change. */
   onChange(listener: () => void): void;
   /** Resolves when everything is on disk. */
@@ -94,7 +100,7 @@ export async function openStore(
       const id = same?.id ?? `refused-${randomBytes(6).toString('hex')}`;
       return put([{ ...post, id } as RefusedPost]);
     },
-    ...createHiding(now),
+    ...createDisguises(now),
     onChange: (listener) => {
       listeners.push(listener);
     },
@@ -115,16 +121,18 @@ function shelvesOf(kept: Kept, save: () => Promise<void>): Pick<Store, 'grants' 
   };
 }
 
-function createHiding(now: () => number): Pick<Store, 'hide' | 'isHidden'> {
-  const hiddenUntilMs = new WeakMap<Post, number>();
-  return {
-    hide(hidden, untilMs) {
-      for (const post of hidden) {
-        hiddenUntilMs.set(post, untilMs);
-      }
-    },
-    isHidden: (post) => (hiddenUntilMs.get(post) ?? 0) > now(),
+/** What look-ups show otherwise before an instant. */
+function createDisguises(
+  now: () => number,
+): Pick<Store, 'hide' | 'isHidden' | 'alter' | 'isAltered'> {
+  const [hidden, altered] = [new WeakMap<Post, number>(), new WeakMap<Post, number>()];
+  const set = (untilMs: WeakMap<Post, number>) => (posts: readonly Post[], atMs: number) => {
+    for (const post of posts) {
+      untilMs.set(post, atMs);
+    }
   };
+  const has = (untilMs: WeakMap<Post, number>) => (post: Post) => (untilMs.get(post) ?? 0) > now();
+  return { hide: set(hidden), isHidden: has(hidden), alter: set(altered), isAltered: has(altered) };
 }
 
 /** A refused post's id has a form of its own, which no network's ids have, so that no look-up finds one. */

@@ -7,10 +7,9 @@ import { uriOf } from './record.ts';
 
 /** Those that there are, with their figures: the AppView's part. */
 export function getPosts(
-  { store, script, figures }: SandboxDeps,
+  { store, figures }: SandboxDeps,
   { uris }: AppBskyFeedGetPosts.QueryParams,
 ) {
-  assertSighted(script);
   const posts = store
     .all()
     .filter(isBlueskyPost)
@@ -34,10 +33,9 @@ export function getPosts(
 }
 
 export function getProfile(
-  { script, figures }: SandboxDeps,
+  { figures }: SandboxDeps,
   { actor }: AppBskyActorGetProfile.QueryParams,
 ) {
-  assertSighted(script);
   const name = accountNamed(actor);
   if (name === null) {
     throw new Refusal(400, 'Profile not found');
@@ -49,9 +47,3 @@ const authorOf = (name: 'demo' | 'second') => {
   const { did, handle, displayName } = accountOf(name);
   return { did, handle, displayName };
 };
-
-function assertSighted(script: SandboxDeps['script']): void {
-  if (script.isBlind('bluesky')) {
-    throw new Refusal(502, 'Upstream Failure', { code: 'UpstreamFailure' });
-  }
-}

@@ -2,18 +2,17 @@ import type { ComAtprotoRepoGetRecord, ComAtprotoRepoListRecords } from '@atprot
 import { isBlueskyPost, type BlueskyPost } from './post.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { Refusal } from '../refusal.ts';
-import type { Script } from '../script.ts';
 import { postCollection, uriOf } from './record.ts';
+import { alteredText, type Store } from '../store.ts';
 import { isDemo } from './sessions.ts';
 
 const defaultLimit = 50;
+/** Of a record that stands in the place of one that was altered: any but its own. */
+const otherCid = 'bafyreidfayvfuwqa7qlnopdjiqrxzs6blmoeu4rujcjtnci5beludirz2a';
 
 /** @throws Refusal 400 `RecordNotFound`. */
-export function getRecord(
-  { store, script }: SandboxDeps,
-  query: ComAtprotoRepoGetRecord.QueryParams,
-) {
-  assertAnswers(script, query.repo);
+export function getRecord({ store }: SandboxDeps, query: ComAtprotoRepoGetRecord.QueryParams) {
+  assertKnown(query.repo);
   const post = query.collection === postCollection ? store.find('bluesky', query.rkey) : undefined;
   const isWanted =
     isBlueskyPost(post) &&
@@ -23,15 +22,12 @@ export function getRecord(
     const message = `Could not locate record: at://${query.repo}/${query.collection}/${query.rkey}`;
     throw new Refusal(400, message, { code: 'RecordNotFound' });
   }
-  return present(post);
+  return present(store, post);
 }
 
 /** One page of records by their keys, the highest first unless `reverse`. The cursor is the last key of the page. */
-export function listRecords(
-  { store, script }: SandboxDeps,
-  query: ComAtprotoRepoListRecords.QueryParams,
-) {
-  assertAnswers(script, query.repo);
+export function listRecords({ store }: SandboxDeps, query: ComAtprotoRepoListRecords.QueryParams) {
+  assertKnown(query.repo);
   const { limit = defaultLimit, cursor, reverse = false } = query;
   const posts = store
     .all()
@@ -42,17 +38,20 @@ export function listRecords(
     .toSorted((a, b) => (a.id < b.id === reverse ? -1 : 1))
     .slice(0, limit);
   const last = page.at(-1);
-  return { records: page.map(present), ...(last === undefined ? {} : { cursor: last.id }) };
+  return {
+    records: page.map((post) => present(store, post)),
+    ...(last === undefined ? {} : { cursor: last.id }),
+  };
 }
 
-function present(post: BlueskyPost) {
-  return { uri: uriOf(post.id), cid: post.cid, value: post.record };
+function present({ isAltered }: Pick<Store, 'isAltered'>, post: BlueskyPost) {
+  const { id, record } = post;
+  return isAltered(post)
+    ? { uri: uriOf(id), cid: otherCid, value: { ...record, text: alteredText } }
+    : { uri: uriOf(id), cid: post.cid, value: record };
 }
 
-function assertAnswers(script: Script, repo: string): void {
-  if (script.isBlind('bluesky')) {
-    throw new Refusal(503, 'Service Unavailable', { code: 'ServiceUnavailable' });
-  }
+function assertKnown(repo: string): void {
   if (!isDemo(repo)) {
     throw new Refusal(400, `Could not find repo: ${repo}`);
   }

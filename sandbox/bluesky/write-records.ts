@@ -61,6 +61,9 @@ export async function writeRecords(deps: BlueskyDeps, writes: readonly Write[]):
   if (fate.hiddenUntilMs !== null) {
     store.hide(posts, fate.hiddenUntilMs);
   }
+  if (fate.alteredUntilMs !== null) {
+    store.alter(posts, fate.alteredUntilMs);
+  }
   await store.put(posts);
   return { posts, commit, answer: fate.answer };
 }

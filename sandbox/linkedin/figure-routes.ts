@@ -19,14 +19,10 @@ function findPost({ store }: SandboxDeps, urn: string): LinkedinPost | undefined
   return isLinkedinPost(post) && !store.isHidden(post) ? post : undefined;
 }
 
-function addPostFigures(
-  router: Router,
-  deps: SandboxDeps,
-  { versioned, partner, lookUp }: Guards,
-): void {
+function addPostFigures(router: Router, deps: SandboxDeps, { versioned, partner }: Guards): void {
   const { figures } = deps;
   const analytics = partner('memberCreatorPostAnalytics.FINDER-entity');
-  router.get('/rest/memberCreatorPostAnalytics', versioned, analytics, lookUp, (ctx) => {
+  router.get('/rest/memberCreatorPostAnalytics', versioned, analytics, (ctx) => {
     const { searchParams: query } = ctx.URL;
     assertQuery(query, 'q', 'entity', 'queryType', 'aggregation');
     const urn = /^\((?:share:urn:li:share|ugc:urn:li:ugcPost):(?<id>\d+)\)$/v
@@ -49,7 +45,7 @@ function addPostFigures(
   });
 
   const statistics = partner('organizationalEntityShareStatistics.FINDER-organizationalEntity');
-  router.get('/rest/organizationalEntityShareStatistics', versioned, statistics, lookUp, (ctx) => {
+  router.get('/rest/organizationalEntityShareStatistics', versioned, statistics, (ctx) => {
     const { searchParams: query } = ctx.URL;
     assertQuery(query, 'q', 'organizationalEntity', 'shares', 'ugcPosts');
     if (query.get('organizationalEntity') !== pageUrn || accessIn(ctx).account !== 'demo') {
@@ -68,7 +64,7 @@ function addPostFigures(
   });
 
   const reading = partner('partnerApiPostsExternal.GET');
-  router.get('/rest/posts/:urn', versioned, reading, lookUp, (ctx) => {
+  router.get('/rest/posts/:urn', versioned, reading, (ctx) => {
     const post = findPost(deps, ctx.params['urn'] ?? '');
     if (post === undefined) {
       throw notFound('entity');

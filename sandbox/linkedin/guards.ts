@@ -29,8 +29,6 @@ export type Guards = {
   readonly unversioned: Middleware;
   /** For calls that few apps may make. @param what The entitlement. */
   readonly partner: (what: string) => Middleware;
-  /** For calls that look for what was posted. */
-  readonly lookUp: Middleware;
 };
 
 export function guardsOf(deps: SandboxDeps): Guards {
@@ -62,14 +60,6 @@ export function guardsOf(deps: SandboxDeps): Guards {
     partner: (what) => (ctx, next) => {
       if (!hasScope(ctx, ...partnerScopes)) {
         throw accessDenied(what);
-      }
-      return next();
-    },
-    lookUp: (_, next) => {
-      if (deps.script.isBlind('linkedin')) {
-        throw new LinkedinRefusal(503, 'The service is unavailable', {
-          code: 'SERVICE_UNAVAILABLE',
-        });
       }
       return next();
     },

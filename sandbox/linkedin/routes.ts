@@ -84,11 +84,7 @@ function addAccountRoutes(router: Router, { versioned, unversioned, partner }: G
   });
 }
 
-function addPostRoutes(
-  router: Router,
-  deps: LinkedinDeps,
-  { versioned, partner, lookUp }: Guards,
-): void {
+function addPostRoutes(router: Router, deps: LinkedinDeps, { versioned, partner }: Guards): void {
   const { store } = deps;
   router.post('/rest/posts', versioned, async (ctx) => {
     assertQuery(ctx.URL.searchParams);
@@ -106,7 +102,7 @@ function addPostRoutes(
   });
 
   const finder = partner('partnerApiPostsExternal.FINDER-author');
-  router.get('/rest/posts', versioned, finder, lookUp, (ctx) => {
+  router.get('/rest/posts', versioned, finder, (ctx) => {
     const { searchParams } = ctx.URL;
     assertQuery(searchParams, 'q', 'author', 'start', 'count', 'sortBy');
     if (searchParams.get('q') !== 'author' || ctx.get('x-restli-method') !== 'FINDER') {
@@ -125,7 +121,7 @@ function addPostRoutes(
 function addCommentRoutes(
   router: Router,
   deps: LinkedinDeps,
-  { versioned, unversioned, partner, lookUp }: Guards,
+  { versioned, unversioned, partner }: Guards,
 ): void {
   const apis = [
     ['rest', versioned],
@@ -149,7 +145,7 @@ function addCommentRoutes(
       }
     });
 
-    router.get(path, guard, partner('partnerApiSocialActions.GET_ALL'), lookUp, (ctx) => {
+    router.get(path, guard, partner('partnerApiSocialActions.GET_ALL'), (ctx) => {
       assertQuery(ctx.URL.searchParams, 'start', 'count');
       const comments = commentsOn(deps, ctx.params['urn'] ?? '');
       const shown = pageOf(comments, ctx.URL.searchParams);

@@ -62,10 +62,13 @@ export async function createStatus(
   if (status.replyTo !== null && store.find('mastodon', status.replyTo) === undefined) {
     throw new Refusal(404, 'The status that this one answers does not exist.');
   }
-  const { answer, hiddenUntilMs } = await admit(deps, status, by);
+  const { answer, hiddenUntilMs, alteredUntilMs } = await admit(deps, status, by);
   attachments.use(media);
   if (hiddenUntilMs !== null) {
     store.hide([status], hiddenUntilMs);
+  }
+  if (alteredUntilMs !== null) {
+    store.alter([status], alteredUntilMs);
   }
   await store.put([status]);
   return { status, answer };

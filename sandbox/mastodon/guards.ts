@@ -10,7 +10,6 @@ export type Guards = {
   readonly requireToken: (scope: string) => Middleware;
   /** For calls that anybody may make: no token is fine, a wrong one is not. */
   readonly requireTokenIfAny: (scope: string) => Middleware;
-  readonly lookUp: Middleware;
 };
 
 const statics = [{ value: account.accessToken, scopes: null }];
@@ -43,12 +42,6 @@ export function guardsOf(deps: SandboxDeps): Guards {
     requireTokenIfAny: (scope) => (ctx, next) => {
       if (ctx.get('authorization') !== '') {
         assertToken(ctx, scope);
-      }
-      return next();
-    },
-    lookUp: (_, next) => {
-      if (deps.script.isBlind('mastodon')) {
-        throw new Refusal(503, 'The server is overloaded.');
       }
       return next();
     },

@@ -13,9 +13,14 @@ export type StatusPage = { readonly statuses: Status[]; readonly link: string | 
  * boosts or pinned posts either.
  *
  * @param statuses In the order of their ids.
+ * @param isAltered While an account has such a status, another page follows the last one for ever.
  * @param url The address asked for, from which the addresses of the next and previous page are made.
  */
-export function listStatuses(statuses: readonly Status[], url: URL): StatusPage {
+export function listStatuses(
+  statuses: readonly Status[],
+  url: URL,
+  isAltered: (status: Status) => boolean,
+): StatusPage {
   const query = url.searchParams;
   if (isTrue(query.get('pinned'))) {
     return { statuses: [], link: undefined };
@@ -36,7 +41,9 @@ export function listStatuses(statuses: readonly Status[], url: URL): StatusPage 
   );
   // `min_id` asks for the page right above an id, `since_id` for the newest page that ends above it.
   const page = minId === undefined ? fitting.slice(-limit) : fitting.slice(0, limit);
-  const newestFirst = page.toReversed();
+  const isPaging = minId !== undefined || maxId !== undefined;
+  const altered = statuses.findLast(isAltered);
+  const newestFirst = page.length === 0 && isPaging && altered ? [altered] : page.toReversed();
   return { statuses: newestFirst, link: linkOf(newestFirst, url) };
 }
 

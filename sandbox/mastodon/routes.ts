@@ -6,6 +6,7 @@ import { cutConnection, Refusal } from '../refusal.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { accessIn } from '../oauth/access.ts';
 import { isBy } from '../post.ts';
+import { alteredText, type Store } from '../store.ts';
 import { contextOf } from '../threads.ts';
 import { createAttachments } from './attachments.ts';
 import { accounts } from './account.ts';
@@ -48,7 +49,7 @@ export function mastodonRoutes(shared: SandboxDeps): Router {
 function addAccountRoutes(
   router: Router,
   { store, figures }: SandboxDeps,
-  { requireToken, requireTokenIfAny, lookUp }: Guards,
+  { requireToken, requireTokenIfAny }: Guards,
 ): void {
   const present = (ctx: Context, name: AccountName) =>
     presentAccount(baseOf(ctx), name, {
@@ -66,14 +67,15 @@ function addAccountRoutes(
     ctx.body = present(ctx, accountOf(ctx.params.id));
   });
 
-  router.get('/v1/accounts/:id/statuses', requireTokenIfAny('read:statuses'), lookUp, (ctx) => {
+  router.get('/v1/accounts/:id/statuses', requireTokenIfAny('read:statuses'), (ctx) => {
     const own = statusesOf(store.all()).filter(isBy(accountOf(ctx.params.id)));
     const shown = own.filter((status) => !store.isHidden(status));
-    const { statuses, link } = listStatuses(shown, new URL(ctx.href));
+    const { statuses, link } = listStatuses(shown, new URL(ctx.href), store.isAltered);
     if (link !== undefined) {
       ctx.set('link', link);
     }
-    ctx.body = statuses.map(statusPresenter(baseOf(ctx), statusesOf(store.all()), figures));
+    const presentStatus = statusPresenter(baseOf(ctx), statusesOf(store.all()), figures);
+    ctx.body = statuses.map((status) => presentStatus(asShown(store, status)));
   });
 }
 
@@ -89,7 +91,7 @@ function accountOf(id: string | undefined): AccountName {
 function addStatusRoutes(
   router: Router,
   deps: MastodonDeps,
-  { requireToken, requireTokenIfAny, lookUp }: Guards,
+  { requireToken, requireTokenIfAny }: Guards,
 ): void {
   const { store, figures } = deps;
 
@@ -106,12 +108,12 @@ function addStatusRoutes(
     }
   });
 
-  router.get('/v1/statuses/:id', requireTokenIfAny('read:statuses'), lookUp, (ctx) => {
+  router.get('/v1/statuses/:id', requireTokenIfAny('read:statuses'), (ctx) => {
     const status = findStatus(deps, ctx.params.id);
     ctx.body = statusPresenter(baseOf(ctx), statusesOf(store.all()), figures)(status);
   });
 
-  router.get('/v1/statuses/:id/source', requireToken('read:statuses'), lookUp, (ctx) => {
+  router.get('/v1/statuses/:id/source', requireToken('read:statuses'), (ctx) => {
     const status = findStatus(deps, ctx.params.id);
     const { id, text, spoilerText = '' } = status;
     if (!isBy(accessIn(ctx).account)(status)) {
@@ -120,7 +122,7 @@ function addStatusRoutes(
     ctx.body = { id, text, spoiler_text: spoilerText };
   });
 
-  router.get('/v1/statuses/:id/context', requireTokenIfAny('read:statuses'), lookUp, (ctx) => {
+  router.get('/v1/statuses/:id/context', requireTokenIfAny('read:statuses'), (ctx) => {
     const statuses = statusesOf(store.all());
     const { ancestors, descendants } = contextOf(statuses, findStatus(deps, ctx.params.id));
     const present = statusPresenter(baseOf(ctx), statuses, figures);
@@ -136,8 +138,11 @@ function findStatus({ store }: MastodonDeps, id: string | undefined): Status {
   if (!isStatus(post) || store.isHidden(post)) {
     throw notFound();
   }
-  return post;
+  return asShown(store, post);
 }
+
+const asShown = ({ isAltered }: Pick<Store, 'isAltered'>, status: Status): Status =>
+  isAltered(status) ? { ...status, text: alteredText, spoilerText: '' } : status;
 
 /** Files come before their statuses. */
 function addMediaRoutes(

@@ -31,9 +31,12 @@ export async function createPost(deps: XDeps, body: unknown, by: Signer): Promis
     id: nextId(),
     createdAt: new Date(now()).toISOString(),
   });
-  const { answer, hiddenUntilMs } = await admit(deps, post, by);
+  const { answer, hiddenUntilMs, alteredUntilMs } = await admit(deps, post, by);
   if (hiddenUntilMs !== null) {
     store.hide([post], hiddenUntilMs);
+  }
+  if (alteredUntilMs !== null) {
+    store.alter([post], alteredUntilMs);
   }
   await store.put([post]);
   return { post, answer };

@@ -80,8 +80,6 @@ export const unauthorized = (): Refusal =>
 export const notFound = (what: string): Refusal =>
   new Refusal(404, `Could not find ${what}.`, { code: 'resource-not-found' });
 
-export const overloaded = (): Refusal => new Refusal(503, 'Over capacity', { code: 'about:blank' });
-
 export const brokeDown = (): Refusal =>
   new Refusal(500, 'Something is technically wrong.', { code: 'about:blank' });
 

@@ -18,7 +18,6 @@ import {
   forbidden,
   invalid,
   notFound,
-  overloaded,
   problemOf,
   unauthorized,
 } from './problems.ts';
@@ -80,7 +79,7 @@ const meParameters = {
 } as const satisfies Record<MeQuery, true>;
 
 function addReadRoutes(router: Router, deps: XDeps): void {
-  const { store, script } = deps;
+  const { store } = deps;
   router.get('/users/me', requireScope('users.read'), (ctx) => {
     const unknown = Object.keys(ctx.query).find((name) => !Object.hasOwn(meParameters, name));
     if (unknown !== undefined) {
@@ -94,16 +93,10 @@ function addReadRoutes(router: Router, deps: XDeps): void {
   });
 
   router.get('/tweets', requireScope('tweet.read'), (ctx) => {
-    if (script.isBlind('x')) {
-      throw overloaded();
-    }
     ctx.body = postsById(deps, new URL(ctx.href).searchParams);
   });
 
   router.get('/users/:id/tweets', requireScope('tweet.read'), (ctx) => {
-    if (script.isBlind('x')) {
-      throw overloaded();
-    }
     const asked = accountNames.find((name) => accounts[name].id === ctx.params.id);
     if (asked === undefined) {
       throw notFound(`user with id: [${ctx.params.id}]`);
@@ -111,7 +104,7 @@ function addReadRoutes(router: Router, deps: XDeps): void {
     const own = store.all().filter(isXPost).filter(isBy(asked));
     const shown = own.filter((post) => !store.isHidden(post));
     const { searchParams } = new URL(ctx.href);
-    ctx.body = timelineOf(shown, searchParams, originOf(ctx));
+    ctx.body = timelineOf(shown, searchParams, originOf(ctx), store.isAltered);
   });
 }
 

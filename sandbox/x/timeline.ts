@@ -1,5 +1,6 @@
 import { invalid } from './problems.ts';
 import type { XFile, XPost } from './post.ts';
+import { alteredText } from '../store.ts';
 import { keyOf, presentText } from './text.ts';
 import type { Media, Post, Timeline, TimelineQuery } from './wire.ts';
 
@@ -24,6 +25,7 @@ const parameters = {
  * One page of the account's posts, newest first. Fields that X does not know it leaves out without a word.
  *
  * @param posts In the order of their ids.
+ * @param isAltered A list that begins below such a post says on each page that another one follows.
  * @param origin Of this server, for the addresses of files.
  * @throws Refusal 400 for a parameter that X does not know, or the sandbox does not play.
  */
@@ -31,6 +33,7 @@ export function timelineOf(
   posts: readonly XPost[],
   query: URLSearchParams,
   origin: string,
+  isAltered: (post: XPost) => boolean,
 ): Timeline {
   for (const name of query.keys()) {
     if (!Object.hasOwn(parameters, name)) {
@@ -55,15 +58,20 @@ export function timelineOf(
   const page = fitting.slice(-size).toReversed();
   const [newest, oldest] = [page.at(0), page.at(-1)];
   const expansions = listIn(query, 'expansions');
+  const isEndless =
+    sinceId !== undefined && posts.some((post) => isAltered(post) && BigInt(post.id) > sinceId);
   const show = presenter(listIn(query, 'post.fields'), expansions);
   const media = page.flatMap(({ files }) => files.map((file) => presentFile(file, origin)));
   return {
-    ...(page.length > 0 && { data: page.map(show) }),
+    ...(page.length > 0 && {
+      data: page.map((post) => show(isAltered(post) ? { ...post, text: alteredText } : post)),
+    }),
     ...(media.length > 0 && expansions.has('attachments.media_keys') && { includes: { media } }),
     meta: {
       result_count: page.length,
       ...(newest && oldest && { newest_id: newest.id, oldest_id: oldest.id }),
       ...(oldest && fitting.length > size && { next_token: oldest.id }),
+      ...(isEndless && { next_token: oldest?.id ?? '1' }),
     },
   };
 }

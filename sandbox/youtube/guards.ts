@@ -5,7 +5,7 @@ import { isBy } from '../post.ts';
 import { account } from './account.ts';
 import { scopes } from './oauth.ts';
 import { isVideo, type Video } from './post.ts';
-import { backendError, insufficientScopes, unauthenticated } from './refusals.ts';
+import { insufficientScopes, unauthenticated } from './refusals.ts';
 
 const statics = [{ value: account.accessToken, scopes: null }];
 
@@ -25,13 +25,6 @@ export function assertToken(ctx: Context, deps: SandboxDeps, call: keyof typeof 
   admit(ctx, access);
   if (!hasScope(ctx, ...openedBy[call])) {
     throw insufficientScopes();
-  }
-}
-
-/** @throws Refusal 503 while the script lets nobody look. */
-export function assertSighted({ script }: SandboxDeps): void {
-  if (script.isBlind('youtube')) {
-    throw backendError();
   }
 }
 

@@ -29,8 +29,6 @@ export const insufficientScopes = (): Refusal =>
     'www-authenticate': 'Bearer realm="https://accounts.google.com/", error="insufficient_scope"',
   });
 
-export const backendError = (): Refusal => refused(503, 'backendError', 'Backend Error');
-
 /** How YouTube says what a script decided about a post that is to come. A duplicate is told when it is there. */
 export function refusalFor(
   fate: Exclude<Fate, { kind: 'take' | 'duplicate' }>,

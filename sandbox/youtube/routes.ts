@@ -7,7 +7,7 @@ import { isBy } from '../post.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import { accounts } from './account.ts';
 import { lookedAt } from './create-video.ts';
-import { assertSighted, assertToken, findVideo } from './guards.ts';
+import { assertToken, findVideo } from './guards.ts';
 import { youtubeOauthRoutes } from './oauth.ts';
 import { isComment, isVideo, type Comment, type Video } from './post.ts';
 import { presentThread, presentUpload, presentVideo } from './present.ts';
@@ -85,7 +85,6 @@ const statisticsOfChannel = (followers: number | null) => ({
 
 async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> {
   assertToken(ctx, deps, 'read');
-  assertSighted(deps);
   const parts = ['id', 'snippet', 'status', 'statistics', 'processingDetails'];
   const asked = partsOf(ctx, parts, ['id']);
   const ids = (ctx.URL.searchParams.get('id') ?? '').split(',');
@@ -106,7 +105,6 @@ async function listVideos(ctx: RouterContext, deps: SandboxDeps): Promise<void> 
 
 function listUploads(ctx: RouterContext, deps: SandboxDeps): void {
   assertToken(ctx, deps, 'read');
-  assertSighted(deps);
   partsOf(ctx, ['id', 'snippet'], ['playlistId', 'maxResults', 'pageToken']);
   const { store } = deps;
   const playlist = ctx.URL.searchParams.get('playlistId');
@@ -131,7 +129,6 @@ function listUploads(ctx: RouterContext, deps: SandboxDeps): void {
 
 function listComments(ctx: RouterContext, deps: SandboxDeps): void {
   assertToken(ctx, deps, 'comments');
-  assertSighted(deps);
   const others = ['videoId', 'order', 'maxResults', 'pageToken', 'textFormat'];
   partsOf(ctx, ['id', 'snippet'], others);
   const videoId = ctx.URL.searchParams.get('videoId') ?? '';

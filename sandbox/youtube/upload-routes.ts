@@ -7,7 +7,7 @@ import { accessIn } from '../oauth/access.ts';
 import { isBy } from '../post.ts';
 import { cutConnection, Refusal } from '../refusal.ts';
 import { admitVideo, createVideo } from './create-video.ts';
-import { assertSighted, assertToken, findVideo } from './guards.ts';
+import { assertToken, findVideo } from './guards.ts';
 import { isVideo, type Video } from './post.ts';
 import { presentVideo } from './present.ts';
 import { badRequest, notFound, refused } from './refusals.ts';
@@ -60,7 +60,6 @@ async function goOn(ctx: RouterContext, deps: SandboxDeps, sessions: Sessions): 
     received: session.videoId === null ? session.received : firstByteOf(ctx),
   });
   if (range === 'question') {
-    assertSighted(deps);
     answerWithState(ctx, deps, session);
     return;
   }
