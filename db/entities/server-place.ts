@@ -4,6 +4,13 @@ import { instant } from './columns.ts';
 export const ServerPlaceSchema = defineEntity({
   name: 'ServerPlace',
   tableName: 'server_places',
+  indexes: [
+    {
+      name: 'server_places_workspace',
+      expression:
+        'create index "server_places_workspace" on "server_places" ("workspace_id", "platform") where "post_channel_id" is not null',
+    },
+  ],
   properties: {
     platform: p.text().primary(),
     baseUrl: p.text().primary(),
