@@ -3,8 +3,22 @@ import test from 'ava';
 import { createPostSchema } from '../../api/posts/schemas.ts';
 import { createEndpointSchema } from '../../api/webhooks/schemas.ts';
 import { channelErrorCodes, errorMeanings } from '../../domain/channel-error.ts';
+import { openNetworks } from '../../networks/registry.ts';
 import { parser } from '../../runtime/parser.ts';
+import { sharedApi } from '../support/kit.ts';
+import { storeChannel } from '../support/seed.ts';
 
+const networks = await openNetworks({}).load();
+const api = sharedApi(test, {
+  allowPorts: [4390],
+  networks,
+  outside: {
+    resolve: () => Promise.resolve(['93.184.216.34']),
+    connect: () => {
+      throw new Error('Nothing goes out.');
+    },
+  },
+});
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
 
 test('the page of the API says what each error_code means, as the OpenAPI document does', (t) => {
@@ -31,5 +45,65 @@ test('the API takes the body of each sample on the page', (t) => {
   for (const { groups: { call = '', body = '' } = {} } of samples) {
     const filled = body.replaceAll(/'\$[A-Z]+'/gv, crypto.randomUUID());
     t.notThrows(() => parsers.get(call)?.(JSON.parse(filled)), body);
+  }
+});
+
+/** The commands of a page that call the API, each on one line. */
+const commandsOf = (text: string): string[] =>
+  [...text.matchAll(/^```sh\n(?<block>.*?)^```$/gmsv)]
+    .flatMap(({ groups }) => groups?.['block']?.replaceAll(/ \\\n\s*/gv, ' ').split('\n') ?? [])
+    .filter((line) => /^curl .*(?:\$API|\/api\/v1)\//v.test(line));
+
+/** What curl sends for a command of the pages. */
+function requestOf(command: string): { readonly path: string; readonly init: RequestInit } {
+  const path = /(?:\$API|\/api\/v1)(?<path>[^"\s]+)/v.exec(command)?.groups?.['path'] ?? '';
+  const body = / -d '(?<body>.*)'$/v.exec(command)?.groups?.['body'];
+  const fields = [...command.matchAll(/ -F (?:'(?<quoted>[^']*)'|(?<plain>\S+))/gv)].map(
+    ({ groups = {} }) => (groups['quoted'] ?? groups['plain'] ?? '').split('='),
+  );
+  if (fields.length > 0) {
+    const form = new FormData();
+    for (const [name = '', value = ''] of fields) {
+      form.append(name, value.startsWith('@') ? new File([png], value.slice(1)) : value);
+    }
+    return { path, init: { method: 'POST', body: form } };
+  }
+
+  const headers = { 'content-type': 'application/json' };
+  return { path, init: body === undefined ? {} : { method: 'POST', headers, body } };
+}
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=',
+  'base64',
+);
+
+test('each sample of README and of the page works as it stands, with ids of its own', async (t) => {
+  const client = await api.newClient();
+  const [mastodon, bluesky] = await Promise.all([
+    storeChannel(api.punctual, client.workspaceId),
+    storeChannel(api.punctual, client.workspaceId, { platform: 'bluesky', handle: 'b.test' }),
+  ]);
+  const ids: Record<string, string> = { MASTODON: mastodon, BLUESKY: bluesky };
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const commands = [...commandsOf(readme), ...commandsOf(page)];
+  t.is(commands.length, 11);
+  for (const command of commands) {
+    const filled = command
+      .replaceAll(/'\$(?<name>[A-Z]+)'/gv, (_, name: string) => ids[name] ?? name)
+      .replace('01a1fb38-9c9e-7069-9b5d-80591be7a49f', mastodon)
+      .replace('01a1fb38-9cc1-7163-9496-e4e61cae5832', bluesky)
+      .replace('01a1fb38-e678-7a21-ae9a-ab0978e18bc4', ids['POST'] ?? '');
+    const { path, init } = requestOf(filled);
+    const authorization = `Bearer ${client.key}`;
+    const answer = await fetch(`${api.punctual.url}/api/v1${path}`, {
+      ...init,
+      headers: { ...(init.headers as Record<string, string>), authorization },
+    });
+    const text = await answer.text();
+    t.true(answer.ok, `${command}\n${text}`);
+    const { post, media } = JSON.parse(text);
+    ids['POST'] ??= post?.id;
+    ids['CAT'] ??= media?.id;
   }
 });
