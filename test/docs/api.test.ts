@@ -91,6 +91,7 @@ test('each sample of README and of the page works as it stands, with ids of its 
   for (const command of commands) {
     const filled = command
       .replaceAll(/'\$(?<name>[A-Z]+)'/gv, (_, name: string) => ids[name] ?? name)
+      .replace(/20\d\d-06-01T/v, `${new Date().getUTCFullYear() + 1}-06-01T`)
       .replace('01a1fb38-9c9e-7069-9b5d-80591be7a49f', mastodon)
       .replace('01a1fb38-9cc1-7163-9496-e4e61cae5832', bluesky)
       .replace('01a1fb38-e678-7a21-ae9a-ab0978e18bc4', ids['POST'] ?? '');

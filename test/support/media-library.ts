@@ -53,11 +53,14 @@ export const post = (
     headers: { authorization: `Bearer ${key}`, ...headers },
   });
 
+/** Folders of the storage that hold marks and no files of a library. */
+const marks: ReadonlySet<string> = new Set(['databases', 'installations']);
+
 /** All files in the folder of the media library, stored or on their way in. */
 export async function filesOf({ mediaDir }: Pick<Punctual, 'mediaDir'>): Promise<string[]> {
   const entries = await readdir(mediaDir, { recursive: true, withFileTypes: true });
   return entries
-    .filter((entry) => entry.isFile() && path.basename(entry.parentPath) !== 'databases')
+    .filter((entry) => entry.isFile() && !marks.has(path.basename(entry.parentPath)))
     .map(({ name }) => name);
 }
 

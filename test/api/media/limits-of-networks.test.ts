@@ -55,8 +55,18 @@ const refused: readonly [platform: Platform, name: string, make: () => unknown, 
     () => inputFile('frame-rate-240.mp4'),
     /too many frames per second for this Mastodon server/v,
   ],
-  ['mastodon', 'moving.webp', () => inputFile('webp-animated.webp'), /\[\[\],\["Mastodon shows/v],
-  ['bluesky', 'moving.webp', () => inputFile('webp-animated.webp'), /\[\[\],\["Bluesky shows/v],
+  [
+    'mastodon',
+    'moving.webp',
+    () => inputFile('webp-animated.webp'),
+    /\[\[\],\[\{"message":"Mastodon shows/v,
+  ],
+  [
+    'bluesky',
+    'moving.webp',
+    () => inputFile('webp-animated.webp'),
+    /\[\[\],\[\{"message":"Bluesky shows/v,
+  ],
 ];
 for (const [platform, name, make, words] of refused) {
   test(`${platform} and ${name}: validation says what the network would`, async (t) => {
