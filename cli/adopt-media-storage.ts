@@ -3,8 +3,12 @@ import type { CommandAnswer, CommandDeps } from './command.ts';
 
 export async function adoptMediaStorage({ orm, openStorage }: CommandDeps): Promise<CommandAnswer> {
   const storage = await openStorage();
-  await adoptStorage(orm, storage);
-  storage.close();
+  try {
+    await adoptStorage(orm, storage);
+  } finally {
+    storage.close();
+  }
+
   return {
     text: 'The media storage of these settings is the one of this database now. Give the API and all workers the same settings.',
     data: { adopted: true },

@@ -61,7 +61,7 @@ export type Command = {
         values: Readonly<Record<string, string>>,
       ) => Promise<CommandAnswer>;
     }
-  /** Gets nothing: it needs no database, or one of whatever schema. */
+  /** Runs without a prepared database: it needs none, or it must work whatever its schema. */
   | { readonly runAlone: (values: Readonly<Record<string, string>>) => Promise<CommandAnswer> }
 );
 

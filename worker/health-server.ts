@@ -2,7 +2,7 @@ import Koa from 'koa';
 import { databaseAnswers } from '../db/answers.ts';
 import { awaitsRestoreFinish, restoredDatabase } from '../db/beats.ts';
 import type { Orm } from '../db/orm.ts';
-import { describeError, type Logger } from '../runtime/logger.ts';
+import type { Logger } from '../runtime/logger.ts';
 
 /** Asks the database only when it has just answered. */
 const whyNot = async (orm: Orm, postgresql: string): Promise<string> =>
@@ -17,7 +17,7 @@ export type HealthSettings = {
 };
 
 /**
- * Serves `/livez` and `/readyz` of a worker, from the begin of its process. A worker whose port is taken, as by another
+ * Serves `/livez` and `/readyz` of a worker, from the start of its process. A worker whose port is taken, as by another
  * one on the same machine, works without them.
  *
  * @param isPolling Whether it takes tasks: not before it has begun, nor once it stops.
@@ -44,8 +44,7 @@ export function serveHealth(
   const server = port === 0 ? null : app.listen(port, host);
   server?.on('error', (error) => {
     log.warn(
-      { error: describeError(error) },
-      `cannot listen on ${host}:${port}: this worker has no /livez and /readyz. PUNCTUAL_WORKER_HEALTH_PORT sets another port, or 0 for none.`,
+      `cannot listen on ${host}:${port} (${error.message}): this worker has no /livez and /readyz. PUNCTUAL_WORKER_HEALTH_PORT sets another port, or 0 for none.`,
     );
   });
   return () => {

@@ -103,7 +103,7 @@ function waitForServer({ server, baseUrl }: PublishJob, lateMs: number, nowMs: n
     return { atMs, code: 'network_unavailable', message };
   }
 
-  const message = `Nothing was sent: as many posts are on their way to ${baseUrl}, or of this workspace to the network, as this service sends at a time. This counts as no try.`;
+  const message = `Nothing was sent: this service is sending as many posts to ${baseUrl}, or of this workspace to the network, as it allows at a time. This does not count as a try.`;
   return { atMs, code: 'paced', message };
 }
 

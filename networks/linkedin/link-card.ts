@@ -11,7 +11,7 @@ import { untilAvailable } from './uploads/media-status.ts';
 import { bringImage } from './uploads/upload-image.ts';
 
 /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api */
-export type Article = {
+type Article = {
   readonly source: string;
   readonly title: string;
   readonly description?: string;

@@ -73,7 +73,7 @@ test('a try that finds no place sends nothing, is not counted, says why and look
   t.like(row, { status: 'retrying', errorCode: 'paced', tries: 0 });
   t.regex(
     row?.error ?? '',
-    /^Nothing was sent: as many posts are on their way to https:\/\/fake\.example, or of this workspace to the network, as this service sends at a time\. This counts as no try\. It is tried again by itself at /v,
+    /^Nothing was sent: this service is sending as many posts to https:\/\/fake\.example, or of this workspace to the network, as it allows at a time\. This does not count as a try\. It is tried again by itself at /v,
   );
   network.answer();
   await Promise.all(hanging);
