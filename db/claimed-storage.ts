@@ -24,8 +24,8 @@ export class OtherStorageError extends Error {
 /**
  * Compares the mark in the storage with the database.
  *
- * @param mayClaim Whether to mark the storage where the database has none yet.
- * @returns false while the database has no storage yet.
+ * @param mayClaim Whether to mark the storage where the database has none yet, or no files.
+ * @returns false while the storage is not known to be that of the database.
  * @throws OtherStorageError @throws AppError `unavailable` when the storage does not answer.
  */
 async function checkStorage(orm: Orm, storage: Storage, mayClaim: boolean): Promise<boolean> {
@@ -39,7 +39,8 @@ async function checkStorage(orm: Orm, storage: Storage, mayClaim: boolean): Prom
     return true;
   }
 
-  if (row.storage_marked_at !== null) {
+  // Without files any storage will do: an installation that posts only texts may have a disk that does not last.
+  if (row.storage_marked_at !== null && (await hasFiles(orm))) {
     throw new OtherStorageError();
   }
 
@@ -48,6 +49,11 @@ async function checkStorage(orm: Orm, storage: Storage, mayClaim: boolean): Prom
   }
 
   return mayClaim;
+}
+
+async function hasFiles(orm: Orm): Promise<boolean> {
+  const files = db.selectFrom('media_files').select('id').where('deleted_at', 'is', null).limit(1);
+  return (await query(orm.em.fork(), files)).length > 0;
 }
 
 /** From now on this storage is that of the database. */

@@ -131,7 +131,7 @@ export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow):
     isPublishing: row.post_status === 'publishing',
     isFinishing: row.post_status === 'draft' && isBeingSent && ledger.some(isOut),
     isTaken: ledger.length >= texts.length && isWhole(ledger),
-    hasBegun: ledger.some(isOut),
+    hasBegun: ledger.some((entry) => isOut(entry) || entry.sealedUploads !== null),
     isInDoubt: ledger.some(isOpen),
     revision: row.revision,
     tries: row.tries,

@@ -197,7 +197,7 @@ const earlierByTime = ({ channelId, workspaceId, dueAt: at, postId }: OverduePos
  * - claimed, and its try has not begun: since the claim;
  * - being sent: since its try began;
  * - waiting for its turn or for the end of a limit: since it should have looked again. One that waits after a failure
- *   of its own is passed over until its time has come;
+ *   of its own, or until midnight for its workspace's allowance, is passed over until its time has come;
  * - not claimed: while our own claim is younger than 30 s, as all workers come back to life together.
  */
 async function countAhead(
@@ -220,7 +220,8 @@ async function countAhead(
               where id = ${postId} and workspace_id = ${workspaceId} and updated_at > ${ago(30)})
             end
           when 'publishing' then pc.tried_at > clock_timestamp() - interval '2 minutes'
-          else pc.retry_at > ${ago(120)} and (pc.error_code in ('rate_limited', 'paced') or pc.retry_at <= ${now}) end
+          else pc.retry_at > ${ago(120)} and (pc.error_code = 'rate_limited' or pc.retry_at <= ${now}
+            or (pc.error_code = 'paced' and pc.retry_at < ${ago(-600)})) end
       limit ${sql.lit(mostCounted)}) earlier`,
   );
   return row?.ahead ?? 0;

@@ -53,8 +53,10 @@ export function createSpending(
       }
 
       const now = deps.now();
+      const cost = costOf(remaining);
       const most = allowance.perDay * (hasBegun ? 2 : 1);
-      if (!(await takeFrom(deps, job, { now, most, cost: costOf(remaining) }))) {
+      // An upload that goes on costs nothing more.
+      if (cost > 0 && !(await takeFrom(deps, job, { now, most, cost }))) {
         const message = usedUpMessage(job, allowance);
         throw new NetworkError('paced', message, { taken: 'no', retryAtMs: nextDayMs(now) });
       }

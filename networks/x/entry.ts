@@ -19,7 +19,7 @@ export const x: Entry = (env, problems) => {
   const reads = readReads(env, problems);
   const allowance = readAllowance(env, problems, {
     setting: 'PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY',
-    otherwise: 100,
+    otherwise: 1000,
     unit: 'posts',
     cost: () => 1,
   });

@@ -20,7 +20,7 @@ export const youtube: Entry = (env, problems) => {
   };
   const allowance = readAllowance(env, problems, {
     setting: 'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY',
-    otherwise: 1000,
+    otherwise: 5000,
     unit: 'units',
     cost: unitsOf,
   });

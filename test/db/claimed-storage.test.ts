@@ -1,5 +1,8 @@
 import { startApiProcess } from '../support/api-process.ts';
 import { runAdmin } from '../cli/admin.ts';
+import { newClient } from '../support/client.ts';
+import { picture } from '../support/media-files.ts';
+import { upload } from '../support/media-library.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startApi } from '../support/punctual.ts';
@@ -21,6 +24,9 @@ test('a process with another media folder than the API does not start, until tha
   const early = spawnWorker(t, punctual, [], undefined, elsewhere);
   await early.said('polling');
   const first = await startApiProcess(t, settings);
+  // While there are no files, the worker goes on.
+  const uploaded = await upload(punctual, await newClient(punctual), { bytes: await picture() });
+  t.is(uploaded.status, 201);
   await ended(early.child); // It looks again until there is a mark.
 
   const worker = spawnWorker(t, punctual, [], undefined, elsewhere);

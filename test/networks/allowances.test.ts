@@ -13,8 +13,8 @@ const part = (kind: 'video' | 'comment', options = {}) => ({ data: { kind, since
 
 test('X and YouTube have an allowance that the operator sets; 0 turns it off, and other networks have none', async (t) => {
   const { x, youtube, ...others } = await allowances();
-  t.like(x, { perDay: 100, setting: 'PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY' });
-  t.like(youtube, { perDay: 1000, setting: 'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY' });
+  t.like(x, { perDay: 1000, setting: 'PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY' });
+  t.like(youtube, { perDay: 5000, setting: 'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY' });
   t.true(Object.values(others).every((allowance) => allowance === undefined));
 
   const off = await allowances({
