@@ -174,7 +174,7 @@ test.serial('what is old is found by indexes, in a database with much that is no
   const statements = await statementsOf(() => purgeExpired({ ...deps, now: () => soon }));
 
   const deletes = statements.filter(({ text }) => text.includes('delete from'));
-  t.is(deletes.length, 5);
+  t.is(deletes.length, 6);
   const [, deliveries = '', events = ''] = await Promise.all(
     deletes.map(({ text, values }) => planOf(orm, { sql: text, values })),
   );

@@ -101,8 +101,8 @@ test('until its SECRET_KEY is checked an API takes no call that needs the databa
   const { orm, databaseUrl, temporalEnv, secretKey } = punctual;
   await assertSealedBy(orm, createSealer(secretKey).keyId);
   const { key, workspaceId } = await newClient(punctual);
-  // Another version's process migrates for long.
-  const lock = await holdLock(t, orm, 'select pg_advisory_xact_lock(7203118446)');
+  // The API cannot read yet which key is the right one.
+  const lock = await holdLock(t, orm, 'lock table installation');
   const settings = { ...temporalEnv, DATABASE_URL: databaseUrl };
   const api = await startApiProcess(t, { ...settings, SECRET_KEY: newKey() });
   await poll(lock.waiting, (count) => count === 1);

@@ -150,11 +150,11 @@ test('every pool follows the TLS parameters of DATABASE_URL', async (t) => {
 
   const secret = { SECRET_KEY: 'ab'.repeat(32) };
   const cli = (query: string) =>
-    runAdmin(['workspace', 'list'], { ...secret, DATABASE_URL: `${url}${query}` });
+    runAdmin(['migrate'], { ...secret, DATABASE_URL: `${url}${query}` });
   const wrong = await cli(whole.replace(ca, other));
   t.is(wrong.code, 1);
   t.regex(wrong.stderr, /^The TLS connection .* Check sslrootcert[^\n]*\n$/v);
-  t.regex((await cli(whole)).stdout, /workspace/v);
+  t.is((await cli(whole)).code, 0);
 });
 
 test('a TLS parameter that cannot be followed is refused by name', (t) => {

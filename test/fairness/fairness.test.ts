@@ -15,8 +15,8 @@ const test = needs('temporal');
 /** Half an hour of posts, as one bulk upload for the same minute has them. */
 const crowd = 300;
 
-/** Sends of a network go on side by side in a worker, so many; later ones wait in the queue. */
-const slots = 100;
+/** So many sends of a workspace to a network go on side by side; a worker has room for a hundred. */
+const slots = 60;
 
 const network = fakeNetwork();
 /** The names of the workspaces whose posts are sent, in the order in which their sends began. */
@@ -60,19 +60,10 @@ test('the post of one workspace does not wait until the many posts of another ar
     ([sending, claimed]) => sending === slots && claimed === crowd,
     150_000,
   );
-  const [single] = await seed('single', 1);
-  const handle = temporal.client.workflow.getHandle(postWorkflowId(single?.postId ?? ''));
-  await poll(
-    async () => (await handle.describe()).raw.pendingActivities ?? [],
-    (pending) => pending.some(({ activityType }) => activityType?.name === 'publishChannel'),
-  );
-  t.is(began.length, slots, 'there was a crowd to pass');
-
+  await seed('single', 1);
+  await poll(async () => began.includes('single'), Boolean, 150_000);
+  t.is(began.filter((name) => name === 'many').length, slots);
   released.resolve();
-  await poll(async () => began.includes('single'), Boolean);
-  const passedBy = began.indexOf('single') - slots;
-  t.log(`${passedBy} of ${crowd - slots} that waited when it came went out before it`);
-  t.true(passedBy < (crowd - slots) / 2);
 });
 
 test('as many posts as a burst wake up at their time, and those beyond it one after the other', (t) => {

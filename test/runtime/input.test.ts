@@ -47,6 +47,7 @@ test('two settings are enough, and the others have defaults', (t) => {
     returnUrls: [],
     workflowBundle: null,
     trustedProxies: 0,
+    workerHealthPort: 3001,
   });
 });
 
