@@ -130,7 +130,8 @@ test.serial(
     const { workspaceId } = mine;
     const { client, orm } = relay();
     await syncDelivery(client, orm.em.fork(), { workspaceId, deliveryId, round: 2 });
-    await handleOf(deliveryId).result(); // The database knows of no second round.
+    // The database knows of no second round, and the first one was given up.
+    await t.throwsAsync(handleOf(deliveryId).result(), { name: 'WorkflowFailedError' });
     t.is(mine.receiver.arrived.length, 0);
     await beginUntold(mine, deliveryId);
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { EgressResponse } from '../../../runtime/egress/egress.ts';
 import { answerReader } from '../../answer.ts';
 import { fileBytes } from '../../file-bytes.ts';
-import type { PartMedia } from '../../network.ts';
+import { NetworkError, type PartMedia } from '../../network.ts';
 import { addressSchema, answerAs, call, putBytes, type Access } from '../client.ts';
 import type { Keeper, KeptFile, Range, VideoUpload } from './kept-files.ts';
 import { statusOf, untilAvailable, untilProbablyAvailable } from './media-status.ts';
@@ -113,7 +113,7 @@ async function bring(
     await keep({ ...upload, partIds });
   }
 
-  await finalize(access, file, { ...upload, partIds }, keeper);
+  await finalize(access, file, { ...upload, partIds }, { keeper, isResumed: resumed !== null });
   await keeper.keep({ kind: 'whole', id: file.id, urn: upload.urn });
   return upload.urn;
 }
@@ -197,7 +197,7 @@ async function finalize(
   access: Access,
   file: PartMedia,
   { urn: video, uploadToken, partIds: uploadedPartIds }: VideoUpload,
-  keeper: Keeper,
+  { keeper, isResumed }: { readonly keeper: Keeper; readonly isResumed: boolean },
 ): Promise<void> {
   const response = await call(access, {
     method: 'POST',
@@ -213,6 +213,13 @@ async function finalize(
   const status = isRefused ? await statusOf(access, 'videos', video, file) : null;
   if (status === 'PROCESSING' || status === 'AVAILABLE') {
     return;
+  }
+
+  if (status === 'UNTOLD' && isResumed && ![401, 403].includes(response.status)) {
+    // The answer of an earlier try may be lost, and this app may not see whether LinkedIn has the video.
+    await keeper.keep(null);
+    const message = `LinkedIn does not take the rest of the file "${file.name}". It is uploaded again.`;
+    throw new NetworkError('network_unavailable', message, { taken: 'no', server: 'answered' });
   }
 
   if (![401, 403].includes(response.status)) {
