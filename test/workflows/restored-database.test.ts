@@ -64,7 +64,7 @@ async function workspace<N extends FakeNetwork>(network: N) {
       await client.patch(`/posts/${id}`, { scheduled_at });
       await poll(
         () => currentDetails(handleOf(id)).catch(() => ''), // A busy worker may not answer in time.
-        (shown) => shown.includes(scheduled_at),
+        (shown) => shown.includes(scheduled_at.slice(0, 19).replace('T', ' ').replace(/:00$/v, '')),
       );
     },
     /** @returns what gives the post's row back as it is now. */
