@@ -8,6 +8,7 @@ import { startTemporal } from '../../scripts/parts/temporal.ts';
 import { freePort } from '../../scripts/ports.ts';
 import { findTemporal } from '../../scripts/programs/find-temporal.ts';
 import { connectTemporal } from '../../temporal/connect.ts';
+import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A dev server as `npm start` runs one. */
@@ -80,7 +81,11 @@ test("Temporal's Web UI answers to its own host name alone", async (t) => {
   };
   const workflows = '/api/v1/namespaces/default/workflows';
 
-  t.is((await ask(`127.0.0.1:${ports.ui}`)).status, 200);
+  // The UI has a connection of its own to the server, and answers 503 until it is there.
+  await poll(
+    async () => (await ask(`127.0.0.1:${ports.ui}`)).status,
+    (status) => status === 200,
+  );
   t.is((await ask(`localhost:${ports.ui}`)).status, 200);
   for (const host of ['evil.example', `evil.example:${ports.ui}`, '127.0.0.1']) {
     t.deepEqual(await ask(host), { status: 421, cookies: undefined }, host);

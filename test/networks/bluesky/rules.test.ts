@@ -126,7 +126,7 @@ test('what the server says of its blobs decides the size of videos and images', 
   tiny.warns(
     t,
     filesOf(image({ sizeBytes: 600_000 })),
-    'Bluesky takes images of up to 500,000 bytes, and "photo.jpg" has 600,000 bytes: it goes out smaller, as a JPEG, or as a WebP where it has transparency.',
+    'Bluesky takes images of up to 0.5 MB, and "photo.jpg" has 0.6 MB: it goes out smaller, as a JPEG, or as a WebP where it has transparency.',
   );
 });
 

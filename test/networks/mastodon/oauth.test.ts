@@ -48,7 +48,11 @@ test('an account connects at its server, and its token publishes', async (t) => 
   const connection = { ...context, baseUrl: url, remoteId: '', session: null, settings: {} };
   const checked = async (accessToken: string) =>
     check?.({ ...connection, credentials: { accessToken } });
-  const owner = { remoteId: account.id, handle: `@${username}@${host}` };
+  const owner = {
+    remoteId: account.id,
+    handle: `@${username}@${host}`,
+    displayName: username,
+  };
   t.deepEqual(await checked(grant.accessToken), owner);
   t.like(await t.throwsAsync(checked('nobodys')), { code: 'access_lost' });
 

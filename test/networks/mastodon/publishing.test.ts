@@ -34,6 +34,7 @@ test('a token is connected with the account behind it and the limits of its serv
     baseUrl,
     remoteId: id,
     handle: `@${username}@${new URL(baseUrl).host}`,
+    displayName: username,
     credentials: { accessToken },
     session: null,
     settings: {
@@ -45,6 +46,7 @@ test('a token is connected with the account behind it and the limits of its serv
       maxImagePixels: 2_147_483_647,
       maxVideoBytes: 40 * 1024 * 1024,
       maxVideoPixels: 2_147_483_647,
+      maxVideoFrameRate: 2_147_483_647,
       maxDescription: 1500,
     },
   });
