@@ -66,6 +66,8 @@ for (const [script, ready] of [
   ['api', 'the database is ready'],
   ['worker', 'polling'],
 ] as const) {
-  test(`npm run ${script} passes SIGTERM on, and waits until the process has stopped`, (t) =>
-    stops(t, script, ready));
+  test(`npm run ${script} passes SIGTERM on, and waits until the process has stopped`, (t) => {
+    t.timeout(120_000);
+    return stops(t, script, ready);
+  });
 }
