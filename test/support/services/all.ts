@@ -2,17 +2,14 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Stage } from '../../../scripts/parts/part.ts';
-import { installAppView } from '../app-view/install-app-view.ts';
-import {
-  installPythonGenerator,
-  installTypescriptGenerator,
-} from '../api-clients/install-generators.ts';
+import { installPythonGenerator } from '../api-clients/install-python-generator.ts';
 import { findTestServer } from './temporal-test-server.ts';
 import type { Part } from '../needs.ts';
 import { findChromium } from './chromium-program.ts';
 import { startGcsEmulator } from './gcs-emulator.ts';
 import { startGoToSocial } from './gotosocial.ts';
 import { startPds } from './pds.ts';
+import { installNpmPackages } from './npm-packages.ts';
 import { installPythonPackages } from './python-packages.ts';
 import { findPgbouncer } from './pgbouncer-program.ts';
 import { startTestPostgres } from './postgres.ts';
@@ -53,7 +50,11 @@ export async function startServices(
     }),
     'typescript-generator': async () => ({
       env: {
-        PUNCTUAL_TEST_TYPESCRIPT_GENERATOR: await installTypescriptGenerator(process.env, stage),
+        PUNCTUAL_TEST_TYPESCRIPT_GENERATOR: await packagesOf(
+          'openapi-typescript',
+          'api-clients',
+          stage,
+        ),
       },
       stop: async () => undefined,
     }),
@@ -88,9 +89,16 @@ async function pgbouncer(stage: Stage): Promise<TestService> {
   return { env: { PUNCTUAL_TEST_PGBOUNCER_PATH: program }, stop: async () => undefined };
 }
 
+const packagesOf = (name: string, folder: string, { say, signal }: Stage): Promise<string> =>
+  installNpmPackages(name, path.join(import.meta.dirname, '..', folder), {
+    env: process.env,
+    say,
+    signal,
+  });
+
 /** A test starts one behind a PDS of its own. */
 async function appView(stage: Stage): Promise<TestService> {
-  const packages = await installAppView(process.env, stage);
+  const packages = await packagesOf('Bluesky AppView', 'app-view', stage);
   return { env: { PUNCTUAL_TEST_APP_VIEW_PACKAGES: packages }, stop: async () => undefined };
 }
 

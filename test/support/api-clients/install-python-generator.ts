@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { access, copyFile, mkdir, readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { addToCache, cacheFolder } from '../../../scripts/programs/find-program.ts';
 import { runCommand, type CommandOptions } from '../../../scripts/run-command.ts';
@@ -48,39 +48,6 @@ export async function installPythonGenerator(
   return path.join(folder, 'bin', 'python');
 }
 
-/**
- * Installs `openapi-typescript`, `openapi-fetch` and a TypeScript 5 once, into the user's cache folder: the generator
- * does not run with the TypeScript 7 of this project.
- *
- * @returns their `node_modules`.
- * @throws Error with the reason when npm fails.
- */
-export async function installTypescriptGenerator(
-  env: NodeJS.ProcessEnv,
-  { say, signal }: Stage,
-): Promise<string> {
-  const files = ['package.json', 'package-lock.json'];
-  const name = `openapi-typescript-${await hashOf(path.join(here, 'package-lock.json'))}`;
-  const folder = path.join(cacheFolder(env), name);
-  if (!(await isThere(folder))) {
-    await withProgress(say, 'Installing openapi-typescript (once)', () =>
-      addToCache(env, name, async (workshop) => {
-        const made = path.join(workshop, name);
-        await mkdir(made);
-        for (const file of files) {
-          await copyFile(path.join(here, file), path.join(made, file));
-        }
-        const PATH = [path.dirname(process.execPath), env['PATH']].join(path.delimiter);
-        const flags = ['--ignore-scripts', '--no-audit', '--no-fund'];
-        await run('npm', ['ci', ...flags], { cwd: made, env: { ...env, PATH }, signal });
-        return made;
-      }),
-    );
-  }
-
-  return path.join(folder, 'node_modules');
-}
-
 async function run(file: string, args: readonly string[], options: CommandOptions): Promise<void> {
   const { ok, stdout, stderr } = await runCommand(file, args, {
     ...options,
@@ -88,7 +55,7 @@ async function run(file: string, args: readonly string[], options: CommandOption
   });
   if (!ok) {
     const reason = (stderr || stdout).trim().slice(-1000);
-    throw new Error(`The generator of a client could not be installed: ${reason}`);
+    throw new Error(`openapi-python-client could not be installed: ${reason}`);
   }
 }
 
