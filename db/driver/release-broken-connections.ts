@@ -7,6 +7,7 @@ type Client = {
   off: (event: 'end', listener: () => void) => unknown;
 };
 type Pool = {
+  readonly ending: boolean;
   connect: () => Promise<Client>;
   on: (event: 'connect', listener: (client: Client) => void) => unknown;
 };
@@ -24,6 +25,12 @@ export function releaseBrokenConnections(pool: Pool): void {
   pool.connect = async () => {
     const client = await connect();
     const { release } = client;
+    // Kysely would throw here without releasing it, and the pool would wait for it and never close.
+    if (pool.ending) {
+      release(true);
+      throw new Error('The pool of connections was closed.');
+    }
+
     let taken = true;
     const giveBack = (broken?: boolean): void => {
       if (taken) {

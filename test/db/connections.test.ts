@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
@@ -47,6 +48,18 @@ const planned = async (em: Em, text: string): Promise<number[]> => {
 
 const echo = (word: string | null) => sql<{ said: string | null }>`select ${word}::text as said`;
 const echoText = 'select $1::text as said';
+
+test('a pool closes while a connection is made for a query, which fails', async (t) => {
+  t.timeout(60_000);
+  const { url } = database();
+  const gate = await tcpGate(t, targetOf(url));
+  const orm = createOrm(throughGate(url, gate));
+  const asked = query(orm.em.fork(), echo('one'));
+  while (gate.passing() === 0) {
+    await setImmediate();
+  }
+  await Promise.all([orm.close(), t.throwsAsync(asked)]);
+});
 
 test('a statement is prepared once for a connection, in and out of transactions, and answers each time anew', async (t) => {
   const orm = newPool(t, { poolSize: 1 }, empty());
